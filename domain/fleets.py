@@ -1,0 +1,135 @@
+"""What is asked of EC2 Fleet and what it answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.resources import NOTHING, Resources
+from treenail.domain.taints import Taint
+
+LAUNCH_TAG: Final = "treenail.sh/launch"
+CLUSTER_TAG: Final = "eks:eks-cluster-name"
+
+# Codes by which EC2 says that an offering has run out, for now.
+UNFULFILLABLE: Final[frozenset[str]] = frozenset(
+    {
+        "InsufficientInstanceCapacity",
+        "MaxSpotInstanceCountExceeded",
+        "VcpuLimitExceeded",
+        "UnfulfillableCapacity",
+        "Unsupported",
+        "InsufficientFreeAddressesInSubnet",
+        "MaxFleetCountExceeded",
+        "ReservationCapacityExceeded",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Override:
+    """One instance type in one zone that the fleet may choose. Price in US dollars per hour."""
+
+    instance_type: str
+    zone: str
+    price: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRequest:
+    """One CreateFleet call of type instant. Calls with equal `token` answer alike and launch once.
+
+    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances.
+    """
+
+    token: str
+    node_class: NodeClass
+    capacity_type: str
+    overrides: tuple[Override, ...]
+    count: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    kubelet: Kubelet = DEFAULT_KUBELET
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def digest(self) -> str:
+        """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
+        parts = (
+            str(self.node_class.ref),
+            str(self.node_class.generation),
+            self.capacity_type,
+            *(f"{o.instance_type}/{o.zone}" for o in sorted(self.overrides)),
+            str(self.count),
+            *(f"{k}={v}" for k, v in sorted(self.labels.items())),
+            *(str(t) for t in sorted(self.taints)),
+            *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
+        )
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+
+class InstanceState(StrEnum):
+    """Where an instance is in its life, as EC2 names it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SHUTTING_DOWN = "shutting-down"
+    TERMINATED = "terminated"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """An EC2 instance. `capacity` and `allocatable` are what a node of it is expected to have."""
+
+    id: str
+    instance_type: str
+    zone: str
+    capacity_type: str
+    state: InstanceState
+    launched_at: datetime
+    image_id: str = ""
+    price: float = 0.0
+    tags: Mapping[str, str] = field(default_factory=dict)
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def provider_id(self) -> str:
+        return f"aws:///{self.zone}/{self.id}"
+
+    @property
+    def live(self) -> bool:
+        return self.state not in (InstanceState.SHUTTING_DOWN, InstanceState.TERMINATED)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FleetError:
+    """Why EC2 gave nothing for one override (or, with empty type and zone, for the whole call)."""
+
+    code: str
+    message: str
+    instance_type: str = ""
+    zone: str = ""
+
+    @property
+    def capacity(self) -> bool:
+        """Whether it says that capacity ran out, so that other offerings may do."""
+        return self.code in UNFULFILLABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetAnswer:
+    """What a CreateFleet call gave: at most `count` instances, and errors. Errors may come with instances."""
+
+    instances: tuple[Instance, ...] = ()
+    errors: tuple[FleetError, ...] = ()
+    fleet_id: str = ""
+    request_id: str = ""
+    waited_seconds: float = 0.0

@@ -1,0 +1,81 @@
+"""What can be bought: instance types, what a node of one can hold, and where at what price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from treenail.domain import labels
+from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.resources import NOTHING, Resources
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Offering:
+    """An instance type sold in one zone in one way. Price in US dollars per hour."""
+
+    zone: str
+    capacity_type: str
+    price: float
+    available: bool = True
+    zone_id: str = ""
+
+    def requirements(self) -> Requirements:
+        known = {labels.ZONE: self.zone, labels.CAPACITY_TYPE: self.capacity_type}
+        if self.zone_id:
+            known[labels.ZONE_ID] = self.zone_id
+        return Requirements.from_labels(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """What of an instance's capacity no pod gets."""
+
+    kube_reserved: Resources = NOTHING
+    system_reserved: Resources = NOTHING
+    eviction_threshold: Resources = NOTHING
+
+    @property
+    def total(self) -> Resources:
+        return self.kube_reserved.plus(self.system_reserved).plus(self.eviction_threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceType:
+    """An instance type as a pool would use it.
+
+    `requirements` define every label a node of the type would have; labels it lacks are DoesNotExist;
+    zone and capacity type list what is offered. `allocatable` is capacity less overhead.
+    """
+
+    name: str
+    requirements: Requirements
+    capacity: Resources
+    overhead: Overhead = Overhead()
+    offerings: tuple[Offering, ...] = ()
+    allocatable: Resources = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "allocatable", self.capacity.minus(self.overhead.total).at_least_zero())
+
+    def cheapest(self, requirements: Requirements) -> Offering | None:
+        """Return the cheapest available offering that meets `requirements`, if any."""
+        zone = requirements.get(labels.ZONE)
+        capacity_type = requirements.get(labels.CAPACITY_TYPE)
+        zone_id = requirements.get(labels.ZONE_ID)
+        return min(
+            (
+                o
+                for o in self.offerings
+                if o.available
+                and (zone is None or zone.has(o.zone))
+                and (capacity_type is None or capacity_type.has(o.capacity_type))
+                and (zone_id is None or zone_id.has(o.zone_id))
+            ),
+            key=lambda o: (o.price, o.capacity_type, o.zone),
+            default=None,
+        )
+
+    def label(self, key: str) -> str | None:
+        """Return the value of a label every node of this type has, None where there is no single one."""
+        requirement: Requirement | None = self.requirements.get(key)
+        return requirement.single if requirement else None

@@ -1,0 +1,94 @@
+"""Names of labels, annotations and finalizers, as Kubernetes, Karpenter and we write them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+ARCH: Final = "kubernetes.io/arch"
+OS: Final = "kubernetes.io/os"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+HOSTNAME: Final = "kubernetes.io/hostname"
+WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
+
+NODEPOOL: Final = "karpenter.sh/nodepool"
+PROVISIONER: Final = "karpenter.sh/provisioner-name"
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+REGISTERED: Final = "karpenter.sh/registered"
+INITIALIZED: Final = "karpenter.sh/initialized"
+DO_NOT_SYNC_TAINTS: Final = "karpenter.sh/do-not-sync-taints"
+NODECLAIM: Final = "karpenter.sh/nodeclaim"
+
+ZONE_ID: Final = "topology.k8s.aws/zone-id"
+AWS: Final = "karpenter.k8s.aws/"
+INSTANCE_CATEGORY: Final = AWS + "instance-category"
+INSTANCE_GENERATION: Final = AWS + "instance-generation"
+INSTANCE_FAMILY: Final = AWS + "instance-family"
+INSTANCE_SIZE: Final = AWS + "instance-size"
+INSTANCE_CPU: Final = AWS + "instance-cpu"
+INSTANCE_MEMORY: Final = AWS + "instance-memory"
+
+SPOT: Final = "spot"
+ON_DEMAND: Final = "on-demand"
+RESERVED: Final = "reserved"
+
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+DO_NOT_EVICT: Final = "karpenter.sh/do-not-evict"
+DO_NOT_CONSOLIDATE: Final = "karpenter.sh/do-not-consolidate"
+EMPTINESS_TIMESTAMP: Final = "karpenter.sh/emptiness-timestamp"
+TRACEPARENT: Final = "tracing.k8s.io/traceparent"
+LAUNCH: Final = "treenail.sh/launch"
+CAUSE: Final = "treenail.sh/cause"
+EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
+
+TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
+
+# Labels a pod may select on although the pool does not define them: the launch decides their value.
+WELL_KNOWN: Final[frozenset[str]] = frozenset(
+    {NODEPOOL, PROVISIONER, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, ZONE_ID}
+    | {
+        AWS + name
+        for name in (
+            "instance-accelerator-count",
+            "instance-accelerator-manufacturer",
+            "instance-accelerator-name",
+            "instance-capability-flex",
+            "instance-category",
+            "instance-cpu",
+            "instance-cpu-manufacturer",
+            "instance-cpu-sustained-clock-speed-mhz",
+            "instance-ebs-bandwidth",
+            "instance-encryption-in-transit-supported",
+            "instance-family",
+            "instance-generation",
+            "instance-gpu-count",
+            "instance-gpu-manufacturer",
+            "instance-gpu-memory",
+            "instance-gpu-name",
+            "instance-hypervisor",
+            "instance-local-nvme",
+            "instance-memory",
+            "instance-network-bandwidth",
+            "instance-size",
+            "instance-tenancy",
+        )
+    }
+    # The labels of Karpenter's KWOK provider, so that its catalogue can be packed against.
+    | {f"karpenter.kwok.sh/instance-{name}" for name in ("cpu", "memory", "family", "size")}
+)
+
+# Older names of the same labels, read everywhere as the newer.
+NORMALIZED: Final = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
+}
+
+
+def normalized(key: str) -> str:
+    """Return the present name of the label `key`."""
+    return NORMALIZED.get(key, key)

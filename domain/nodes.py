@@ -1,0 +1,221 @@
+"""Nodes, the claims they were bought for, and the two seen as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from treenail.domain import labels
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.node_pools import Generation
+from treenail.domain.pods import Owner
+from treenail.domain.requirements import ANYTHING, Requirements
+from treenail.domain.resources import NOTHING, Resources
+from treenail.domain.taints import DISRUPTED, Taint, is_ephemeral
+
+
+class Status(StrEnum):
+    """Whether a condition holds."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Condition:
+    """A status condition of an object."""
+
+    type: str
+    status: Status
+    reason: str = ""
+    message: str = ""
+    since: datetime | None = None
+
+
+LAUNCHED = "Launched"
+REGISTERED = "Registered"
+INITIALIZED = "Initialized"
+READY = "Ready"
+DRAINED = "Drained"
+INSTANCE_TERMINATING = "InstanceTerminating"
+
+
+def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+    """Return the condition of type `kind`, if it is there."""
+    return next((c for c in conditions if c.type == kind), None)
+
+
+def holds(conditions: tuple[Condition, ...], kind: str) -> bool:
+    """Tell whether the condition of type `kind` is True."""
+    found = condition_of(conditions, kind)
+    return found is not None and found.status is Status.TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClaim:
+    """A claim on a node to be: a NodeClaim, or the Machine of the old API, at one revision.
+
+    `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
+    the requirements. `capacity` and `allocatable` are known from the launch on.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    generation: Generation = Generation.V1
+    pool: str
+    node_class: NodeClassRef
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    requirements: Requirements = ANYTHING
+    instance_types: tuple[str, ...] = ()
+    requests: Resources = NOTHING
+    termination_grace_period: timedelta | None = None
+    created_at: datetime
+    deleting_since: datetime | None = None
+    provider_id: str = ""
+    node_name: str = ""
+    image_id: str = ""
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def launched(self) -> bool:
+        return bool(self.provider_id)
+
+    @property
+    def registered(self) -> bool:
+        return holds(self.conditions, REGISTERED)
+
+    @property
+    def initialized(self) -> bool:
+        return holds(self.conditions, INITIALIZED)
+
+    @property
+    def instance_id(self) -> str:
+        return self.provider_id.rpartition("/")[2]
+
+    @property
+    def instance_type(self) -> str:
+        return self.labels.get(labels.INSTANCE_TYPE, "")
+
+    @property
+    def zone(self) -> str:
+        return self.labels.get(labels.ZONE, "")
+
+    @property
+    def capacity_type(self) -> str:
+        return self.labels.get(labels.CAPACITY_TYPE, "")
+
+    @property
+    def leaving(self) -> bool:
+        return self.deleting_since is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A Kubernetes node at one revision."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = ""
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    conditions: tuple[Condition, ...] = ()
+    created_at: datetime
+    deleting_since: datetime | None = None
+
+    @property
+    def ready(self) -> bool:
+        return holds(self.conditions, READY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node and its claim as one thing: either may still, or again, be missing; never both.
+
+    As in Karpenter the claim speaks for labels and taints until the node is registered, and for
+    resources until it is initialized.
+    """
+
+    claim: NodeClaim | None = None
+    node: Node | None = None
+
+    @property
+    def name(self) -> str:
+        """A name no other view has: the claim's, where there is one."""
+        if self.claim is not None:
+            return self.claim.name
+        assert self.node is not None  # noqa: S101
+        return self.node.name
+
+    @property
+    def node_name(self) -> str:
+        return self.node.name if self.node is not None else ""
+
+    @property
+    def pool(self) -> str:
+        return self.claim.pool if self.claim is not None else ""
+
+    @property
+    def registered(self) -> bool:
+        return self.claim is None or (self.claim.registered and self.node is not None)
+
+    @property
+    def initialized(self) -> bool:
+        return self.claim is None or (self.claim.initialized and self.node is not None)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        if self.node is not None and (self.claim is None or self.claim.registered):
+            return self.node.labels
+        return self.claim.labels if self.claim is not None else {}
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The taints there will be once the node is ready: startup and ephemeral ones are left out."""
+        if self.node is None or self.claim is None or not self.claim.registered:
+            return self.claim.taints if self.claim is not None else (self.node.taints if self.node else ())
+        if self.claim.initialized:
+            return self.node.taints
+        startup = set(self.claim.startup_taints)
+        return tuple(t for t in self.node.taints if t not in startup and not is_ephemeral(t))
+
+    @property
+    def allocatable(self) -> Resources:
+        return self._known("allocatable")
+
+    @property
+    def capacity(self) -> Resources:
+        return self._known("capacity")
+
+    def _known(self, which: str) -> Resources:
+        of_node: Resources = getattr(self.node, which) if self.node is not None else NOTHING
+        if self.claim is None or self.initialized:
+            return of_node
+        of_claim: Resources = getattr(self.claim, which)
+        return Resources({**of_claim, **{name: amount for name, amount in of_node.items() if amount}})
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the node is on its way out, so that no pod should be sent to it."""
+        if self.claim is not None and self.claim.leaving:
+            return True
+        return self.node is not None and (
+            self.node.deleting_since is not None or self.node.unschedulable or DISRUPTED in self.node.taints
+        )

@@ -1,0 +1,1 @@
+"""Where pods go: from a problem to a plan, and nothing else."""

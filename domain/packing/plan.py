@@ -1,0 +1,66 @@
+"""What the packer decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from treenail.domain.reasons import Refusal
+from treenail.domain.requirements import Requirements
+from treenail.domain.resources import Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedClaim:
+    """A node to buy. `pods` are uids; `instance_types` cheapest first; `price` is the cheapest's, $/h.
+
+    `requirements` are what the node's labels must be (pool and pods together). `requests` are those of
+    the pods and of the daemons that will run there for sure. `largest` is, by resource, the most
+    capacity any of the types has: what the claim counts with against limits until it is launched.
+    """
+
+    pool: str
+    pods: tuple[str, ...]
+    requirements: Requirements
+    instance_types: tuple[str, ...]
+    requests: Resources
+    largest: Resources
+    price: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedClass:
+    """Alike pods that could not be placed, and each pool's first reason, pools in the order tried."""
+
+    pods: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassReport:
+    """Where the pods of one class went: how many to which room or claim (by index), for the trace."""
+
+    example: str
+    pods: int
+    to_rooms: Mapping[str, int] = field(default_factory=dict)
+    to_claims: Mapping[int, int] = field(default_factory=dict)
+    refused: int = 0
+    refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackingPlan:
+    """Where every pod of a problem goes: to a room (`nominations`, uid -> room), a claim, or nowhere.
+
+    `cost` is the sum of the claims' prices, `lower_bound` what no plan can be cheaper than, both $/h.
+    `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
+    """
+
+    claims: tuple[PlannedClaim, ...] = ()
+    nominations: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[RefusedClass, ...] = ()
+    classes: tuple[ClassReport, ...] = ()
+    deferred: tuple[str, ...] = ()
+    cost: float = 0.0
+    lower_bound: float = 0.0
+    exhausted: bool = False

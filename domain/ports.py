@@ -1,0 +1,233 @@
+"""What the actors need from the world outside, and nothing about how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from treenail.domain.cluster_facts import ClusterFact
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.resources import Resources
+from treenail.domain.runtime import Ref
+from treenail.domain.taints import Taint
+from treenail.domain.tracing import Span
+
+
+class PortError(Exception):
+    """A call to the outside failed in a way its port documents."""
+
+
+class NotFoundError(PortError):
+    """The object is not there (any more)."""
+
+
+class AlreadyExistsError(PortError):
+    """An object of this name is there already."""
+
+
+class ConflictError(PortError):
+    """A precondition (resourceVersion, uid) did not hold: the object has changed."""
+
+
+class InvalidError(PortError):
+    """The object or request is refused for what it says; trying again as it is will not help."""
+
+
+class TooManyRequestsError(PortError):
+    """Refused for now: a disruption budget, or a rate limit. Nothing was done."""
+
+
+class UnavailableError(PortError):
+    """No answer. The call may or may not have been carried out."""
+
+
+class NodeClassNotReadyError(PortError):
+    """The node class cannot be launched from: it is missing, or its subnets, groups or images are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPatch:
+    """What to change of a claim. None (or an empty mapping) leaves a field as it is.
+
+    A condition replaces that of the same type; its time of transition is set where its status changes.
+    """
+
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    provider_id: str | None = None
+    node_name: str | None = None
+    image_id: str | None = None
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    conditions: tuple[Condition, ...] = ()
+    add_finalizers: tuple[str, ...] = ()
+    remove_finalizers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePatch:
+    """What to change of a node. `owner` is the claim that should own it, by name and uid."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    add_taints: tuple[Taint, ...] = ()
+    remove_taints: tuple[Taint, ...] = ()
+    unschedulable: bool | None = None
+    owner: ObjectRef | None = None
+    add_finalizers: tuple[str, ...] = ()
+    remove_finalizers: tuple[str, ...] = ()
+
+
+class ClusterReader(Protocol):
+    """The API server, for reading."""
+
+    def feed(self, to: Ref[ClusterFact]) -> None:
+        """From now on tell `to` every fact: first all objects that are there, then each change.
+
+        Facts of one object come in order, though some may come twice, late or only by a resync.
+        """
+
+    def stop(self) -> None:
+        """Tell no more facts."""
+
+    def list_claims(self) -> tuple[NodeClaim, ...]:
+        """Return all claims there are now (read from the store, not from a cache).
+
+        Raises:
+            UnavailableError: no answer.
+        """
+        ...
+
+
+class ClusterWriter(Protocol):
+    """The API server, for writing. Every call may raise UnavailableError; `version` is a precondition.
+
+    Raises beside what is named: NotFoundError where the object is gone, ConflictError where its
+    resourceVersion or uid is another.
+    """
+
+    def create_claim(self, claim: NodeClaim) -> NodeClaim:
+        """Create `claim`; its uid and times are given by the server.
+
+        Raises:
+            AlreadyExistsError: a claim of this name is there: by our naming, this very one.
+            InvalidError: it breaks a rule of its schema.
+        """
+        ...
+
+    def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
+        """Change a claim and its status, and return what it is then."""
+        ...
+
+    def delete_claim(self, name: str, *, uid: str) -> None:
+        """Mark a claim as deleting; it goes when its last finalizer does."""
+
+    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+        """Change a node, and return what it is then."""
+        ...
+
+    def delete_node(self, name: str, *, uid: str) -> None:
+        """Mark a node as deleting; it goes when its last finalizer does."""
+
+    def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
+        """Evict a pod through the eviction API.
+
+        Raises:
+            TooManyRequestsError: a disruption budget forbids it now.
+        """
+
+    def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
+        """Delete a pod without asking any budget."""
+
+    def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
+        """Bind a pod to a node; ConflictError where the scheduler was first."""
+
+    def publish(self, event: ClusterEvent) -> None:
+        """Publish an event beside the object it is about."""
+
+    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
+        """Set a status condition of a pool or a node class."""
+
+
+class Cloud(Protocol):
+    """Where instances come from. Every call may raise UnavailableError or TooManyRequestsError."""
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
+
+        Raises:
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found.
+        """
+        ...
+
+    def launch(self, request: FleetRequest) -> FleetAnswer:
+        """Buy `request.count` instances at once, or fewer.
+
+        Raises:
+            InvalidError: the request is refused as a whole, or its token was used for another one.
+            NodeClassNotReadyError: the node class cannot be launched from.
+        """
+        ...
+
+    def launched_by(self, token: str) -> tuple[Instance, ...]:
+        """Return the instances bought under `token`, as far as they are visible yet."""
+        ...
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return all instances of this cluster, terminated ones left out."""
+        ...
+
+    def terminate(self, ids: tuple[str, ...]) -> None:
+        """Terminate instances; those that are gone already do not matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueMessage:
+    """A message as the queue gave it. `body` is EventBridge's JSON."""
+
+    id: str
+    receipt: str
+    body: str
+    sent_at: datetime
+
+
+class InterruptionQueue(Protocol):
+    """Where EC2's warnings arrive. Calls may raise UnavailableError."""
+
+    def feed(self, to: Ref[QueueMessage]) -> None:
+        """From now on tell `to` every message received. One not deleted comes again."""
+
+    def stop(self) -> None:
+        """Receive no more."""
+
+    def delete(self, receipts: tuple[str, ...]) -> None:
+        """Delete messages that were dealt with."""
+
+
+class Telemetry(Protocol):
+    """Where spans, metrics and log lines go. Nothing here ever blocks, but `flush`; nothing raises."""
+
+    def record(self, span: Span) -> None:
+        """Pass a finished span on."""
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until the spans recorded are passed on, at most `seconds`; False where that was not enough."""
+        ...
+
+    def count(self, metric: str, amount: float = 1, /, **labels: str) -> None:
+        """Add to a counter declared in `domain.metrics`."""
+
+    def observe(self, metric: str, value: float, /, **labels: str) -> None:
+        """Add a value to a histogram declared in `domain.metrics`."""
+
+    def gauge(self, metric: str, value: float, /, **labels: str) -> None:
+        """Set a gauge declared in `domain.metrics`."""
+
+    def log(self, message: str, /, **fields: object) -> None:
+        """Write a log line for people. `logger` and `level` are fields too."""
