@@ -1,0 +1,52 @@
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+WORKERS ?= 2
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Versions come from the lock files alone: pip's search for them takes minutes.
+LOCKED := install --no-deps
+PYTEST := $(BIN)/pytest -rs
+
+.PHONY: install demo check test soak bench wheel lock clean
+
+install: .venv/development   ## everything to work on treenail
+
+.venv/runtime: requirements.lock requirements-dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "treenail needs Python 3.11 or later: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) $(LOCKED) -r requirements.lock
+	PIP_CONSTRAINT=requirements-dev.lock $(PIP) $(LOCKED) -e .
+	touch $@
+
+.venv/development: .venv/runtime
+	$(PIP) $(LOCKED) -r requirements-dev.lock
+	touch $@
+
+demo: .venv/runtime   ## pods get a node and give it back, in virtual time
+	$(BIN)/treenail rehearse -f examples/001-inflate.yaml --for 15m --at 5m scale=inflate:0
+
+check: install   ## style, types and direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .dev/treenail tests .ci/lock.py
+	PYTHONPATH=.dev $(BIN)/lint-imports
+	$(BIN)/python .ci/lock.py --check
+
+test: install   ## every test, benchmarks once each; ends with what was skipped and why
+	$(PYTEST) -n $(WORKERS) --benchmark-disable
+
+soak: install   ## the tests with their full counts of seeds and examples
+	$(PYTEST) -n $(WORKERS) --benchmark-disable --soak
+
+bench: install   ## the benchmarks, timed
+	$(PYTEST) --benchmark-only
+
+wheel: install   ## build the wheel, and run it from an environment of its own
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	.ci/try-wheel $(PYTHON) dist/treenail-*.whl
+
+lock: install   ## write the lock files from what is installed
+	$(BIN)/python .ci/lock.py
+
+clean:
+	rm -rf dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

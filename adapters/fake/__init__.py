@@ -1,0 +1,1 @@
+"""The outside world, faked: stateful, seeded, and refusing what could never be."""

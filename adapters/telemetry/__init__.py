@@ -1,0 +1,1 @@
+"""Spans, metrics and log lines, as operators collect them."""

@@ -1,0 +1,45 @@
+"""What every test runs under."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Final
+
+import pytest
+from hypothesis import settings
+
+BARE_NAMES: Final = frozenset({"actors", "adapters", "domain"})
+
+settings.register_profile("quick", deadline=None, derandomize=True, database=None)
+settings.register_profile("soak", deadline=None, max_examples=5_000, database=None, print_blob=True)
+
+
+class _BareNames(MetaPathFinder):
+    """Refuses to load our folders under their bare names, which would make a second copy of every class."""
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] in BARE_NAMES:
+            raise ImportError(f"import treenail.{fullname}, not {fullname}")
+        return None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the full counts of seeds and examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sys.meta_path.insert(0, _BareNames())
+    settings.load_profile("soak" if config.getoption("--soak") else "quick")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("seeds")
+    if mark is not None:
+        count = mark.kwargs["soak" if metafunc.config.getoption("--soak") else "quick"]
+        metafunc.parametrize("seed", range(1, count + 1))

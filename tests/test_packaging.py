@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("actors", "adapters", "domain")
+
+
+def sources() -> set[str]:
+    return {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+
+
+def in_python(code: str, *, at: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-I", "-c", code], cwd=at, check=False, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(built), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    return next(built.glob("*.whl"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_cannot_be_imported_under_its_bare_name(folder: str) -> None:
+    with pytest.raises(ImportError, match=f"import treenail.{folder}"):
+        importlib.import_module(folder)
+
+
+def test_no_module_loads_another_under_its_bare_name() -> None:
+    names = sorted("treenail." + name.removesuffix(".py").replace("/", ".") for name in sources())
+    code = f"""
+import importlib, sys
+sys.path[:0] = [{str(ROOT / ".dev")!r}, {str(ROOT)!r}]
+for name in {names!r}:
+    importlib.import_module(name.removesuffix(".__init__"))
+print(*sorted(n for n in sys.modules if n.partition(".")[0] in {FOLDERS!r}))
+"""
+
+    done = in_python(code, at=ROOT)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+
+
+def test_the_wheel_holds_every_module_under_treenail_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+
+    assert {name for name in names if name.endswith(".py")} == {f"treenail/{name}" for name in sources()}
+    assert {f"treenail/{folder}/py.typed" for folder in FOLDERS} <= names
+    assert {name.partition("/")[0] for name in names} == {"treenail"}
+
+
+def test_the_wheel_holds_the_data_that_the_adapters_read(wheel: Path) -> None:
+    data = {
+        f"treenail/{path.relative_to(ROOT)}" for path in (ROOT / "adapters").rglob("data/*") if path.is_file()
+    }
+
+    with zipfile.ZipFile(wheel) as archive:
+        assert data <= set(archive.namelist())
+
+
+def test_the_wheel_is_imported_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import treenail.domain.resources as resources
+print(resources.__file__)
+"""
+
+    done = in_python(code, at=tmp_path)
+
+    assert done.stdout.startswith(str(tmp_path)), done.stderr
+
+
+def test_the_wheel_brings_licence_and_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        info = {Path(name).name: name for name in archive.namelist() if ".dist-info/" in name}
+        commands = archive.read(info["entry_points.txt"]).decode()
+        licence = archive.read(info["LICENSE"]).decode()
+
+    assert "treenail = treenail.adapters.cli.main:main" in commands
+    assert "Version 2.0, January 2004" in licence
