@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -26,12 +27,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonSet:
-    """A DaemonSet: pods that every node they fit will run."""
+    """A DaemonSet: pods that every node they fit will run. The template is that of its pods."""
 
     uid: str
     name: str
     namespace: str = "default"
     resource_version: int = 0
+    template_labels: Mapping[str, str] = field(default_factory=dict)
+    template_annotations: Mapping[str, str] = field(default_factory=dict)
     spec: PodSpec
 
 

@@ -1,0 +1,46 @@
+"""What is wrong with a manifest, said in one line."""
+
+from __future__ import annotations
+
+from treenail.domain.events import ObjectRef
+
+
+class FieldError(Exception):
+    """A field of an object says something it must not. `field` is its path ("spec.limits.cpu")."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        self.problem = problem
+        super().__init__(field, problem)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}" if self.field else self.problem
+
+
+class ManifestError(Exception):
+    """A manifest that cannot be used: in which file, which object, which field, and what is wrong.
+
+    `object` reads "Provisioner default"; it and `field` are empty where a whole file is meant, and
+    `about` is None there.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        object: str,  # noqa: A002
+        field: str,
+        problem: str,
+        *,
+        about: ObjectRef | None = None,
+    ) -> None:
+        self.file = file
+        self.object = object
+        self.field = field
+        self.problem = problem
+        self.about = about
+        super().__init__(file, object, field, problem)
+
+    def __str__(self) -> str:
+        """Return one line: `001.yaml: Provisioner default: spec.limits.resources.cpu: "-5" must not...`."""
+        parts = (self.file, self.object, self.field, self.problem)
+        return " ".join(": ".join(part for part in parts if part).split())

@@ -1,0 +1,203 @@
+"""Kinds of the cluster that the domain has no name for, as values: what a cluster runs and binds.
+
+All are one object at one revision. An empty `uid` means that no API server has seen the object yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Expression, LabelSelector, Owner, Pod, PodSpec
+
+MOST_REPLICAS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodTemplate:
+    """What every pod of a workload is made from."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    spec: PodSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A Deployment. `selector` matches the template's labels."""
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    replicas: int = 1
+    selector: LabelSelector
+    template: PodTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaSet:
+    """A ReplicaSet, on its own or of the Deployment among its `owners`."""
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    replicas: int = 1
+    selector: LabelSelector
+    template: PodTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolumeClaim:
+    """A claim on storage. `storage_class` is None where the default class is meant, "" where none is.
+
+    `requested` is in bytes. `volume_name` is the volume it is bound to, or is to be bound to.
+    """
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    storage_class: str | None = None
+    volume_name: str = ""
+    access_modes: tuple[str, ...] = ()
+    requested: int = 0
+    bound: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatefulSet:
+    """A StatefulSet. Pod n's claims are named TEMPLATE-NAME-n after `volume_claim_templates`.
+
+    `parallel` pods start without waiting for those before them.
+    """
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    replicas: int = 1
+    selector: LabelSelector
+    template: PodTemplate
+    volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A number of pods: an absolute one, or a percentage of all."""
+
+    number: int
+    percent: bool = False
+
+    def of(self, pods: int) -> int:
+        """Return how many of `pods` this is; a percentage is rounded up."""
+        return -(-pods * self.number // 100) if self.percent else self.number
+
+    def __str__(self) -> str:
+        return f"{self.number}%" if self.percent else str(self.number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodDisruptionBudget:
+    """How many of the selected pods must stay, or may be gone, at a time: one of the two, or neither.
+
+    A `selector` of None selects nothing. `always_allow_unhealthy` lets pods go that are not ready.
+    `disruptions_allowed` is what the API server last said, None where it has not yet.
+    """
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    selector: LabelSelector | None = None
+    min_available: Portion | None = None
+    max_unavailable: Portion | None = None
+    always_allow_unhealthy: bool = False
+    disruptions_allowed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityClass:
+    """A class of pods by importance. `preempts` tells whether its pods may push out lesser ones."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    value: int
+    global_default: bool = False
+    preempts: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namespace:
+    """A namespace."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    deleting_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolume:
+    """A volume. `node_affinity` terms are alternatives of conjunctions, none meaning any node.
+
+    `capacity` is in bytes. `claim` is the namespace/name it is bound to. `driver` is its CSI driver,
+    "" for others. `on_node` marks local and host path volumes, which live on one node.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    storage_class: str = ""
+    capacity: int = 0
+    access_modes: tuple[str, ...] = ()
+    claim: str = ""
+    driver: str = ""
+    on_node: bool = False
+    node_affinity: tuple[tuple[Expression, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageClass:
+    """A way to make volumes. `allowed_topologies` terms are alternatives of conjunctions, none meaning any.
+
+    `waits_for_pod` is the binding mode WaitForFirstConsumer. `default` marks the class of claims
+    that name none.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    provisioner: str
+    waits_for_pod: bool = False
+    default: bool = False
+    allowed_topologies: tuple[tuple[Expression, ...], ...] = ()
+
+
+Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
+ApiObject: TypeAlias = (
+    "NodePool | NodeClass | NodeClaim | Node | Pod | DaemonSet | Workload"
+    " | PodDisruptionBudget | PriorityClass | Namespace"
+    " | PersistentVolume | PersistentVolumeClaim | StorageClass"
+)
