@@ -1,0 +1,10 @@
+"""A Kubernetes cluster in memory and virtual time, to embed in tests and rehearsals."""
+
+from __future__ import annotations
+
+from treenail.adapters.fake.cluster.cluster import FakeCluster
+from treenail.adapters.fake.cluster.event_log import EventRecord
+from treenail.adapters.fake.cluster.objects import Change
+from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
+
+__all__ = ["Change", "ClusterFaults", "ClusterSettings", "EventRecord", "FakeCluster"]

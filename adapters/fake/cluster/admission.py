@@ -1,0 +1,136 @@
+"""What the API server refuses to keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+from treenail.adapters.api.workloads import (
+    MOST_REPLICAS,
+    ApiObject,
+    Deployment,
+    ReplicaSet,
+    StatefulSet,
+)
+from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
+from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.ports import InvalidError
+from treenail.domain.taints import Taint
+
+_LONGEST_NAME: Final = 253
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_QUALIFIED = re.compile(
+    r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class Admission:
+    """Checks what is to be kept, and completes it as the cluster's defaults say."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._node_of_provider: dict[str, str] = {}
+        store.listen(self._learn, "Node")
+
+    def admit(self, thing: T, known: ApiObject | None) -> T:
+        """Return what is to be kept of `thing`, in place of `known`.
+
+        Raises:
+            InvalidError: it could not be; the message names the object and the field.
+        """
+        problem = _problem(thing)
+        if not problem and isinstance(thing, Node):
+            problem = self._impossible(thing, known)
+        if problem:
+            raise InvalidError(f"{spoken(address_of(thing))}: {problem}")
+        return thing
+
+    def _impossible(self, node: Node, known: ApiObject | None) -> str:
+        if isinstance(known, Node) and known.provider_id not in ("", node.provider_id):
+            return f"providerID: it is {known.provider_id} for ever"
+        other = self._node_of_provider.get(node.provider_id, node.name)
+        return f"providerID: {node.provider_id} is that of node {other}" if other != node.name else ""
+
+    def _learn(self, change: Change) -> None:
+        if isinstance(change.before, Node):
+            self._node_of_provider.pop(change.before.provider_id, None)
+        if isinstance(change.after, Node) and change.after.provider_id:
+            self._node_of_provider[change.after.provider_id] = change.after.name
+
+
+def _problem(thing: ApiObject) -> str:
+    name = thing.ref.name if isinstance(thing, NodeClass) else thing.name
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        return f"name: {name!r} is no DNS name in lower case"
+    match thing:
+        case Pod():
+            return _bad_labels(thing.labels) or _negative("requests", thing.spec.requests)
+        case Node():
+            return _bad_node(thing)
+        case NodeClaim():
+            return _bad_claim(thing)
+        case Deployment() | ReplicaSet() | StatefulSet():
+            return _bad_workload(thing)
+        case _:
+            return ""
+
+
+def _bad_node(node: Node) -> str:
+    return (
+        _bad_labels(node.labels)
+        or _bad_taints(node.taints)
+        or _negative("capacity", node.capacity)
+        or _negative("allocatable", node.allocatable)
+    )
+
+
+def _bad_claim(claim: NodeClaim) -> str:
+    return (
+        _bad_labels(claim.labels)
+        or _bad_taints(claim.taints)
+        or _bad_taints(claim.startup_taints)
+        or _negative("requests", claim.requests)
+        or _negative("capacity", claim.capacity)
+        or _negative("allocatable", claim.allocatable)
+    )
+
+
+def _bad_workload(workload: Deployment | ReplicaSet | StatefulSet) -> str:
+    if not 0 <= workload.replicas <= MOST_REPLICAS:
+        return f"replicas: {workload.replicas} is not between 0 and {MOST_REPLICAS}"
+    if not workload.selector.selects(workload.template.labels):
+        return "selector: it does not select the pods of the template"
+    return _bad_labels(workload.template.labels) or _negative("requests", workload.template.spec.requests)
+
+
+def _negative(field: str, amounts: Mapping[str, int]) -> str:
+    for resource in sorted(amounts):
+        if amounts[resource] < 0:
+            return f"{field}.{resource}: {amounts[resource]} is negative"
+    return ""
+
+
+def _bad_labels(labels: Mapping[str, str]) -> str:
+    for key in sorted(labels):
+        if not _QUALIFIED.fullmatch(key):
+            return f"labels: {key!r} is no label key"
+        if not _LABEL_VALUE.fullmatch(labels[key]):
+            return f"labels.{key}: {labels[key]!r} is no label value"
+    return ""
+
+
+def _bad_taints(taints: Iterable[Taint]) -> str:
+    for taint in taints:
+        if not _QUALIFIED.fullmatch(taint.key):
+            return f"taints: {taint.key!r} is no taint key"
+        if not _LABEL_VALUE.fullmatch(taint.value):
+            return f"taints.{taint.key}: {taint.value!r} is no taint value"
+    return ""

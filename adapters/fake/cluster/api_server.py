@@ -1,0 +1,165 @@
+"""What the API server does with each request: check, keep, answer. Nothing goes wrong on the way here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet, StatefulSet
+from treenail.adapters.fake.cluster import pods
+from treenail.adapters.fake.cluster.admission import Admission
+from treenail.adapters.fake.cluster.objects import Address, Change, address, address_of, spoken
+from treenail.adapters.fake.cluster.patches import patched_claim, patched_node, with_conditions
+from treenail.adapters.fake.cluster.store import Store, check_uid, check_version
+from treenail.adapters.fake.cluster.updates import updated
+from treenail.domain.events import ObjectRef
+from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class ApiServer:
+    """The requests of users and of autoscalers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._admission = Admission(store)
+        self._conditions: dict[Address, tuple[Condition, ...]] = {}
+        store.listen(self._forget_conditions, "NodePool", "NodeClass")
+
+    # --- any object
+
+    def apply(self, thing: T) -> T:
+        """Create an object, or change the one of its name as far as its kind allows.
+
+        Raises:
+            InvalidError: it could not be.
+        """
+        known = self._store.find(address_of(thing))
+        admitted = self._admission.admit(thing, known)
+        if known is None:
+            return self._store.add(admitted)
+        changed = updated(known, admitted)
+        return known if changed == known else self._store.put(changed)  # type: ignore[return-value]
+
+    def delete(self, where: Address, *, foreground: bool) -> None:
+        """Delete an object, with its dependents first where `foreground` is set.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        thing = self._store.find(where)
+        if thing is None:
+            raise NotFoundError(f"{spoken(where)} is not there")
+        if isinstance(thing, Pod):
+            pods.delete(self._store, thing, thing.spec.grace_seconds)
+        else:
+            self._store.delete(where, foreground=foreground)
+
+    def scale(self, where: Address, replicas: int) -> None:
+        """Set the replicas of a workload.
+
+        Raises:
+            NotFoundError: it is not there.
+            InvalidError: its kind has no replicas, or that is no number of them.
+        """
+        workload = self._store.find(where)
+        if workload is None:
+            raise NotFoundError(f"{spoken(where)} is not there")
+        if not isinstance(workload, Deployment | ReplicaSet | StatefulSet):
+            raise InvalidError(f"{spoken(where)} has no replicas")
+        self.apply(replace(workload, replicas=replicas))
+
+    # --- claims
+
+    def claim(self, name: str) -> NodeClaim:
+        """Return a claim.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        return self._store.get(NodeClaim, address("NodeClaim", name))
+
+    def claims(self) -> tuple[NodeClaim, ...]:
+        """Return all claims, by name."""
+        return tuple(sorted(self._store.all(NodeClaim), key=lambda c: c.name))
+
+    def create_claim(self, claim: NodeClaim) -> NodeClaim:
+        """Keep a new claim.
+
+        Raises:
+            AlreadyExistsError: its name is taken.
+            InvalidError: it could not be.
+        """
+        return self._store.add(self._admission.admit(replace(claim, uid="", deleting_since=None), None))
+
+    def patch_claim(self, name: str, patch: ClaimPatch, version: int | None) -> NodeClaim:
+        """Change a claim."""
+        claim = self.claim(name)
+        check_version(claim, version)
+        changed = self._admission.admit(patched_claim(claim, patch, self._store.now()), claim)
+        return claim if changed == claim else self._store.put(changed)
+
+    def delete_claim(self, name: str, uid: str) -> None:
+        """Mark a claim as deleting."""
+        check_uid(self.claim(name), uid)
+        self._store.delete(address("NodeClaim", name))
+
+    # --- nodes
+
+    def patch_node(self, name: str, patch: NodePatch, version: int | None) -> Node:
+        """Change a node."""
+        node = self._store.get(Node, address("Node", name))
+        check_version(node, version)
+        changed = self._admission.admit(patched_node(node, patch), node)
+        return node if changed == node else self._store.put(changed)
+
+    def delete_node(self, name: str, uid: str) -> None:
+        """Mark a node as deleting."""
+        check_uid(self._store.get(Node, address("Node", name)), uid)
+        self._store.delete(address("Node", name))
+
+    # --- pods
+
+    def bind_pod(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Bind a pod to a node."""
+        pods.bind(self._store, pods.pod_called(self._store, namespace, name, uid), node)
+
+    def evict_pod(self, namespace: str, name: str, uid: str) -> None:
+        """Evict a pod, if the disruption budgets allow it."""
+        pod = pods.pod_called(self._store, namespace, name, uid)
+        pods.delete(self._store, pod, pod.spec.grace_seconds)
+
+    def delete_pod(self, namespace: str, name: str, uid: str, grace_seconds: int) -> None:
+        """Delete a pod."""
+        pods.delete(self._store, pods.pod_called(self._store, namespace, name, uid), grace_seconds)
+
+    # --- conditions of pools and node classes
+
+    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
+        """Set a condition; a new one, or one that says something else, is a change of the object."""
+        where = address(about.kind, about.name)
+        thing = self._store.find(where)
+        if thing is None and where not in self._store.broken:
+            raise NotFoundError(f"{about} is not there")
+        known = self._conditions.get(where, ())
+        conditions = with_conditions(known, (condition,), self._store.now())
+        if conditions == known:
+            return
+        self._conditions[where] = conditions
+        if thing is not None:
+            self._store.put(thing)
+
+    def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
+        """Return the conditions of an object, in the order they were first set."""
+        where = address(about.kind, about.name)
+        thing = self._store.find(where)
+        if isinstance(thing, Node | NodeClaim):
+            return thing.conditions
+        return self._conditions.get(where, ())
+
+    def _forget_conditions(self, change: Change) -> None:
+        if change.after is None and change.address not in self._store.broken:
+            self._conditions.pop(change.address, None)

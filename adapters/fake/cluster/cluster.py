@@ -1,0 +1,278 @@
+"""The fake cluster: one object to apply manifests to, to embed, and to ask how things stand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Literal, TypeVar
+
+from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
+from treenail.adapters.fake.cluster.gate import Gate
+from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
+from treenail.adapters.fake.cluster.objects import Change, address, address_of, spoken
+from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings, draw
+from treenail.adapters.fake.cluster.store import Store
+from treenail.adapters.fake.cluster.watch import Watch
+from treenail.domain.cluster_facts import ClusterFact, Kind
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ClaimPatch, NodePatch, NotFoundError
+from treenail.domain.resources import Resources
+from treenail.domain.runtime import Agenda, Ref
+from treenail.domain.taints import Taint
+
+T = TypeVar("T", bound=ApiObject)
+
+_NO_FAULTS = ClusterFaults()
+
+
+class FakeCluster:
+    """A cluster in memory, in virtual time. It is the `ClusterReader` and `ClusterWriter` of an autoscaler.
+
+    The agenda gives the time and calls back; `dice` decides all that is left to chance. Only the calls
+    of the two ports meet the `faults`, which may be set anew at any time. All seconds are monotonic ones of
+    the agenda.
+    """
+
+    def __init__(
+        self,
+        *,
+        agenda: Agenda,
+        dice: random.Random,
+        settings: ClusterSettings | None = None,
+        faults: ClusterFaults = _NO_FAULTS,
+    ) -> None:
+        self.faults = faults
+        self.settings = settings or ClusterSettings()
+        self._agenda = agenda
+        self._latency = _fork(dice)
+        self._store = Store(clock=agenda, dice=_fork(dice))
+        self._server = ApiServer(self._store)
+        self._gate = Gate(agenda=agenda, dice=_fork(dice), store=self._store, faults=self._present_faults)
+        self._watch = Watch(
+            agenda=agenda,
+            dice=_fork(dice),
+            store=self._store,
+            settings=self.settings,
+            faults=self._present_faults,
+        )
+        self._log = EventLog(agenda)
+        self._kubelets = Kubelets(
+            agenda=agenda, dice=_fork(dice), store=self._store, server=self._server, settings=self.settings
+        )
+
+    def _present_faults(self) -> ClusterFaults:
+        return self.faults
+
+    # --- for users
+
+    def apply(self, *objects: ApiObject) -> None:
+        """Create each object, or change the one of its name as far as its kind allows.
+
+        Raises:
+            InvalidError: one of them could not be; those before it are applied.
+        """
+        for thing in objects:
+            self._server.apply(thing)
+
+    def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str) -> None:
+        """Put an object there that no client can understand, in place of one of its name that could be."""
+        where = address(about.kind if kind is Kind.NODE_CLASS else kind, name, about.namespace)
+        self._watch.set_aside(self._store.set_aside(where, kind, about, problem))
+
+    def scale(
+        self, name: str, replicas: int, *, namespace: str = "default", kind: str = "Deployment"
+    ) -> None:
+        """Set the replicas of a Deployment, ReplicaSet or StatefulSet.
+
+        Raises:
+            NotFoundError: it is not there.
+            InvalidError: its kind has no replicas, or that is no number of them.
+        """
+        self._server.scale(address(kind, name, namespace), replicas)
+
+    def delete(
+        self,
+        kind: str,
+        name: str,
+        *,
+        namespace: str = "default",
+        cascade: Literal["background", "foreground"] = "background",
+    ) -> None:
+        """Delete an object; what it owns goes after it, or (foreground) before it.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        where = address(kind, name, namespace)
+        broken = self._store.mend(where)
+        if broken is not None:
+            self._watch.forget(broken)
+        else:
+            self._server.delete(where, foreground=cascade == "foreground")
+
+    def get(self, kind: str, name: str, *, namespace: str = "default") -> ApiObject:
+        """Return an object by any name of its kind.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        where = address(kind, name, namespace)
+        found = self._store.find(where)
+        if found is None:
+            raise NotFoundError(f"{spoken(where)} is not there")
+        return found
+
+    def objects(self, of: type[T]) -> tuple[T, ...]:
+        """Return all objects of a kind by namespace and name: `objects(Deployment)`."""
+        return tuple(sorted(self._store.all(of), key=address_of))
+
+    def pods(self) -> tuple[Pod, ...]:
+        """Return all pods, by namespace and name."""
+        return self.objects(Pod)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Return all nodes, by name."""
+        return self.objects(Node)
+
+    def claims(self) -> tuple[NodeClaim, ...]:
+        """Return all claims, by name."""
+        return self._server.claims()
+
+    def events(self) -> tuple[EventRecord, ...]:
+        """Return all events, in the order they first came."""
+        return self._log.records()
+
+    def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
+        """Return the conditions of a pool, node class, claim or node; none where it is not there."""
+        return self._server.conditions(about)
+
+    def on_change(self, callback: Callable[[Change], None]) -> None:
+        """Call `callback` with every change of any object from now on, as it is stored."""
+        self._store.listen(callback)
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last change."""
+        return self._store.revision
+
+    def unavailable_until(self, at: float) -> None:
+        """Answer no call of the ports before second `at`."""
+        self._gate.close(at)
+
+    def latency(self, key: tuple[str, ...]) -> tuple[float, float]:
+        """Draw how many seconds a call takes to the API server, and its answer back."""
+        del key
+        span = self.settings.latency
+        return draw(self._latency, span), draw(self._latency, span)
+
+    # --- for machines
+
+    def join(  # noqa: PLR0913
+        self,
+        *,
+        node_name: str,
+        provider_id: str,
+        labels: Mapping[str, str],
+        taints: tuple[Taint, ...] = (),
+        capacity: Resources,
+        allocatable: Resources,
+        after: float = 0.0,
+        ready_after: float | None = None,
+    ) -> None:
+        """Let a machine's kubelet make its node in `after` seconds, and be ready `ready_after` later.
+
+        The node is not ready at first and tainted so, and with `taints`. Without `ready_after` the settings
+        decide. A machine that has left by then does not join.
+        """
+        machine = Machine(
+            node_name=node_name,
+            provider_id=provider_id,
+            labels=labels,
+            taints=taints,
+            capacity=capacity,
+            allocatable=allocatable,
+        )
+        self._kubelets.join(machine, after=after, ready_after=ready_after)
+
+    def leave(self, provider_id: str) -> None:
+        """Let a machine be gone. Its node is found not ready, then deleted; one unknown does not matter."""
+        self._kubelets.leave(provider_id)
+
+    # --- ClusterReader
+
+    def feed(self, to: Ref[ClusterFact]) -> None:
+        """Tell `to` a full list first (Resynced), then each change, and a full list now and then.
+
+        Raises:
+            RuntimeError: somebody is told already.
+        """
+        self._watch.feed(to)
+
+    def stop(self) -> None:
+        """Tell no more facts. Another may be told from now on."""
+        self._watch.stop()
+
+    def get_claim(self, name: str) -> NodeClaim:
+        """Return a claim as it is now."""
+        return self._gate.read(partial(self._server.claim, name))
+
+    def list_claims(self) -> tuple[NodeClaim, ...]:
+        """Return all claims there are now, by name."""
+        return self._gate.read(self._server.claims)
+
+    # --- ClusterWriter
+
+    def create_claim(self, claim: NodeClaim) -> NodeClaim:
+        """Create a claim."""
+        return self._gate.write(None, partial(self._server.create_claim, claim))
+
+    def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
+        """Change a claim and its status."""
+        request = partial(self._server.patch_claim, name, patch, version)
+        return self._gate.write(address("NodeClaim", name), request)
+
+    def delete_claim(self, name: str, *, uid: str) -> None:
+        """Mark a claim as deleting."""
+        self._gate.write(address("NodeClaim", name), partial(self._server.delete_claim, name, uid))
+
+    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+        """Change a node."""
+        request = partial(self._server.patch_node, name, patch, version)
+        return self._gate.write(address("Node", name), request)
+
+    def delete_node(self, name: str, *, uid: str) -> None:
+        """Mark a node as deleting."""
+        self._gate.write(address("Node", name), partial(self._server.delete_node, name, uid))
+
+    def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
+        """Evict a pod, if the disruption budgets allow it."""
+        request = partial(self._server.evict_pod, namespace, name, uid)
+        self._gate.write(address("Pod", name, namespace), request)
+
+    def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
+        """Delete a pod without asking any budget."""
+        request = partial(self._server.delete_pod, namespace, name, uid, grace_seconds)
+        self._gate.write(address("Pod", name, namespace), request)
+
+    def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
+        """Bind a pod to a node."""
+        request = partial(self._server.bind_pod, namespace, name, uid, node)
+        self._gate.write(address("Pod", name, namespace), request)
+
+    def publish(self, event: ClusterEvent) -> None:
+        """Keep an event."""
+        self._gate.write(None, partial(self._log.publish, event))
+
+    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
+        """Set a condition of a pool or a node class."""
+        self._gate.write(None, partial(self._server.set_condition, about, condition))
+
+
+def _fork(dice: random.Random) -> random.Random:
+    """Return dice of its own for one concern, so that more luck taken in one changes no other."""
+    return random.Random(dice.getrandbits(64))  # noqa: S311

@@ -1,0 +1,46 @@
+"""The events people read beside objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.events import ClusterEvent
+from treenail.domain.runtime import Clock
+
+_COUNTED_WITHIN: Final = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """An event as it is kept. Times are aware UTC."""
+
+    event: ClusterEvent
+    count: int
+    first_at: datetime
+    last_at: datetime
+
+
+class EventLog:
+    """Events in the order they first came. Equal ones within ten minutes are counted as one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._records: list[EventRecord] = []
+        self._latest: dict[ClusterEvent, int] = {}
+
+    def publish(self, event: ClusterEvent) -> None:
+        """Keep an event, or count it."""
+        now = self._clock.now()
+        number = self._latest.get(event)
+        if number is not None and now - self._records[number].last_at <= _COUNTED_WITHIN:
+            known = self._records[number]
+            self._records[number] = replace(known, count=known.count + 1, last_at=now)
+            return
+        self._latest[event] = len(self._records)
+        self._records.append(EventRecord(event, 1, now, now))
+
+    def records(self) -> tuple[EventRecord, ...]:
+        """Return all there are."""
+        return tuple(self._records)

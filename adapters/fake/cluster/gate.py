@@ -1,0 +1,67 @@
+"""What may happen to a request between the client and the API server."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from treenail.adapters.fake.cluster.objects import Address
+from treenail.adapters.fake.cluster.settings import ClusterFaults, chance
+from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.ports import UnavailableError
+from treenail.domain.runtime import Agenda
+
+R = TypeVar("R")
+
+_TOUCHED: Final = "example.com/touched-at-revision"
+
+
+class Gate:
+    """Lets requests through, or not, or has somebody else go first."""
+
+    def __init__(
+        self, *, agenda: Agenda, dice: random.Random, store: Store, faults: Callable[[], ClusterFaults]
+    ) -> None:
+        self._agenda = agenda
+        self._dice = dice
+        self._store = store
+        self._faults = faults
+        self._closed_until = 0.0
+
+    def close(self, until: float) -> None:
+        """Let nothing through before monotonic second `until`."""
+        self._closed_until = until
+
+    def read(self, request: Callable[[], R]) -> R:
+        """Let a request pass that changes nothing.
+
+        Raises:
+            UnavailableError: it did not pass.
+        """
+        if self._agenda.monotonic() < self._closed_until or chance(self._dice, self._faults().unavailable):
+            raise UnavailableError("the API server does not answer")
+        return request()
+
+    def write(self, about: Address | None, request: Callable[[], R]) -> R:
+        """Let a request pass that changes the object at `about`.
+
+        Raises:
+            UnavailableError: it did not pass, or its answer got lost.
+        """
+        faults = self._faults()
+        if about is not None and chance(self._dice, faults.conflict):
+            self._touch(about)
+        answer = self.read(request)
+        if chance(self._dice, faults.answer_lost):
+            raise UnavailableError("the API server's answer got lost")
+        return answer
+
+    def _touch(self, where: Address) -> None:
+        thing = self._store.find(where)
+        if isinstance(thing, Pod | Node | NodeClaim):
+            mark = {_TOUCHED: str(self._store.revision)}
+            self._store.put(replace(thing, annotations={**thing.annotations, **mark}))

@@ -1,0 +1,130 @@
+"""What the cluster holds, and under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from treenail.adapters.api.workloads import (
+    ApiObject,
+    Deployment,
+    Namespace,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+    StorageClass,
+)
+from treenail.domain.cluster_facts import DaemonSet, Kind
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Owner, Pod
+
+# The kind, and the name among those of the kind: NAMESPACE/NAME for what has a namespace, KIND/NAME for
+# node classes, which are of several kinds.
+Address: TypeAlias = tuple[str, str]
+
+KIND_OF: Final[Mapping[type, str]] = {
+    Pod: "Pod",
+    Node: "Node",
+    NodeClaim: "NodeClaim",
+    NodePool: "NodePool",
+    NodeClass: "NodeClass",
+    DaemonSet: "DaemonSet",
+    Deployment: "Deployment",
+    ReplicaSet: "ReplicaSet",
+    StatefulSet: "StatefulSet",
+    PodDisruptionBudget: "PodDisruptionBudget",
+    PriorityClass: "PriorityClass",
+    Namespace: "Namespace",
+    PersistentVolume: "PersistentVolume",
+    PersistentVolumeClaim: "PersistentVolumeClaim",
+    StorageClass: "StorageClass",
+}
+KINDS: Final = tuple(KIND_OF.values())
+NAMESPACED: Final = frozenset(
+    {
+        "Pod",
+        "DaemonSet",
+        "Deployment",
+        "ReplicaSet",
+        "StatefulSet",
+        "PodDisruptionBudget",
+        "PersistentVolumeClaim",
+    }
+)
+# What a list gives first: pools and classes, so that whoever reads on knows what claims refer to.
+WATCHED: Final = (
+    Kind.NODE_POOL,
+    Kind.NODE_CLASS,
+    Kind.DAEMON_SET,
+    Kind.NODE_CLAIM,
+    Kind.NODE,
+    Kind.POD,
+)
+_SYNONYMS: Final = {"provisioner": "NodePool", "machine": "NodeClaim", **{k.lower(): k for k in KINDS}}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write to the store. `before` is None for what is new, `after` for what is gone."""
+
+    address: Address
+    before: ApiObject | None
+    after: ApiObject | None
+    revision: int
+
+    @property
+    def kind(self) -> str:
+        return self.address[0]
+
+
+def address_of(thing: ApiObject) -> Address:
+    """Return where `thing` is kept."""
+    kind = KIND_OF[type(thing)]
+    if kind in NAMESPACED:
+        return kind, f"{thing.namespace}/{thing.name}"  # type: ignore[union-attr]
+    return kind, str(thing.ref) if isinstance(thing, NodeClass) else thing.name
+
+
+def address(kind: str, name: str, namespace: str = "default") -> Address:
+    """Return where the object is kept that a person calls so. Kinds of any generation, in any case.
+
+    A kind that is not known is taken for one of node classes.
+    """
+    known = _SYNONYMS.get(kind.lower())
+    if known is None:
+        return "NodeClass", f"{kind}/{name}"
+    return known, f"{namespace or 'default'}/{name}" if known in NAMESPACED else name
+
+
+def spoken(of: Address) -> str:
+    """Write an address as people do: `Pod default/web-0`."""
+    return " ".join(of)
+
+
+def owners_of(thing: ApiObject) -> tuple[Owner, ...]:
+    """Return the owner references of an object."""
+    if isinstance(thing, Pod | Node | NodeClaim | ReplicaSet):
+        return thing.owners
+    return ()
+
+
+def finalizers_of(thing: ApiObject) -> tuple[str, ...]:
+    """Return what must be done before an object may go."""
+    return thing.finalizers if isinstance(thing, Node | NodeClaim) else ()
+
+
+def deletion_marked(thing: ApiObject) -> bool:
+    """Tell whether an object says of itself that it is being deleted."""
+    match thing:
+        case Pod() | Node() | NodeClaim() | Namespace():
+            return thing.deleting_since is not None
+        case NodePool() | NodeClass():
+            return thing.deleting
+        case _:
+            return False

@@ -1,0 +1,58 @@
+"""What may be done to a pod: bound once, deleted with grace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from treenail.adapters.fake.cluster.objects import address, address_of
+from treenail.adapters.fake.cluster.store import Store, check_uid
+from treenail.domain.nodes import Node
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ConflictError, InvalidError
+
+
+def pod_called(store: Store, namespace: str, name: str, uid: str) -> Pod:
+    """Return a pod by name and uid.
+
+    Raises:
+        NotFoundError: there is none of this name.
+        ConflictError: the one there is has another uid.
+    """
+    pod = store.get(Pod, address("Pod", name, namespace))
+    check_uid(pod, uid)
+    return pod
+
+
+def bind(store: Store, pod: Pod, node_name: str) -> Pod:
+    """Give a pod its node.
+
+    Raises:
+        ConflictError: it has one, or is being deleted, or is not to be scheduled yet.
+        InvalidError: the node is not there, or is being deleted.
+    """
+    if pod.node_name:
+        raise ConflictError(f"Pod {pod.key} is bound to node {pod.node_name} already")
+    if pod.deleting_since is not None:
+        raise ConflictError(f"Pod {pod.key} is being deleted")
+    if pod.spec.scheduling_gates:
+        raise ConflictError(f"Pod {pod.key} has scheduling gates: {', '.join(pod.spec.scheduling_gates)}")
+    node = store.find(("Node", node_name))
+    if not isinstance(node, Node):
+        raise InvalidError(f"Pod {pod.key}: node {node_name} is not there")
+    if node.deleting_since is not None:
+        raise InvalidError(f"Pod {pod.key}: node {node_name} is being deleted")
+    return store.put(replace(pod, node_name=node_name, scheduled_at=store.now(), unschedulable_since=None))
+
+
+def delete(store: Store, pod: Pod, grace_seconds: int) -> None:
+    """Delete a pod: at once where nothing runs or no grace is given, else by its kubelet.
+
+    As in the API, a deleting pod bears the time its grace ends, which may only come nearer.
+    """
+    if not pod.node_name or pod.terminal or grace_seconds <= 0:
+        store.remove(address_of(pod))
+        return
+    ends_at = store.now() + timedelta(seconds=grace_seconds)
+    if pod.deleting_since is None or ends_at < pod.deleting_since:
+        store.put(replace(pod, deleting_since=ends_at))

@@ -1,0 +1,71 @@
+"""How fast a cluster is, and what goes wrong in it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from treenail.domain.cluster_facts import DaemonSet
+
+# Between how many seconds something takes.
+Span: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """How fast the parts of the cluster are, in seconds, and what it runs from the start.
+
+    `latency`: a call to the API server, and its answer, each. `watch`: a change to the watch.
+    `resync`: from one full list to the next. `control`: a controller of workloads. `schedule`: the
+    scheduler. `collect`: the garbage collector. `ready`: a node, from joining. `start`: a pod, from
+    when its node could run it. `stop`: a pod, but at most its grace period. `lost`: from the end of a
+    machine to its node's being not ready. `removed`: from there to the node's deletion.
+    `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
+    `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
+    """
+
+    latency: Span = (0.002, 0.02)
+    watch: Span = (0.002, 0.02)
+    resync: float = 600.0
+    control: Span = (0.01, 0.1)
+    schedule: Span = (0.01, 0.1)
+    collect: Span = (0.05, 0.5)
+    ready: Span = (8.0, 15.0)
+    start: Span = (0.5, 2.0)
+    stop: Span = (0.2, 2.0)
+    lost: Span = (1.0, 5.0)
+    removed: Span = (2.0, 10.0)
+    slow_stops: float = 0.0
+    fill_nodes: bool = False
+    system_daemons: tuple[DaemonSet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFaults:
+    """What goes wrong by chance: probabilities from 0 to 1 per call or change, none by default.
+
+    `conflict`: another writer touches the object first, so that its resourceVersion moves.
+    `answer_lost`: the write is done, but the call fails. `unavailable`: nothing is done, the call fails.
+    `watch_duplicate`: a change is told twice. `watch_drop`: the watch breaks at a change, and tells nothing
+    until a full list a while later. `watch_delay_seconds`: changes are told up to that much later, in
+    any order but that of one object's.
+    """
+
+    conflict: float = 0.0
+    answer_lost: float = 0.0
+    unavailable: float = 0.0
+    watch_duplicate: float = 0.0
+    watch_drop: float = 0.0
+    watch_delay_seconds: float = 0.0
+
+
+def draw(dice: random.Random, span: Span) -> float:
+    """Return a number of seconds within `span`."""
+    low, high = span
+    return low + (high - low) * dice.random()
+
+
+def chance(dice: random.Random, probability: float) -> bool:
+    """Tell whether something of this probability happens. What never happens takes no luck."""
+    return probability > 0 and dice.random() < probability

@@ -1,0 +1,78 @@
+"""What becomes of an object when another of its name is applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from treenail.adapters.api.workloads import ApiObject, ReplicaSet
+from treenail.adapters.fake.cluster.objects import address_of, spoken
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.ports import InvalidError
+
+# What may be applied to objects that others write to as well.
+_APPLICABLE: Final = {
+    Pod: ("labels", "annotations"),
+    Node: ("labels", "annotations", "taints", "unschedulable"),
+    NodeClaim: ("labels", "annotations"),
+}
+_FIXED: Final = {
+    Pod: ("spec",),
+    Node: ("provider_id",),
+    NodeClaim: (
+        "pool",
+        "node_class",
+        "requirements",
+        "requests",
+        "taints",
+        "startup_taints",
+        "termination_grace_period",
+    ),
+}
+
+
+def updated(known: ApiObject, new: ApiObject) -> ApiObject:
+    """Return `known` as it is after `new` was applied to it.
+
+    Raises:
+        InvalidError: it would change what is fixed.
+    """
+    match new:
+        case Pod() | Node() | NodeClaim():
+            return _with_applicable(known, new)
+        case NodePool():
+            return _pool(known, new)
+        case NodeClass():
+            return _node_class(known, new)
+        case ReplicaSet() if isinstance(known, ReplicaSet):
+            return replace(new, uid=known.uid, resource_version=known.resource_version, owners=known.owners)
+        case _:
+            return replace(new, uid=known.uid, resource_version=known.resource_version)
+
+
+def _with_applicable(known: ApiObject, new: Pod | Node | NodeClaim) -> ApiObject:
+    for field in _FIXED[type(new)]:
+        if getattr(known, field) != getattr(new, field):
+            raise InvalidError(f"{spoken(address_of(new))}: {field} cannot be changed")
+    taken: dict[str, Any] = {field: getattr(new, field) for field in _APPLICABLE[type(new)]}
+    return replace(known, **taken)
+
+
+def _pool(known: ApiObject, new: NodePool) -> ApiObject:
+    if not isinstance(known, NodePool) or known.generation is not new.generation:
+        raise InvalidError(f"{spoken(address_of(new))}: there is one of another API generation")
+    return replace(new, uid=known.uid, resource_version=known.resource_version, deleting=known.deleting)
+
+
+def _node_class(known: ApiObject, new: NodeClass) -> ApiObject:
+    same = replace(
+        new,
+        uid=known.uid,
+        resource_version=known.resource_version,
+        generation=known.generation if isinstance(known, NodeClass) else 0,
+        deleting=isinstance(known, NodeClass) and known.deleting,
+    )
+    return known if same == known else replace(same, generation=same.generation + 1)

@@ -1,0 +1,181 @@
+"""The watch: every change of the store, told a little later, and full lists now and then."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, cast
+
+from treenail.adapters.fake.cluster.objects import WATCHED, Change
+from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings, Span, chance, draw
+from treenail.adapters.fake.cluster.store import Broken, Store
+from treenail.domain.cluster_facts import (
+    ClusterFact,
+    ClusterObject,
+    Kind,
+    ObjectGone,
+    ObjectSeen,
+    ObjectSetAside,
+    Resynced,
+    key_of,
+)
+from treenail.domain.runtime import Agenda, Ref
+
+_BROKEN_FOR: Final[Span] = (5.0, 30.0)
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What is on its way of one kind. Those of one instant travel together, none overtakes another.
+
+    `arrives_at` is when the last that travels so arrives, `alone_until` when the last that does not.
+    """
+
+    opened_at: float = -1.0
+    arrives_at: float = -1.0
+    alone_until: float = -1.0
+    open: list[ClusterFact] = field(default_factory=list)
+
+
+class Watch:
+    """Tells one listener at a time. Facts of a kind come in the order of their revisions.
+
+    A full list tells nothing that is still on its way: what was told late would bring the dead back.
+    """
+
+    def __init__(
+        self,
+        *,
+        agenda: Agenda,
+        dice: random.Random,
+        store: Store,
+        settings: ClusterSettings,
+        faults: Callable[[], ClusterFaults],
+    ) -> None:
+        self._agenda = agenda
+        self._dice = dice
+        self._store = store
+        self._settings = settings
+        self._faults = faults
+        self._to: Ref[ClusterFact] | None = None
+        self._feed = 0
+        self._listed = 0
+        self._deaf = True
+        self._streams: dict[str, _Stream] = {}
+        self._latest: dict[tuple[Kind, str], float] = {}
+        store.listen(self._changed, *WATCHED)
+
+    def feed(self, to: Ref[ClusterFact]) -> None:
+        """From now on tell `to`, a full list first.
+
+        Raises:
+            RuntimeError: somebody is told already.
+        """
+        if self._to is not None:
+            raise RuntimeError("the cluster is watched already: stop that watch first")
+        self._to = to
+        self._feed += 1
+        self._deaf = True
+        self._list_in(draw(self._dice, self._settings.watch))
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        self._to = None
+        self._feed += 1
+
+    def set_aside(self, broken: Broken) -> None:
+        """Tell that an object is there that cannot be understood."""
+        self._send(_set_aside(broken), broken.kind, broken.key)
+
+    def forget(self, broken: Broken) -> None:
+        """Tell that an object that could not be understood is gone."""
+        self._send(ObjectGone(kind=broken.kind, key=broken.key), broken.kind, broken.key)
+
+    # --- full lists
+
+    def _list_in(self, seconds: float) -> None:
+        self._agenda.call_at(
+            self._agenda.monotonic() + seconds, partial(self._list, self._feed, self._listed)
+        )
+
+    def _list(self, feed: int, listed: int) -> None:
+        if self._to is None or feed != self._feed or listed != self._listed:
+            return
+        self._listed += 1
+        self._deaf = False
+        self._streams = {kind: _Stream() for kind in WATCHED}
+        self._latest = {}
+        self._to.tell(Resynced(revision=self._store.revision, objects=self._objects()))
+        for broken in self._store.broken.values():
+            self._to.tell(_set_aside(broken))
+        self._list_in(self._settings.resync)
+
+    def _objects(self) -> tuple[ClusterObject, ...]:
+        return tuple(cast("ClusterObject", thing) for kind in WATCHED for thing in self._store.of_kind(kind))
+
+    # --- changes
+
+    def _changed(self, change: Change) -> None:
+        if self._deaf or self._to is None:
+            return
+        before = cast("ClusterObject", change.before)
+        after = cast("ClusterObject | None", change.after)
+        kind = Kind(change.kind)
+        if after is not None:
+            self._send(ObjectSeen(object=after), kind, key_of(after))
+        elif change.address not in self._store.broken:
+            key = key_of(before)
+            self._send(ObjectGone(kind=kind, key=key), kind, key)
+
+    def _send(self, fact: ClusterFact, kind: Kind, key: str) -> None:
+        if self._deaf or self._to is None:
+            return
+        faults = self._faults()
+        if chance(self._dice, faults.watch_drop):
+            self._deaf = True
+            self._list_in(draw(self._dice, _BROKEN_FOR))
+            return
+        facts = (fact, fact) if chance(self._dice, faults.watch_duplicate) else (fact,)
+        if faults.watch_delay_seconds:
+            self._send_alone(facts, (kind, key), faults.watch_delay_seconds)
+        else:
+            self._send_along(facts, self._streams[kind])
+
+    def _send_alone(self, facts: tuple[ClusterFact, ...], of: tuple[Kind, str], delay: float) -> None:
+        now = self._agenda.monotonic()
+        at = now + draw(self._dice, self._settings.watch) + delay * self._dice.random()
+        stream = self._streams[of[0]]
+        at = max(at, self._latest.get(of, now), stream.arrives_at)
+        self._latest[of] = at
+        stream.opened_at, stream.alone_until = -1.0, max(stream.alone_until, at)
+        self._agenda.call_at(at, partial(self._arrive, self._listed, self._feed, facts))
+
+    def _send_along(self, facts: tuple[ClusterFact, ...], stream: _Stream) -> None:
+        now = self._agenda.monotonic()
+        if stream.opened_at != now:
+            stream.opened_at = now
+            at = now + draw(self._dice, self._settings.watch)
+            stream.arrives_at = max(stream.arrives_at, stream.alone_until, at)
+            stream.open = []
+            self._agenda.call_at(
+                stream.arrives_at, partial(self._arrive, self._listed, self._feed, stream.open)
+            )
+        stream.open.extend(facts)
+
+    def _arrive(self, listed: int, feed: int, facts: list[ClusterFact] | tuple[ClusterFact, ...]) -> None:
+        if self._to is None or feed != self._feed or listed != self._listed:
+            return
+        for fact in facts:
+            self._to.tell(fact)
+
+
+def _set_aside(broken: Broken) -> ObjectSetAside:
+    return ObjectSetAside(
+        kind=broken.kind,
+        key=broken.key,
+        resource_version=broken.resource_version,
+        about=broken.about,
+        problem=broken.problem,
+    )

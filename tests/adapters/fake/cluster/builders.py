@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.adapters.fake.cluster.rig import START, Rig
+from treenail.adapters.api.workloads import Deployment, PodTemplate
+from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.pods import LabelSelector, Pod, PodSpec
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Taint
+
+CLASS = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
+
+
+def a_spec(cpu: str = "1", memory: str = "1Gi", **fields: Any) -> PodSpec:
+    return PodSpec(requests=Resources.parse({"cpu": cpu, "memory": memory, "pods": 1}), **fields)
+
+
+def a_pod(name: str, *, spec: PodSpec | None = None, **fields: Any) -> Pod:
+    return Pod(uid="", name=name, spec=spec or a_spec(), created_at=START, **fields)
+
+
+def a_pool(name: str, **fields: Any) -> NodePool:
+    return NodePool(name=name, node_class=CLASS, **fields)
+
+
+def a_class(name: str = "default", **fields: Any) -> NodeClass:
+    return NodeClass(ref=NodeClassRef(CLASS.group, CLASS.kind, name), **fields)
+
+
+def a_claim(name: str, **fields: Any) -> NodeClaim:
+    return NodeClaim(name=name, pool="default", node_class=CLASS, created_at=START, **fields)
+
+
+def a_deployment(name: str, replicas: int, *, spec: PodSpec | None = None, **fields: Any) -> Deployment:
+    template = PodTemplate(labels={"app": name}, spec=spec or a_spec())
+    selector = LabelSelector(match_labels=(("app", name),))
+    return Deployment(name=name, replicas=replicas, selector=selector, template=template, **fields)
+
+
+def join(
+    rig: Rig,
+    name: str,
+    *,
+    cpu: str = "4",
+    labels: Mapping[str, str] | None = None,
+    taints: tuple[Taint, ...] = (),
+    **fields: Any,
+) -> None:
+    size = Resources.parse({"cpu": cpu, "memory": "16Gi", "pods": 58})
+    rig.cluster.join(
+        node_name=name,
+        provider_id=provider_id(name),
+        labels=labels or {},
+        taints=taints,
+        capacity=size,
+        allocatable=size,
+        **fields,
+    )
+
+
+def provider_id(node: str) -> str:
+    return f"aws:///us-east-1a/i-{node}"
