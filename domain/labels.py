@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+LARGEST_INTEGER: Final = 2**63 - 1
+SMALLEST_INTEGER: Final = -(2**63)
 
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 ARCH: Final = "kubernetes.io/arch"
@@ -92,3 +97,11 @@ NORMALIZED: Final = {
 def normalized(key: str) -> str:
     """Return the present name of the label `key`."""
     return NORMALIZED.get(key, key)
+
+
+def integer_of(value: str) -> int | None:
+    """Return the integer a label's value writes in 64 bits, None where it writes none."""
+    if _INTEGER.fullmatch(value) is None:
+        return None
+    number = int(value)
+    return number if SMALLEST_INTEGER <= number <= LARGEST_INTEGER else None

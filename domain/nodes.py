@@ -173,6 +173,11 @@ class NodeView:
         return self.claim.pool if self.claim is not None else ""
 
     @property
+    def launched(self) -> bool:
+        """Whether there is a machine: a claim that is only written offers no room."""
+        return self.claim is None or self.claim.launched
+
+    @property
     def registered(self) -> bool:
         return self.claim is None or (self.claim.registered and self.node is not None)
 
@@ -189,12 +194,14 @@ class NodeView:
     @property
     def taints(self) -> tuple[Taint, ...]:
         """The taints there will be once the node is ready: startup and ephemeral ones are left out."""
-        if self.node is None or self.claim is None or not self.claim.registered:
-            return self.claim.taints if self.claim is not None else (self.node.taints if self.node else ())
-        if self.claim.initialized:
-            return self.node.taints
-        startup = set(self.claim.startup_taints)
-        return tuple(t for t in self.node.taints if t not in startup and not is_ephemeral(t))
+        if self.node is not None and (self.claim is None or self.claim.registered):
+            there = self.node.taints
+        else:
+            there = self.claim.taints if self.claim is not None else ()
+        if self.claim is None or self.initialized:
+            return there
+        startup = self.claim.startup_taints
+        return tuple(t for t in there if not is_ephemeral(t) and not any(t.same_mark(s) for s in startup))
 
     @property
     def allocatable(self) -> Resources:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from decimal import ROUND_CEILING, Decimal
-from typing import Final
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from decimal import ROUND_UP, Context, Decimal
+from functools import lru_cache
+from typing import Final, TypeVar, overload
+
+D = TypeVar("D")
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -30,9 +33,14 @@ _SUFFIXES: Final[Mapping[str, Decimal]] = {
     "Pi": Decimal(2**50),
     "Ei": Decimal(2**60),
 }
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)")
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:([eE][+-]?[0-9]{1,4})|([numkMGTPE]|[KMGTPE]i)?)"
+)
 # Kubernetes caps a quantity at 2^63-1; a larger one is a typing error, not a machine.
 _LARGEST: Final = Decimal(2**63 - 1)
+_LONGEST: Final = 64
+# Wide enough for the product of the longest number with any suffix: nothing is ever rounded on the way.
+_EXACT: Final = Context(prec=2 * _LONGEST)
 
 
 def parse_quantity(text: str | float) -> Decimal:
@@ -41,22 +49,36 @@ def parse_quantity(text: str | float) -> Decimal:
     Raises:
         ValueError: `text` is no quantity, or beyond what Kubernetes can hold.
     """
-    match = _QUANTITY.fullmatch(str(text).strip())
+    written = str(text)
+    match = _QUANTITY.fullmatch(written) if len(written) <= _LONGEST else None
     if match is None:
-        raise ValueError(f"{str(text)!r} is not a quantity (such as 500m, 2 or 1.5Gi)")
+        raise ValueError(f"{written[:_LONGEST]!r} is not a quantity (such as 500m, 2 or 1.5Gi)")
     number, exponent, suffix = match.groups()
-    value = Decimal(number + exponent) if exponent else Decimal(number) * _SUFFIXES[suffix or ""]
+    if exponent:
+        value = Decimal(number + exponent)
+    else:
+        value = _EXACT.multiply(Decimal(number), _SUFFIXES[suffix or ""])
     if abs(value) > _LARGEST:
-        raise ValueError(f"{str(text)!r} is larger than any quantity Kubernetes can hold")
+        raise ValueError(f"{written!r} is larger than any quantity Kubernetes can hold")
     return value
 
 
 def amount_of(resource: str, text: str | float) -> int:
-    """Return a quantity of `resource` in the unit `Resources` counts it in, rounded up."""
+    """Return a quantity of `resource` in the unit `Resources` counts it in, rounded away from zero.
+
+    Raises:
+        ValueError: `text` is no quantity, or beyond what Kubernetes can hold.
+    """
+    return _amount(str(text), thousandths=resource == CPU)
+
+
+# A cluster writes the same few quantities on thousands of pods.
+@lru_cache(maxsize=4096)
+def _amount(text: str, *, thousandths: bool) -> int:
     value = parse_quantity(text)
-    if resource == CPU:
-        value *= 1000
-    return int(value.to_integral_value(rounding=ROUND_CEILING))
+    if thousandths:
+        value = _EXACT.multiply(value, Decimal(1000))
+    return int(value.to_integral_value(rounding=ROUND_UP))
 
 
 def format_amount(resource: str, amount: int) -> str:
@@ -81,9 +103,20 @@ class Resources(Mapping[str, int]):
 
     __slots__ = ("_amounts", "_hash")
 
+    _amounts: dict[str, int]
+    _hash: int | None
+
     def __init__(self, amounts: Mapping[str, int] | Iterable[tuple[str, int]] = ()) -> None:
-        self._amounts: dict[str, int] = dict(amounts)
-        self._hash: int | None = None
+        self._amounts = dict(amounts)
+        self._hash = None
+
+    @classmethod
+    def _of(cls, amounts: dict[str, int]) -> Resources:
+        """Make a vector of `amounts` without a copy: the caller lets go of them."""
+        made = cls.__new__(cls)
+        made._amounts = amounts  # noqa: SLF001
+        made._hash = None  # noqa: SLF001
+        return made
 
     @classmethod
     def parse(cls, quantities: Mapping[str, str | float]) -> Resources:
@@ -98,7 +131,7 @@ class Resources(Mapping[str, int]):
                 amounts[name] = amount_of(name, text)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-        return cls(amounts)
+        return cls._of(amounts)
 
     def format(self) -> dict[str, str]:
         """Write every amount as a quantity, by resource name in sorted order."""
@@ -112,6 +145,26 @@ class Resources(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._amounts)
+
+    # Mapping offers all of these; the dictionary's own are five times as fast.
+    def __contains__(self, name: object) -> bool:
+        return name in self._amounts
+
+    def keys(self) -> KeysView[str]:
+        return self._amounts.keys()
+
+    def values(self) -> ValuesView[int]:
+        return self._amounts.values()
+
+    def items(self) -> ItemsView[str, int]:
+        return self._amounts.items()
+
+    @overload
+    def get(self, name: str, /) -> int | None: ...
+    @overload
+    def get(self, name: str, /, default: int | D) -> int | D: ...
+    def get(self, name: str, /, default: object = None) -> object:
+        return self._amounts.get(name, default)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Resources):
@@ -136,22 +189,22 @@ class Resources(Mapping[str, int]):
         amounts = self._amounts.copy()
         for name, amount in other.items():
             amounts[name] = amounts.get(name, 0) + amount
-        return Resources(amounts)
+        return Resources._of(amounts)
 
     def minus(self, other: Mapping[str, int]) -> Resources:
         """Return what is left of the resources named here; those only `other` names are dropped."""
-        return Resources({name: amount - other.get(name, 0) for name, amount in self._amounts.items()})
+        return Resources._of({name: amount - other.get(name, 0) for name, amount in self._amounts.items()})
 
     def at_least_zero(self) -> Resources:
         """Return this vector with every negative amount raised to zero."""
-        return Resources({name: max(amount, 0) for name, amount in self._amounts.items()})
+        return Resources._of({name: max(amount, 0) for name, amount in self._amounts.items()})
 
     def largest(self, other: Mapping[str, int]) -> Resources:
         """Return the larger amount of each resource, over the resources of both."""
         amounts = self._amounts.copy()
         for name, amount in other.items():
             amounts[name] = max(amounts.get(name, 0), amount)
-        return Resources(amounts)
+        return Resources._of(amounts)
 
     def fits(self, room: Mapping[str, int]) -> bool:
         """Tell whether `room` holds this request.
@@ -159,9 +212,12 @@ class Resources(Mapping[str, int]):
         As in Karpenter: room that is overdrawn in any resource holds nothing, and a resource the
         room does not name holds only a request of zero.
         """
-        if any(amount < 0 for amount in room.values()):
+        if min(room.values(), default=0) < 0:
             return False
-        return all(amount <= room.get(name, 0) for name, amount in self._amounts.items())
+        for name, amount in self._amounts.items():  # noqa: SIM110 (a generator takes twice as long)
+            if amount > room.get(name, 0):
+                return False
+        return True
 
     def shortages(self, room: Mapping[str, int]) -> tuple[str, ...]:
         """Return the resources that `room` has too little of for this request, in sorted order."""

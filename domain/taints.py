@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from treenail.domain.labels import integer_of
+
 
 class Effect(StrEnum):
     """What a taint does to a pod that does not tolerate it."""
@@ -23,6 +25,10 @@ class Taint:
     key: str
     effect: Effect
     value: str = ""
+
+    def same_mark(self, other: Taint) -> bool:
+        """Tell whether a node can have only one of the two: key and effect are what names a taint."""
+        return self.key == other.key and self.effect is other.effect
 
     def __str__(self) -> str:
         subject = f"{self.key}={self.value}" if self.value else self.key
@@ -63,9 +69,8 @@ class Toleration:
                 return self._compares(taint.value)
 
     def _compares(self, value: str) -> bool:
-        try:
-            taint, own = int(value), int(self.value)
-        except ValueError:
+        taint, own = integer_of(value), integer_of(self.value)
+        if taint is None or own is None:
             return False
         return taint > own if self.operator is TolerationOperator.GT else taint < own
 
@@ -90,9 +95,10 @@ EPHEMERAL: Final[frozenset[Taint]] = frozenset(
         UNREGISTERED,
     }
 )
+_EPHEMERAL_MARKS: Final = frozenset((taint.key, taint.effect) for taint in EPHEMERAL)
 _EPHEMERAL_PREFIX: Final = "readiness.k8s.io/"
 
 
 def is_ephemeral(taint: Taint) -> bool:
-    """Tell whether `taint` is one that goes by itself while a node starts."""
-    return taint in EPHEMERAL or taint.key.startswith(_EPHEMERAL_PREFIX)
+    """Tell whether `taint` is one that goes by itself while a node starts, whatever its value."""
+    return (taint.key, taint.effect) in _EPHEMERAL_MARKS or taint.key.startswith(_EPHEMERAL_PREFIX)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
+
+# Version 00 has these four parts alone; a later one may have more behind them, and ff is no version.
+_TRACEPARENT = re.compile(
+    r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?"
+)
 
 Attribute: TypeAlias = "str | int | float | bool | tuple[str, ...]"
 
@@ -40,10 +46,10 @@ class SpanContext:
     @classmethod
     def parse(cls, traceparent: str) -> SpanContext | None:
         """Read a W3C traceparent; None where it is none."""
-        parts = traceparent.split("-")
-        if len(parts) != 4 or len(parts[1]) != 32 or len(parts[2]) != 16:  # noqa: PLR2004
+        match = _TRACEPARENT.fullmatch(traceparent)
+        if match is None or (match[1] == "00" and match[4]):
             return None
-        return cls(parts[1], parts[2])
+        return cls(match[2], match[3])
 
 
 class SpanKind(StrEnum):
