@@ -13,6 +13,8 @@ from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Ref
 from treenail.domain.taints import Taint
@@ -88,13 +90,22 @@ class ClusterReader(Protocol):
     """The API server, for reading."""
 
     def feed(self, to: Ref[ClusterFact]) -> None:
-        """From now on tell `to` every fact: first all objects that are there, then each change.
+        """From now on tell `to` every fact: first one `Resynced` with all there is, then each change.
 
         Facts of one object come in order, though some may come twice, late or only by a resync.
         """
 
     def stop(self) -> None:
         """Tell no more facts."""
+
+    def get_claim(self, name: str) -> NodeClaim:
+        """Return a claim as it is now (read from the store, not from a cache).
+
+        Raises:
+            NotFoundError: there is none of this name.
+            UnavailableError: no answer.
+        """
+        ...
 
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now (read from the store, not from a cache).
@@ -208,6 +219,18 @@ class InterruptionQueue(Protocol):
 
     def delete(self, receipts: tuple[str, ...]) -> None:
         """Delete messages that were dealt with."""
+
+
+class Solver(Protocol):
+    """Where packing is computed: in a process of its own, so that a long solve delays nothing else."""
+
+    def solve(self, problem: Problem) -> PackingPlan:
+        """Return the plan for `problem`.
+
+        Raises:
+            UnavailableError: the solver was lost; nothing was decided.
+        """
+        ...
 
 
 class Telemetry(Protocol):

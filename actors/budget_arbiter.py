@@ -1,0 +1,75 @@
+"""Allow as many disruptions at a time as the budgets of the pools say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.budgets import BudgetBook
+from treenail.domain.disruption import (
+    DisruptionAllowed,
+    DisruptionEnded,
+    DisruptionProposed,
+    DisruptionRefused,
+    DisruptNodes,
+    PoolChanged,
+)
+from treenail.domain.runtime import Ref
+from treenail.domain.watching import NodeChanged
+
+ArbiterInbox: TypeAlias = (
+    DisruptionProposed | DisruptionRefused | DisruptNodes | DisruptionEnded | NodeChanged | PoolChanged
+)
+
+
+class BudgetArbiter(DomainActor[ArbiterInbox]):
+    """Take proposals one by one; have the cluster state confirm what budgets allow; pass on what holds.
+
+    Owns the budgets in use. Tells the cluster state `DisruptionAllowed` and `DisruptionEnded`, the
+    termination actor `DisruptNodes`, a pool's disruptor `DisruptionRefused`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[DisruptionAllowed | DisruptionEnded],
+        termination: Ref[DisruptNodes],
+        disruptor: Callable[[str], Ref[DisruptionRefused]],
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._termination = termination
+        self._disruptor = disruptor
+        self._book = BudgetBook()
+
+    def handle(self, message: ArbiterInbox) -> None:
+        match message:
+            case DisruptionProposed():
+                self._weigh(message)
+            case DisruptionRefused():
+                self._book.release(message.candidates)
+                self._disruptor(message.pool).tell(message)
+            case DisruptNodes():
+                self._termination.tell(message)
+            case DisruptionEnded():
+                self._book.release((message.name,))
+                self._cluster.tell(message)
+            case NodeChanged():
+                self._book.note_node(message)
+            case PoolChanged():
+                self._book.note_pool(message)
+            case _:
+                assert_never(message)
+
+    def _weigh(self, proposal: DisruptionProposed) -> None:
+        allowed = self._book.take(proposal)
+        refused = tuple(name for name in proposal.candidates if name not in allowed)
+        if refused:
+            why = "no allowed disruptions due to blocking budget"
+            self._disruptor(proposal.pool).tell(
+                DisruptionRefused(pool=proposal.pool, candidates=refused, why=why)
+            )
+        if allowed:
+            self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed))

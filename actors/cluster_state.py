@@ -1,0 +1,271 @@
+"""The one writer of what is known and what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.batching import BatchClosed, Decision, UrgentWork
+from treenail.domain.cluster import Changes, ClusterModel
+from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
+from treenail.domain.commitment import commit
+from treenail.domain.decision_trace import decision_spans
+from treenail.domain.disruption import (
+    Cause,
+    DisruptionAllowed,
+    DisruptionEnded,
+    DisruptionRefused,
+    DisruptNodes,
+    NodeEmptied,
+    NodeInterrupted,
+    PoolChanged,
+)
+from treenail.domain.launching import ClaimFailed
+from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.runtime import Ref
+from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
+
+_PLAN_LOST_AFTER: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class _PromisesExpire:
+    """Private timer tick: some promise may be over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanLost:
+    """Private timer tick: the open decision has had its time."""
+
+    decision: str
+
+
+ClusterStateInbox: TypeAlias = (
+    ClusterFact
+    | BatchClosed
+    | PlanDecided
+    | ClaimFailed
+    | NodeInterrupted
+    | DisruptionAllowed
+    | DisruptionEnded
+    | _PromisesExpire
+    | _PlanLost
+)
+
+PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool."""
+
+    batcher: Ref[UrgentWork]
+    pod_watcher: Ref[PodWatcherHears]
+    selector: Ref[SnapshotTaken]
+    launcher: Ref[PlanCommitted | NodeChanged]
+    lifecycle: Ref[NodeChanged]
+    termination: Ref[NodeChanged]
+    arbiter: Ref[DisruptionRefused | DisruptNodes | DisruptionEnded | NodeChanged | PoolChanged]
+    disruptor: Callable[[str], Ref[DisruptorHears]]
+
+
+class ClusterState(DomainActor[ClusterStateInbox]):
+    """Take in every fact and every plan, one after the other, and tell the others what follows.
+
+    Owns the model of the cluster, the promises and the open decision: no snapshot for planning is
+    given while a plan is open, and a plan becomes promises before anybody carries it out.
+    """
+
+    def __init__(
+        self, runtime: Runtime, *, audience: Audience, model: ClusterModel, promise_lasts: timedelta
+    ) -> None:
+        super().__init__(runtime)
+        self._audience = audience
+        self._model = model
+        self._promise_lasts = promise_lasts
+        # Before the first full list nothing is planned: what is on its way may not be known yet.
+        self._synced = False
+        self._open: Decision | None = None
+        self._next: Decision | None = None
+        self._waiting: dict[str, None] = {}
+        self._empty: dict[str, str] = {}
+        self._pools_told: dict[str, None] = {}
+
+    def handle(self, message: ClusterStateInbox) -> None:
+        now = self._timers.now()
+        match message:
+            case ObjectSeen() | ObjectGone() | Resynced():
+                self._synced = self._synced or isinstance(message, Resynced)
+                self._model.learn(message, now)
+            case ObjectSetAside():
+                self.log("object set aside", about=str(message.about), problem=message.problem)
+            case BatchClosed():
+                self._queue(message.decision)
+            case PlanDecided():
+                self._commit(message, now)
+            case ClaimFailed():
+                self._fail_claim(message)
+            case NodeInterrupted():
+                self._interrupt(message)
+            case DisruptionAllowed():
+                self._disrupt(message, now)
+            case DisruptionEnded():
+                self._model.spare(message.name)
+            case _PromisesExpire():
+                self._model.expire_promises(now)
+            case _PlanLost():
+                self._give_up(message.decision)
+            case _:
+                assert_never(message)
+        self._tell(self._model.take_changes(), now)
+        self._plan_next(now)
+
+    # --- planning
+
+    def _queue(self, decision: Decision) -> None:
+        if self._next is None:
+            self._next = decision
+        else:
+            opened_at = min(self._next.opened_at, decision.opened_at)
+            pods = self._next.pods + decision.pods
+            self._next = replace(decision, opened_at=opened_at, pods=pods)
+
+    def _plan_next(self, now: datetime) -> None:
+        if self._open is not None or self._next is None or not self._synced:
+            return
+        decision, self._next = self._next, None
+        self.within(decision.context)
+        snapshot = self._model.snapshot(now)
+        if not snapshot.pods:
+            return
+        self._open = decision
+        self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
+        self._audience.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
+
+    def _commit(self, decided: PlanDecided, now: datetime) -> None:
+        if self._open is None or decided.decision.id != self._open.id:
+            return
+        self._open = None
+        self._timers.cancel("plan lost", self.me)
+        committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
+        for span in decision_spans(decided, committed, now):
+            self._telemetry.record(span)
+        # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
+        self._tell(self._model.take_changes(), now)
+        self._audience.launcher.tell(committed)
+        self._audience.pod_watcher.tell(committed)
+
+    def _give_up(self, decision: str) -> None:
+        if self._open is not None and self._open.id == decision:
+            self._open = None
+            self._audience.pod_watcher.tell(PoolsChanged())
+
+    # --- nodes that go
+
+    def _fail_claim(self, message: ClaimFailed) -> None:
+        self._model.void(message.claim)
+        if message.cause is Cause.INSUFFICIENT_CAPACITY:
+            self._audience.batcher.tell(UrgentWork(why=message.cause.value))
+
+    def _interrupt(self, message: NodeInterrupted) -> None:
+        name = self._model.view_of_instance(message.instance_id)
+        if name is None:
+            return
+        self._model.condemn(name)
+        self._audience.batcher.tell(UrgentWork(why=message.cause.value))
+
+    def _disrupt(self, message: DisruptionAllowed, now: datetime) -> None:
+        """Give the nodes up that are still as the proposal says; refuse the others."""
+        kept: list[str] = []
+        for name in message.candidates:
+            view = self._model.view(name)
+            fit = view is not None and view.initialized and not self._model.going(view)
+            if fit and (message.proposal.cause is not Cause.EMPTY or self._model.empty(name)):
+                kept.append(name)
+        refused = tuple(name for name in message.candidates if name not in kept)
+        if refused:
+            why = "no longer as it was"
+            pool = message.proposal.pool
+            self._audience.arbiter.tell(DisruptionRefused(pool=pool, candidates=refused, why=why))
+        views = tuple(v for name in kept if (v := self._model.view(name)) is not None)
+        for name in kept:
+            self._model.condemn(name)
+        if views:
+            cause = message.proposal.cause
+            self._audience.arbiter.tell(DisruptNodes(nodes=views, cause=cause, decided_at=now))
+
+    # --- telling
+
+    def _tell(self, changes: Changes, now: datetime) -> None:
+        if not changes:
+            return
+        for uid in changes.pods:
+            self._tell_pod(uid)
+        for bound in changes.bound:
+            self._audience.pod_watcher.tell(bound)
+        for name in changes.views:
+            self._tell_view(name, now)
+        if changes.pools:
+            self._tell_pools()
+        self._watch_promises(now)
+
+    def _tell_pod(self, uid: str) -> None:
+        waiting = self._model.waiting(uid)
+        if waiting == (uid in self._waiting):
+            return
+        if waiting:
+            self._waiting[uid] = None
+        else:
+            del self._waiting[uid]
+        changed = PodChanged(uid=uid, pod=self._model.pods.get(uid), waiting=waiting)
+        self._audience.pod_watcher.tell(changed)
+
+    def _tell_view(self, name: str, now: datetime) -> None:
+        view = self._model.view(name)
+        going = view is not None and self._model.going(view)
+        pods = self._model.pods_on(name) if going else ()
+        pool, node_class = self._model.launches_from(view) if view is not None else (None, None)
+        changed = NodeChanged(name=name, view=view, going=going, pods=pods, pool=pool, node_class=node_class)
+        for ref in (
+            self._audience.launcher,
+            self._audience.lifecycle,
+            self._audience.termination,
+            self._audience.arbiter,
+        ):
+            ref.tell(changed)
+        self._tell_emptiness(changed, now)
+
+    def _tell_emptiness(self, changed: NodeChanged, now: datetime) -> None:
+        name, view = changed.name, changed.view
+        empty = (
+            view is not None
+            and view.claim is not None
+            and view.initialized
+            and not changed.going
+            and self._model.empty(name)
+        )
+        if empty == (name in self._empty):
+            return
+        if empty and view is not None:
+            self._empty[name] = view.pool
+            self._audience.disruptor(view.pool).tell(NodeEmptied(name=name, since=now))
+        else:
+            pool = self._empty.pop(name)
+            self._audience.disruptor(pool).tell(NodeEmptied(name=name, since=None))
+
+    def _tell_pools(self) -> None:
+        for name in sorted(self._pools_told.keys() | self._model.pools.keys()):
+            changed = PoolChanged(name=name, pool=self._model.pools.get(name))
+            self._audience.disruptor(name).tell(changed)
+            self._audience.arbiter.tell(changed)
+        self._pools_told = dict.fromkeys(sorted(self._model.pools))
+        self._audience.pod_watcher.tell(PoolsChanged())
+
+    def _watch_promises(self, now: datetime) -> None:
+        at = self._model.promises.next_expiry()
+        if at is not None:
+            self.later("promises", _PromisesExpire(), seconds=max(0.0, (at - now).total_seconds()))

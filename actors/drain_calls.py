@@ -1,0 +1,96 @@
+"""The calls a node's end consists of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TypeAlias
+
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.drain import (
+    Abandon,
+    AwaitGone,
+    Cordon,
+    DeleteClaim,
+    DeleteNode,
+    Leaving,
+    LetGo,
+    Step,
+    Terminate,
+)
+from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ClaimPatch, Cloud, ClusterWriter, NodePatch, NotFoundError
+from treenail.domain.runtime import TaskKey
+from treenail.domain.tracing import SpanContext
+
+END_TRACE = "treenail.sh/end-traceparent"
+_FINALIZERS = (labels.TERMINATION_FINALIZER,)
+
+Call: TypeAlias = "Callable[[], object]"
+
+
+class DrainCalls:
+    """Ways to the API server and to EC2. Every function it returns may block and may raise a PortError."""
+
+    def __init__(self, *, writer: ClusterWriter, cloud: Cloud) -> None:
+        self._writer = writer
+        self._cloud = cloud
+
+    def of(self, step: Step, view: NodeView, state: Leaving) -> tuple[TaskKey, Call]:
+        """Return the call of a step, with the key it queues under."""
+        key = ("kubernetes", "drain", view.name)
+        match step:
+            case Cordon(node=node, patch=patch) | Abandon(node=node, patch=patch):
+                return key, lambda: self._writer.patch_node(node.name, patch)
+            case DeleteClaim(claim=claim):
+                return key, lambda: self._delete_claim(claim, state)
+            case DeleteNode(node=node):
+                return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
+            case Terminate(claim=claim):
+                return ("ec2", "terminate", view.name), lambda: self._cloud.terminate((claim.instance_id,))
+            case AwaitGone():
+                return ("ec2", "await", view.name), self._instances
+            case LetGo():
+                return key, lambda: self._let_go(step)
+            case _:
+                raise TypeError(f"{step} is not one call")
+
+    def _delete_claim(self, claim: NodeClaim, state: Leaving) -> None:
+        """Write why and by which trace before the deletion, so that whoever finishes it knows."""
+        annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
+        self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations))
+        self._writer.delete_claim(claim.name, uid=claim.uid)
+
+    def _instances(self) -> frozenset[str]:
+        return frozenset(i.id for i in self._cloud.instances())
+
+    def _let_go(self, step: LetGo) -> None:
+        if step.node is not None:
+            with contextlib.suppress(NotFoundError):
+                self._writer.patch_node(step.node.name, NodePatch(remove_finalizers=_FINALIZERS))
+        if step.claim is not None:
+            self._writer.patch_claim(step.claim.name, ClaimPatch(remove_finalizers=_FINALIZERS))
+
+    def evict(self, pod: Pod) -> Callable[[], None]:
+        """Return the eviction of a pod."""
+        return lambda: self._writer.evict_pod(pod.namespace, pod.name, uid=pod.uid)
+
+    def delete(self, pod: Pod, grace_seconds: int) -> Callable[[], None]:
+        """Return the deletion of a pod whose time is up."""
+        return lambda: self._writer.delete_pod(
+            pod.namespace, pod.name, uid=pod.uid, grace_seconds=grace_seconds
+        )
+
+
+def cause_of(view: NodeView) -> Cause:
+    """Return why a node goes, as its claim says; where it does not, somebody deleted it."""
+    said = view.claim.annotations.get(labels.CAUSE, "") if view.claim is not None else ""
+    return Cause(said) if said in {c.value for c in Cause} else Cause.DELETED
+
+
+def trace_of(view: NodeView) -> SpanContext | None:
+    """Return the trace that the end of a node began in, as its claim says."""
+    said = view.claim.annotations.get(END_TRACE, "") if view.claim is not None else ""
+    return SpanContext.parse(said) if said else None

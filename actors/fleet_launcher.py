@@ -1,0 +1,413 @@
+"""Carry out committed plans: write the claims, buy the instances, say which is whose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.launch_calls import LaunchCalls
+from treenail.domain.cluster_facts import ObjectSeen
+from treenail.domain.disruption import Cause
+from treenail.domain.fleets import FleetAnswer, Instance
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.launch_book import Batch, Group, LaunchBook
+from treenail.domain.launch_steps import (
+    CallFleet,
+    DeleteClaim,
+    FindInstances,
+    MarkClaim,
+    PrepareBatch,
+    RecordInstance,
+    Step,
+    WriteClaim,
+    again,
+    backoff_seconds,
+    first,
+)
+from treenail.domain.launch_trace import fleet_span, launch_span
+from treenail.domain.launching import (
+    CapacityRanOut,
+    ClaimFailed,
+    LaunchFailed,
+    NodeLaunched,
+    deal,
+    exhausted_offerings,
+    launch_again,
+    launches,
+)
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.planning import PlanCommitted
+from treenail.domain.ports import (
+    ConflictError,
+    InvalidError,
+    NodeClassNotReadyError,
+    NotFoundError,
+)
+from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.watching import NodeChanged
+
+_MOST_ATTEMPTS: Final = 8
+_FLUSH_SECONDS: Final = 0.2
+_ADOPT_AFTER: Final = 2.0
+# Longer than a call may take and than new instances may stay invisible.
+_FIND_AFTER: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _StepDone:
+    """A step was tried, from `started_at` on."""
+
+    step: Step
+    started_at: datetime
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flushed:
+    """The trace of a decision is out, as far as it goes in the time it has: its claims may be written."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Adopt:
+    """Private timer tick: take on the claims somebody left unlaunched."""
+
+
+LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | Step | _Flushed | _StepDone | _Adopt
+
+
+class FleetLauncher(DomainActor[LauncherInbox]):
+    """See every claim through to its instance, across lost answers and restarts.
+
+    Owns the launches in flight. Tells the lifecycle `NodeLaunched`, the selector `CapacityRanOut` and
+    `LaunchFailed`, the cluster state what it wrote and `ClaimFailed`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[ObjectSeen | ClaimFailed],
+        selector: Ref[CapacityRanOut | LaunchFailed],
+        lifecycle: Ref[NodeLaunched],
+        calls: LaunchCalls,
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._selector = selector
+        self._lifecycle = lifecycle
+        self._calls = calls
+        self._book = LaunchBook()
+
+    def handle(self, message: LauncherInbox) -> None:
+        match message:
+            case PlanCommitted():
+                self._begin(message)
+            case NodeChanged():
+                self._watch(message)
+            case _Flushed():
+                for name in message.names:
+                    self._try(WriteClaim(name=name))
+            case _StepDone():
+                self._step_done(message)
+            case _Adopt():
+                self._adopt()
+            case _:
+                self._try(message)
+
+    # --- beginnings
+
+    def _begin(self, plan: PlanCommitted) -> None:
+        if not plan.claims:
+            return
+        self.within(plan.decision.context)
+        names = tuple(n for b in self._book.open(plan, self._timers.now()) for n in b.names)
+        # What was decided must be readable before anything comes of it.
+        self._tasks.run(
+            ("telemetry", "flush"),
+            lambda: self._telemetry.flush(_FLUSH_SECONDS),
+            self.carrying(),
+            lambda _: _Flushed(names),
+        )
+
+    def _watch(self, changed: NodeChanged) -> None:
+        if self._book.note(changed):
+            self.later("adopt", _Adopt(), seconds=_ADOPT_AFTER)
+        elif self._book.unwanted(changed):
+            self._try(DeleteClaim(name=changed.name))
+
+    def _adopt(self) -> None:
+        for batch in self._book.adopt(self._timers.now()):
+            self.log("resuming launch", nodeclaims=list(batch.names))
+            self._try(PrepareBatch(batch=batch.id))
+
+    # --- steps
+
+    def _try(self, step: Step) -> None:
+        call = self._call(step)
+        if call is None:
+            return
+        key, function = call
+        started_at = self._timers.now()
+        self._tasks.run(key, function, self.carrying(), lambda outcome: _StepDone(step, started_at, outcome))
+
+    def _call(self, step: Step) -> tuple[tuple[str, ...], Callable[[], object]] | None:
+        """Return the task of a step, None where the work it belongs to is over."""
+        match step:
+            case WriteClaim() | MarkClaim() | RecordInstance() | DeleteClaim():
+                return self._claim_call(step)
+            case PrepareBatch():
+                batch = self._book.batch(step.batch)
+                return None if batch is None else self._calls.prepare(batch)
+            case CallFleet():
+                group = self._book.group(step.token)
+                return None if group is None else self._calls.fleet(group.launch.request)
+            case FindInstances():
+                return self._calls.find(step.token)
+            case _:
+                assert_never(step)
+
+    def _claim_call(
+        self, step: WriteClaim | MarkClaim | RecordInstance | DeleteClaim
+    ) -> tuple[tuple[str, ...], Callable[[], object]] | None:
+        claim = self._book.claim(step.name)
+        if claim is None:
+            return None
+        match step:
+            case WriteClaim():
+                return self._calls.write(claim)
+            case MarkClaim():
+                group = self._book.group(step.token)
+                mark = group.launch.marks().get(step.name) if group is not None else None
+                return None if mark is None else self._calls.mark(claim, mark, fresh=step.attempt > 0)
+            case RecordInstance():
+                instance = self._book.instance(step.name)
+                return None if instance is None else self._calls.record(claim, instance)
+            case DeleteClaim():
+                return self._calls.delete(claim)
+
+    def _step_done(self, done: _StepDone) -> None:
+        match done.outcome:
+            case Done(value=value):
+                self._succeeded(done, value)
+            case Failed(error=error):
+                self._failed(done, error)
+
+    def _succeeded(self, done: _StepDone, value: object) -> None:
+        match done.step:
+            case WriteClaim(name=name) if isinstance(value, NodeClaim):
+                self._written(name, value)
+            case PrepareBatch(batch=batch) if isinstance(value, tuple):
+                self._prepared(batch, value)
+            case MarkClaim(name=name, token=token) if isinstance(value, NodeClaim):
+                self._marked(name, token, value)
+            case CallFleet() if isinstance(value, FleetAnswer):
+                self._answered(done, value)
+            case FindInstances(token=token) if isinstance(value, tuple):
+                self._found(token, value)
+            case RecordInstance(name=name) if isinstance(value, NodeClaim):
+                self._recorded(name, value)
+            case DeleteClaim(name=name):
+                self._book.deleted(name)
+            case step:
+                raise TypeError(f"{step} answered {type(value).__name__}")
+
+    def _failed(self, done: _StepDone, error: Exception) -> None:
+        step = done.step
+        final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
+        if isinstance(error, ConflictError):
+            final = not isinstance(step, MarkClaim)
+        if not final and step.attempt < _MOST_ATTEMPTS:
+            if isinstance(step, CallFleet):
+                self._note_call(done, None, error=str(error))
+            seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
+            self.later(first(step), again(step), seconds=seconds)
+            return
+        self.log("launch step failed", step=type(step).__name__, error=str(error))
+        match step:
+            case WriteClaim(name=name):
+                self._fail(name, Cause.LAUNCH_FAILED, str(error))
+            case PrepareBatch(batch=batch):
+                self._fail_batch(batch, error)
+            case MarkClaim(name=name, token=token):
+                self._unmarkable(name, token)
+            case CallFleet(token=token):
+                self._note_call(done, None, error=str(error))
+                self._call_failed(token, error, final=final)
+            case RecordInstance(name=name) if isinstance(error, NotFoundError):
+                self._book.forget(name)
+            case RecordInstance(name=name):
+                self._hand_back((name,))
+            case FindInstances(token=token):
+                self._hand_back(self._book.waiting_for(token))
+            case DeleteClaim(name=name):
+                self._book.deleted(name)
+
+    # --- what follows from them
+
+    def _written(self, name: str, claim: NodeClaim) -> None:
+        self._cluster.tell(ObjectSeen(object=claim))
+        batch = self._book.written(name, claim)
+        if batch is not None:
+            self._try(PrepareBatch(batch=batch.id))
+
+    def _prepared(self, batch_id: str, types: tuple[InstanceType, ...]) -> None:
+        batch = self._book.close(batch_id)
+        if batch is None:
+            return
+        by_name = {t.name: t for t in types}
+        if batch.token:
+            self._resume(batch, by_name)
+            return
+        calls, hopeless = launches(
+            self._book.claims(batch.names),
+            pool=batch.pool,
+            node_class=batch.node_class,
+            types=by_name,
+            cluster_name=self._calls.cluster_name,
+        )
+        for name in hopeless:
+            self._fail(name, Cause.INSUFFICIENT_CAPACITY, "nothing suitable is on offer any more")
+        for launch in calls:
+            self._book.group_up(Group(launch=launch, batch=batch))
+            for name in launch.claims:
+                self._try(MarkClaim(name=name, token=launch.request.token))
+
+    def _resume(self, batch: Batch, types: dict[str, InstanceType]) -> None:
+        """Go on with a call that may have been made already: by the same call, or by looking."""
+        launch = launch_again(
+            self._book.marked(batch.token),
+            pool=batch.pool,
+            node_class=batch.node_class,
+            types=types,
+            cluster_name=self._calls.cluster_name,
+        )
+        if launch is None:
+            self.later(("find", batch.token), FindInstances(token=batch.token), seconds=_FIND_AFTER)
+            return
+        self._book.group_up(Group(launch=launch, batch=batch))
+        self._try(CallFleet(token=batch.token))
+
+    def _marked(self, name: str, token: str, claim: NodeClaim) -> None:
+        group = self._book.marked_now(name, token, claim)
+        if group is not None:
+            self._try(CallFleet(token=token))
+
+    def _unmarkable(self, name: str, token: str) -> None:
+        """A claim of a group is gone: the others are grouped anew, for the call was never made."""
+        self._book.forget(name)
+        group = self._book.drop_group(token)
+        if group is not None:
+            batch = self._book.reopen(group)
+            if batch.names:
+                self._try(PrepareBatch(batch=batch.id))
+
+    def _answered(self, done: _StepDone, answer: FleetAnswer) -> None:
+        group = self._note_call(done, answer)
+        if group is None:
+            return
+        request = group.launch.request
+        ran_out = exhausted_offerings(request, answer)
+        if ran_out:
+            self._selector.tell(CapacityRanOut(offerings=ran_out))
+        why = "; ".join(sorted({f"{e.code}: {e.message}" for e in answer.errors})) or "no instance given"
+        if not answer.instances and not ran_out:
+            self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=why))
+        self._deal(request.token, answer.instances, why)
+
+    def _found(self, token: str, instances: tuple[Instance, ...]) -> None:
+        self._deal(token, instances, "its launch could not be repeated, and nothing was bought by it")
+
+    def _deal(self, token: str, instances: tuple[Instance, ...], why: str) -> None:
+        dealt = deal(self._book.marked(token), instances)
+        for name in self._book.waiting_for(token):
+            if name in dealt:
+                self._book.give(name, dealt[name])
+                self._try(RecordInstance(name=name))
+            else:
+                self._fail(name, Cause.INSUFFICIENT_CAPACITY, why)
+
+    def _note_call(self, done: _StepDone, answer: FleetAnswer | None, error: str = "") -> Group | None:
+        """Keep the span of a call until the launch it belongs to is recorded."""
+        assert isinstance(done.step, CallFleet)  # noqa: S101
+        group = self._book.group(done.step.token)
+        claim = self._book.claim(group.launch.claims[0]) if group is not None else None
+        if group is not None and claim is not None:
+            group.spans.extend(
+                fleet_span(
+                    claim,
+                    group.launch.request,
+                    answer,
+                    start=done.started_at,
+                    end=self._timers.now(),
+                    attempt=done.step.attempt,
+                    error=error,
+                )
+            )
+        return group
+
+    def _call_failed(self, token: str, error: Exception, *, final: bool) -> None:
+        group = self._book.group(token)
+        if group is None:
+            return
+        names = self._book.waiting_for(token)
+        if not final:
+            self._hand_back(names)
+            return
+        self._selector.tell(LaunchFailed(node_class=group.launch.request.node_class.ref, why=str(error)))
+        for name in names:
+            self._fail(name, Cause.LAUNCH_FAILED, str(error))
+
+    def _fail_batch(self, batch_id: str, error: Exception) -> None:
+        batch = self._book.close(batch_id)
+        if batch is None:
+            return
+        if not isinstance(error, NodeClassNotReadyError | InvalidError):
+            self._hand_back(batch.names)
+            return
+        self._selector.tell(LaunchFailed(node_class=batch.node_class.ref, why=str(error)))
+        for name in batch.names:
+            self._fail(name, Cause.LAUNCH_FAILED, str(error))
+
+    def _recorded(self, name: str, claim: NodeClaim) -> None:
+        instance = self._book.instance(name)
+        self._cluster.tell(ObjectSeen(object=claim))
+        self._record_spans(name, instance)
+        self._book.forget(name)
+        if instance is not None:
+            self.log(
+                "launched nodeclaim",
+                logger="controller.provisioner",
+                nodeclaim=name,
+                provider_id=instance.provider_id,
+                instance_type=instance.instance_type,
+                zone=instance.zone,
+                capacity_type=instance.capacity_type,
+            )
+            self._lifecycle.tell(NodeLaunched(claim=claim, instance=instance))
+
+    def _fail(self, name: str, cause: Cause, why: str) -> None:
+        self._record_spans(name, None, why)
+        self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
+        self.log("failed launching nodeclaim", nodeclaim=name, cause=cause.value, error=why)
+        self._book.give_up(name)
+        self._try(DeleteClaim(name=name))
+
+    def _hand_back(self, names: tuple[str, ...]) -> None:
+        """Give these up for now; they are taken on again like those of a process that died."""
+        self._book.hand_back(names)
+        self.later("adopt", _Adopt(), seconds=backoff_seconds(_MOST_ATTEMPTS, 0))
+
+    def _record_spans(self, name: str, instance: Instance | None, error: str = "") -> None:
+        claim, since = self._book.claim(name), self._book.since(name)
+        if claim is None or since is None:
+            return
+        now = self._timers.now()
+        for span in launch_span(claim, start=since, end=now, instance=instance, error=error):
+            self._telemetry.record(span)
+        for span in self._book.take_spans(name):
+            self._telemetry.record(span)

@@ -1,0 +1,97 @@
+"""Read what EC2 announces, and have those act who must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias, assert_never
+
+from cachetools import TTLCache
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.interruption import Notice, NoticeError, parse_notice
+from treenail.domain.interruption_trace import notice_spans
+from treenail.domain.ports import InterruptionQueue, QueueMessage
+from treenail.domain.runtime import Outcome, Ref
+
+_SEEN_SECONDS: Final = 3600.0
+_MOST_SEEN: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """Messages were deleted from the queue, or were not: then they come again, and are known."""
+
+    outcome: Outcome[None]
+
+
+ListenerInbox: TypeAlias = QueueMessage | _Deleted
+
+
+class InterruptionListener(DomainActor[ListenerInbox]):
+    """Turn queue messages into facts: once each, however often they come.
+
+    Owns what was seen already. Tells the termination actor and the cluster state `NodeInterrupted`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[NodeInterrupted],
+        termination: Ref[NodeInterrupted],
+        queue: InterruptionQueue,
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._termination = termination
+        self._queue = queue
+        self._seen: TTLCache[str, bool] = TTLCache(_MOST_SEEN, _SEEN_SECONDS, timer=runtime.timers.monotonic)
+
+    def handle(self, message: ListenerInbox) -> None:
+        match message:
+            case QueueMessage():
+                self._receive(message)
+            case _Deleted():
+                pass
+            case _:
+                assert_never(message)
+
+    def _receive(self, message: QueueMessage) -> None:
+        received_at = self._timers.now()
+        if message.id not in self._seen:
+            self._seen[message.id] = True
+            self._read(message, received_at)
+        receipts = (message.receipt,)
+        self._tasks.run(("sqs", "delete"), lambda: self._queue.delete(receipts), self.me, _Deleted)
+
+    def _read(self, message: QueueMessage, received_at: datetime) -> None:
+        try:
+            notice = parse_notice(message.body)
+        except NoticeError as error:
+            self.log("cannot read queue message", message_id=message.id, error=str(error))
+            return
+        if notice is None:
+            return
+        self._telemetry.count("karpenter_interruption_received_messages_total", message_type=notice.kind)
+        for instance_id in notice.instance_ids:
+            self._notice(notice, instance_id, message, received_at)
+
+    def _notice(self, notice: Notice, instance_id: str, message: QueueMessage, received_at: datetime) -> None:
+        now = self._timers.now()
+        cause = notice.cause
+        if not notice.acts or cause is None:
+            self.log("recorded interruption message", kind=notice.kind, instance_id=instance_id)
+            return
+        interrupted = NodeInterrupted(
+            instance_id=instance_id,
+            cause=cause,
+            noticed_at=received_at,
+            deadline=notice.deadline,
+            message_id=message.id,
+        )
+        for span in notice_spans(interrupted, message, now):
+            self._telemetry.record(span)
+        self._cluster.tell(interrupted)
+        self._termination.tell(interrupted)

@@ -1,0 +1,103 @@
+"""The calls a launch consists of: each as the key it queues under and the function to run elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from treenail.domain import labels
+from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.launch_book import Batch
+from treenail.domain.launching import LaunchMark
+from treenail.domain.nodes import LAUNCHED, Condition, NodeClaim, Status
+from treenail.domain.ports import (
+    AlreadyExistsError,
+    ClaimPatch,
+    Cloud,
+    ClusterReader,
+    ClusterWriter,
+    NotFoundError,
+)
+from treenail.domain.runtime import TaskKey
+
+R = TypeVar("R")
+Call: TypeAlias = "tuple[TaskKey, Callable[[], R]]"
+
+
+class LaunchCalls:
+    """Ways to the API server and to EC2. Every function it returns may block and may raise a PortError."""
+
+    def __init__(
+        self, *, reader: ClusterReader, writer: ClusterWriter, cloud: Cloud, cluster_name: str
+    ) -> None:
+        self.cluster_name = cluster_name
+        self._reader = reader
+        self._writer = writer
+        self._cloud = cloud
+
+    def write(self, claim: NodeClaim) -> Call[NodeClaim]:
+        """Create a claim. One of its name that is there already is this one, from an earlier attempt."""
+
+        def call() -> NodeClaim:
+            try:
+                return self._writer.create_claim(claim)
+            except AlreadyExistsError:
+                return self._reader.get_claim(claim.name)
+
+        return _about(claim.name), call
+
+    def mark(self, claim: NodeClaim, mark: LaunchMark, *, fresh: bool) -> Call[NodeClaim]:
+        """Annotate a claim with its launch, provided nobody changed it (`fresh` reads it first)."""
+
+        def call() -> NodeClaim:
+            known = self._reader.get_claim(claim.name) if fresh else claim
+            if known.leaving or known.provider_id:
+                raise NotFoundError(f"{claim.name} is not waiting for a launch any more")
+            patch = ClaimPatch(annotations={labels.LAUNCH: str(mark)})
+            return self._writer.patch_claim(claim.name, patch, version=known.resource_version)
+
+        return _about(claim.name), call
+
+    def prepare(self, batch: Batch) -> Call[tuple[InstanceType, ...]]:
+        """Read what the batch's node class can launch now."""
+        kubelet = batch.pool.kubelet or batch.node_class.kubelet
+        return ("ec2", "catalogue", batch.id), lambda: self._cloud.instance_types(batch.node_class, kubelet)
+
+    def fleet(self, request: FleetRequest) -> Call[FleetAnswer]:
+        """Buy instances."""
+        return ("ec2", "fleet", request.token), lambda: self._cloud.launch(request)
+
+    def find(self, token: str) -> Call[tuple[Instance, ...]]:
+        """Look for instances bought under a token."""
+        return ("ec2", "fleet", token), lambda: self._cloud.launched_by(token)
+
+    def record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
+        """Write onto a claim which instance it got and what that has."""
+        patch = ClaimPatch(
+            provider_id=instance.provider_id,
+            image_id=instance.image_id,
+            labels={
+                **instance.labels,
+                labels.INSTANCE_TYPE: instance.instance_type,
+                labels.ZONE: instance.zone,
+                labels.CAPACITY_TYPE: instance.capacity_type,
+            },
+            capacity=instance.capacity,
+            allocatable=instance.allocatable,
+            conditions=(Condition(type=LAUNCHED, status=Status.TRUE, reason="Launched"),),
+        )
+        return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
+
+    def delete(self, claim: NodeClaim) -> Call[None]:
+        """Delete a claim."""
+
+        def call() -> None:
+            known = self._reader.get_claim(claim.name)
+            self._writer.delete_claim(claim.name, uid=known.uid)
+
+        return _about(claim.name), call
+
+
+def _about(name: str) -> TaskKey:
+    return ("kubernetes", "claim", name)

@@ -1,0 +1,258 @@
+"""See launched nodes into use, and give back those that never come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.garbage import Garbage, garbage
+from treenail.domain.launch_steps import backoff_seconds
+from treenail.domain.launching import NodeLaunched
+from treenail.domain.lifecycle import (
+    INITIALIZED_CONDITION,
+    GiveBack,
+    MarkInitialized,
+    NextStep,
+    NodeInitialized,
+    NodeNeverCame,
+    NodeRegistered,
+    PatchClaim,
+    SyncNode,
+    WaitUntil,
+    next_step,
+)
+from treenail.domain.lifecycle_trace import stage_span
+from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.ports import (
+    ClaimPatch,
+    Cloud,
+    ClusterReader,
+    ClusterWriter,
+    NodePatch,
+)
+from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.watching import NodeChanged
+
+_GARBAGE_SECONDS: Final = 120.0
+_FIRST_GARBAGE_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: see what one claim needs."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Did:
+    """A step of one claim was tried."""
+
+    name: str
+    step: NextStep
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _CollectGarbage:
+    """Private timer tick: compare cloud and cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class _GarbageFound:
+    """The comparison is made."""
+
+    outcome: Outcome[Garbage]
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """Some garbage was taken away, or was not: the next comparison finds it again."""
+
+    outcome: Outcome[None]
+
+
+LifecycleInbox: TypeAlias = (
+    NodeLaunched | NodeChanged | _Look | _Did | _CollectGarbage | _GarbageFound | _Collected
+)
+LifecycleTells: TypeAlias = NodeRegistered | NodeInitialized | NodeNeverCame
+
+
+class NodeLifecycle(DomainActor[LifecycleInbox]):
+    """Register nodes, initialize them, and collect what is left over on either side.
+
+    Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
+    `NodeNeverCame` to those who want to know.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        observer: Ref[LifecycleTells],
+        reader: ClusterReader,
+        writer: ClusterWriter,
+        cloud: Cloud,
+    ) -> None:
+        super().__init__(runtime)
+        self._observer = observer
+        self._reader = reader
+        self._writer = writer
+        self._cloud = cloud
+        self._views: dict[str, NodeView] = {}
+        self._busy: dict[str, None] = {}
+        self._attempts: dict[str, int] = {}
+
+    def on_start(self) -> None:
+        self.later("garbage", _CollectGarbage(), seconds=_FIRST_GARBAGE_SECONDS)
+
+    def handle(self, message: LifecycleInbox) -> None:
+        match message:
+            case NodeChanged():
+                self._note(message)
+            case NodeLaunched(claim=claim):
+                self._look(claim.name)
+            case _Look(name=name):
+                self._look(name)
+            case _Did():
+                self._did(message)
+            case _CollectGarbage():
+                self._collect()
+            case _GarbageFound():
+                self._take_away(message.outcome)
+            case _Collected():
+                pass
+            case _:
+                assert_never(message)
+
+    # --- one claim at a time
+
+    def _note(self, changed: NodeChanged) -> None:
+        name, view = changed.name, changed.view
+        if view is None or view.claim is None or view.claim.resource_version == 0:
+            self._views.pop(name, None)
+            self._attempts.pop(name, None)
+            self._timers.cancel(name, self.me)
+            return
+        self._views[name] = view
+        self._look(name)
+
+    def _look(self, name: str) -> None:
+        view = self._views.get(name)
+        if view is None or name in self._busy:
+            return
+        step = next_step(view, self._timers.now())
+        match step:
+            case None:
+                self._timers.cancel(name, self.me)
+            case WaitUntil(at=at):
+                seconds = (at - self._timers.now()).total_seconds()
+                self.later(name, _Look(name), seconds=max(0.0, seconds))
+            case _:
+                self._do(name, step)
+
+    def _do(self, name: str, step: NextStep) -> None:
+        self._busy[name] = None
+        self._tasks.run(
+            ("kubernetes", "lifecycle", name), self._call(step), self.me, lambda out: _Did(name, step, out)
+        )
+
+    def _call(self, step: NextStep) -> Callable[[], object]:
+        writer = self._writer
+        match step:
+            case SyncNode():
+                return lambda: writer.patch_node(step.node, step.patch, version=step.version)
+            case PatchClaim():
+                return lambda: writer.patch_claim(step.claim.name, step.patch)
+            case MarkInitialized():
+
+                def mark() -> NodeClaim:
+                    patch = NodePatch(labels={labels.INITIALIZED: "true"})
+                    writer.patch_node(step.node, patch, version=step.version)
+                    return writer.patch_claim(
+                        step.claim.name, ClaimPatch(conditions=(INITIALIZED_CONDITION,))
+                    )
+
+                return mark
+            case GiveBack():
+                return lambda: writer.delete_claim(step.claim.name, uid=step.claim.uid)
+            case WaitUntil() | None:
+                raise TypeError(f"{step} is not a call")
+            case _:
+                assert_never(step)
+
+    def _did(self, did: _Did) -> None:
+        name = did.name
+        self._busy.pop(name, None)
+        if not isinstance(did.outcome, Done):
+            attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
+            seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
+            self.later(name, _Look(name), seconds=seconds)
+            return
+        self._attempts.pop(name, None)
+        self._report(did)
+        view = self._views.get(name)
+        # The watch brings what we wrote; a tick heals it where that is lost.
+        if view is not None:
+            self.later(name, _Look(name), seconds=5.0)
+
+    def _report(self, did: _Did) -> None:
+        now = self._timers.now()
+        match did.step:
+            case PatchClaim(claim=claim, patch=patch) if patch.node_name:
+                self._span("register", claim, now)
+                self._observer.tell(NodeRegistered(claim=claim, node=patch.node_name))
+                self.log("registered nodeclaim", nodeclaim=claim.name, node=patch.node_name)
+            case MarkInitialized(claim=claim, node=node):
+                self._span("initialize", claim, now)
+                self._observer.tell(NodeInitialized(claim=claim, node=node))
+                self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
+            case GiveBack(claim=claim, cause=cause):
+                self._observer.tell(NodeNeverCame(claim=claim, cause=cause))
+                self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
+            case _:
+                pass
+
+    def _span(self, stage: str, claim: NodeClaim, now: datetime) -> None:
+        view = self._views.get(claim.name)
+        for span in stage_span(stage, view or NodeView(claim=claim), now):
+            self._telemetry.record(span)
+
+    # --- garbage
+
+    def _collect(self) -> None:
+        clock, cloud, reader = self._timers, self._cloud, self._reader
+
+        def compare() -> Garbage:
+            listed_at = clock.now()
+            instances = cloud.instances()
+            return garbage(instances, reader.list_claims(), listed_at=listed_at)
+
+        self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound)
+        self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)
+
+    def _take_away(self, outcome: Outcome[Garbage]) -> None:
+        if not isinstance(outcome, Done):
+            return
+        found = outcome.value
+        if found.instances:
+            self.log("garbage collecting instances", instances=list(found.instances))
+            self._tasks.run(
+                ("ec2", "garbage"), lambda: self._cloud.terminate(found.instances), self.me, _Collected
+            )
+        for claim in found.claims:
+            self._delete(claim)
+
+    def _delete(self, claim: NodeClaim) -> None:
+        self.log("garbage collected", nodeclaim=claim.name, cause=Cause.GARBAGE_COLLECTED.value)
+        self._tasks.run(
+            ("kubernetes", "lifecycle", claim.name),
+            lambda: self._writer.delete_claim(claim.name, uid=claim.uid),
+            self.me,
+            _Collected,
+        )

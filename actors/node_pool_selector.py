@@ -1,0 +1,152 @@
+"""Say which pools may buy, in what order, and what each could buy now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from cachetools import TTLCache
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.planning import PackRequested, SnapshotTaken
+from treenail.domain.ports import Cloud
+from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.selection import CatalogueKey, catalogue_key, mark_unavailable
+
+_CATALOGUE_SECONDS: Final = 300.0
+_FAILURE_SECONDS: Final = 10.0
+_BROKEN_SECONDS: Final = 30.0
+_RAN_OUT_SECONDS: Final = 180.0
+_MOST_CATALOGUES: Final = 512
+_MOST_OFFERINGS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _CatalogueRead:
+    """The cloud's answer to what a node class can launch."""
+
+    key: CatalogueKey
+    outcome: Outcome[tuple[InstanceType, ...]]
+
+
+SelectorInbox: TypeAlias = SnapshotTaken | CapacityRanOut | LaunchFailed | _CatalogueRead
+
+
+class NodePoolSelector(DomainActor[SelectorInbox]):
+    """Join a snapshot with what its pools can buy, the heaviest pool first.
+
+    Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes).
+    Tells the packer `PackRequested`.
+    """
+
+    def __init__(self, runtime: Runtime, *, packer: Ref[PackRequested], cloud: Cloud) -> None:
+        super().__init__(runtime)
+        self._packer = packer
+        self._cloud = cloud
+        clock = runtime.timers.monotonic
+        self._catalogues: TTLCache[CatalogueKey, tuple[InstanceType, ...]] = TTLCache(
+            _MOST_CATALOGUES, _CATALOGUE_SECONDS, timer=clock
+        )
+        self._problems: TTLCache[CatalogueKey, str] = TTLCache(
+            _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
+        )
+        self._ran_out: TTLCache[tuple[str, str, str], bool] = TTLCache(
+            _MOST_OFFERINGS, _RAN_OUT_SECONDS, timer=clock
+        )
+        self._broken: TTLCache[NodeClassRef, str] = TTLCache(_MOST_CATALOGUES, _BROKEN_SECONDS, timer=clock)
+        self._waiting: SnapshotTaken | None = None
+        self._asked: dict[CatalogueKey, None] = {}
+
+    def handle(self, message: SelectorInbox) -> None:
+        match message:
+            case SnapshotTaken():
+                self._waiting = message
+            case CapacityRanOut():
+                for offering in message.offerings:
+                    self._ran_out[offering] = True
+            case LaunchFailed():
+                self._broken[message.node_class] = message.why
+            case _CatalogueRead():
+                self._note(message)
+            case _:
+                assert_never(message)
+        if self._waiting is not None:
+            self._select(self._waiting)
+
+    def _note(self, read: _CatalogueRead) -> None:
+        self._asked.pop(read.key, None)
+        match read.outcome:
+            case Done(value=types):
+                self._catalogues[read.key] = types
+            case failed:
+                self._problems[read.key] = str(failed.error)
+
+    def _select(self, taken: SnapshotTaken) -> None:
+        """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
+        offers: list[PoolOffer] = []
+        not_ready: list[Refusal] = []
+        missing = False
+        for pool in taken.snapshot.pools:
+            node_class = taken.snapshot.node_classes.get(str(pool.node_class))
+            problem = _unready(pool, node_class) or self._broken.get(pool.node_class, "")
+            if problem or node_class is None:
+                not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, problem))
+                continue
+            key = catalogue_key(pool, node_class)
+            if key in self._problems:
+                not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
+            elif key in self._catalogues:
+                offers.append(self._offer(pool, key, taken))
+            else:
+                missing = True
+                self._ask(key, node_class, pool.kubelet or node_class.kubelet)
+        if not missing:
+            self._pass_on(taken, tuple(offers), tuple(not_ready))
+
+    def _offer(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> PoolOffer:
+        types = mark_unavailable(self._catalogues[key], frozenset(self._ran_out))
+        limits_left = taken.snapshot.limits_left.get(pool.name)
+        return PoolOffer(pool=pool, instance_types=types, limits_left=limits_left)
+
+    def _ask(self, key: CatalogueKey, node_class: NodeClass, kubelet: Kubelet) -> None:
+        if key in self._asked:
+            return
+        self._asked[key] = None
+        self._tasks.run(
+            ("ec2", "catalogue", str(key)),
+            lambda: self._cloud.instance_types(node_class, kubelet),
+            self.me,
+            lambda outcome: _CatalogueRead(key, outcome),
+        )
+
+    def _pass_on(
+        self, taken: SnapshotTaken, offers: tuple[PoolOffer, ...], not_ready: tuple[Refusal, ...]
+    ) -> None:
+        self._waiting = None
+        self.within(taken.decision.context)
+        self._packer.tell(
+            PackRequested(
+                decision=taken.decision,
+                snapshot=taken.snapshot,
+                offers=offers,
+                not_ready=not_ready,
+                selected_at=self._timers.now(),
+            )
+        )
+
+
+def _unready(pool: NodePool, node_class: NodeClass | None) -> str:
+    """Return why a pool cannot buy at all, or nothing."""
+    if pool.deleting:
+        return "the pool is being deleted"
+    if node_class is None:
+        return f"its node class {pool.node_class} is missing"
+    if node_class.deleting:
+        return f"its node class {pool.node_class} is being deleted"
+    return ""

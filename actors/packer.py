@@ -1,0 +1,96 @@
+"""Have a plan made, elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.planning import PackRequested, PlanDecided
+from treenail.domain.ports import Solver
+from treenail.domain.reasons import Refusal
+from treenail.domain.runtime import Done, Failed, Outcome, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """The answer of the solver to a request."""
+
+    request: PackRequested
+    outcome: Outcome[PackingPlan]
+
+
+PackerInbox: TypeAlias = PackRequested | _Solved
+
+
+class Packer(DomainActor[PackerInbox]):
+    """Turn a snapshot and the offers of its pools into a plan.
+
+    Owns the running solve, which the `Solver` port does. Tells the cluster state `PlanDecided`.
+    """
+
+    def __init__(
+        self, runtime: Runtime, *, cluster: Ref[PlanDecided], solver: Solver, settings: Settings
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._solver = solver
+        self._settings = settings
+
+    def handle(self, message: PackerInbox) -> None:
+        match message:
+            case PackRequested():
+                self._solve(message)
+            case _Solved():
+                self._answer(message)
+            case _:
+                assert_never(message)
+
+    def _solve(self, request: PackRequested) -> None:
+        snapshot = request.snapshot
+        problem = Problem(
+            pods=snapshot.pods,
+            rooms=snapshot.rooms,
+            offers=request.offers,
+            daemons=tuple(d.spec for d in snapshot.daemons),
+            settings=self._settings,
+        )
+        self._tasks.run(
+            ("solver",),
+            lambda: self._solver.solve(problem),
+            self.me,
+            lambda outcome: _Solved(request, outcome),
+        )
+
+    def _answer(self, solved: _Solved) -> None:
+        request = solved.request
+        match solved.outcome:
+            case Done(value=plan):
+                pass
+            case Failed(error=error):
+                # The pods stay where they are: waiting. They are asked for again.
+                self.log("packing failed", logger="controller.provisioner", error=str(error))
+                plan = PackingPlan()
+        self._cluster.tell(
+            PlanDecided(
+                decision=request.decision,
+                snapshot=request.snapshot,
+                plan=_with_refusals(plan, request.not_ready),
+                considered=tuple(o.pool.name for o in request.offers),
+                selected_at=request.selected_at,
+                packed_at=self._timers.now(),
+            )
+        )
+
+
+def _with_refusals(plan: PackingPlan, more: tuple[Refusal, ...]) -> PackingPlan:
+    """Add the pools that were never asked to the reasons of every refused class."""
+    if not more or not plan.refused:
+        return plan
+    return replace(
+        plan,
+        refused=tuple(replace(r, refusals=(*r.refusals, *more)) for r in plan.refused),
+        classes=tuple(replace(c, refusals=(*c.refusals, *more)) if c.refused else c for c in plan.classes),
+    )

@@ -1,0 +1,128 @@
+"""Know which pods wait for a node, keep asking for them, and tell people what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.batching import PodBecamePending, PodLeft
+from treenail.domain.binding_trace import BindingLog
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.planning import PlanCommitted
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.reasons import sentence
+from treenail.domain.runtime import Outcome, Ref
+from treenail.domain.tracing import Span
+from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
+
+_BINDINGS_QUIET: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Retry:
+    """Private timer tick: some refused pod may be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BindingsQuiet:
+    """Private timer tick: no pod was bound for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """An event was published, or was not: it is a courtesy, so nothing follows."""
+
+    outcome: Outcome[None]
+
+
+PodWatcherInbox: TypeAlias = (
+    PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet | _Published
+)
+
+
+class PodWatcher(DomainActor[PodWatcherInbox]):
+    """Tell the batcher which pods wait, and again those that a decision left waiting.
+
+    Owns who waits since when. Tells the batcher `PodBecamePending` and `PodLeft`; publishes the events
+    on pods; records the `bind` spans.
+    """
+
+    def __init__(
+        self, runtime: Runtime, *, batcher: Ref[PodBecamePending | PodLeft], writer: ClusterWriter
+    ) -> None:
+        super().__init__(runtime)
+        self._batcher = batcher
+        self._writer = writer
+        self._room = WaitingRoom()
+        self._bindings = BindingLog()
+
+    def handle(self, message: PodWatcherInbox) -> None:
+        match message:
+            case PodChanged():
+                self._note(message)
+            case PodBound():
+                self._bound(message)
+            case PoolsChanged():
+                self._room.hope()
+                self._ask_again()
+            case PlanCommitted():
+                self._settle(message)
+            case _Retry():
+                self._ask_again()
+            case _BindingsQuiet():
+                self._record(self._bindings.close_all())
+            case _Published():
+                pass
+            case _:
+                assert_never(message)
+
+    def _note(self, changed: PodChanged) -> None:
+        if not changed.waiting or changed.pod is None:
+            if self._room.leave(changed.uid):
+                self._batcher.tell(PodLeft(uid=changed.uid))
+            return
+        since = self._room.enter(changed.pod, self._timers.now())
+        if since is not None:
+            self._batcher.tell(PodBecamePending(uid=changed.uid, since=since))
+
+    def _ask_again(self) -> None:
+        now = self._timers.now()
+        for uid, since in self._room.ready(now):
+            self._batcher.tell(PodBecamePending(uid=uid, since=since))
+        self._await_retry()
+
+    def _await_retry(self) -> None:
+        at = self._room.next_retry()
+        if at is not None:
+            seconds = (at - self._timers.now()).total_seconds()
+            self.later("retry", _Retry(), seconds=max(1.0, seconds))
+
+    def _settle(self, committed: PlanCommitted) -> None:
+        now = self._timers.now()
+        for pod, refusals in committed.refused:
+            if self._room.refuse(pod.uid, now):
+                message = f"Failed to schedule pod, {sentence(refusals)}"
+                self._publish(pod, "FailedScheduling", message, warning=True)
+        for pod, target in committed.nominations:
+            self._publish(pod, "Nominated", f"Pod should schedule on: {target}")
+        self._ask_again()
+
+    def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
+        about = ObjectRef(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
+        event = ClusterEvent(about=about, reason=reason, message=message, warning=warning)
+        self._tasks.run(("kubernetes", "event", pod.uid), _call(self._writer, event), self.me, _Published)
+
+    def _bound(self, bound: PodBound) -> None:
+        self._record(self._bindings.note(bound, self._timers.now()))
+        self.later("bindings", _BindingsQuiet(), seconds=_BINDINGS_QUIET)
+
+    def _record(self, spans: Iterable[Span]) -> None:
+        for span in spans:
+            self._telemetry.record(span)
+
+
+def _call(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:
+    return lambda: writer.publish(event)

@@ -1,0 +1,215 @@
+"""Wire the actors: who exists, and whom each knows. The only module that sees all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol, TypeVar
+
+from treenail.actors.base import DomainActor, Forward, Runtime
+from treenail.actors.batcher import Batcher, BatcherInbox
+from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
+from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateInbox
+from treenail.actors.disruptor import Disruptor, DisruptorInbox
+from treenail.actors.drain_calls import DrainCalls
+from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
+from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
+from treenail.actors.launch_calls import LaunchCalls
+from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
+from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
+from treenail.actors.packer import Packer, PackerInbox
+from treenail.actors.pod_watcher import PodWatcher, PodWatcherInbox
+from treenail.actors.termination_actor import TerminationActor, TerminationInbox
+from treenail.domain.batching import BatchWindow
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.packing.problem import Settings
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
+from treenail.domain.runtime import Ref
+
+ActorT = TypeVar("ActorT", bound=DomainActor[Any])
+
+
+class Host(Protocol):
+    """Who gives actors a place to run: threads in production, a seeded world in tests."""
+
+    def host(self, actor: DomainActor[Any]) -> Ref[Any]:
+        """Take `actor` in and return where to reach it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The world outside."""
+
+    reader: ClusterReader
+    writer: ClusterWriter
+    cloud: Cloud
+    queue: InterruptionQueue
+    solver: Solver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemSettings:
+    """What the whole system is told. Times in seconds."""
+
+    cluster_name: str
+    batch_idle_seconds: float = 1.0
+    batch_max_seconds: float = 10.0
+    batch_urgent_seconds: float = 0.1
+    packing: Settings = field(default_factory=Settings)
+
+    @property
+    def promise_lasts(self) -> timedelta:
+        """How long a promise on a node in use holds."""
+        return timedelta(seconds=max(2 * self.batch_max_seconds, 10.0))
+
+
+class _Deaf:
+    """A Ref for messages nobody listens to."""
+
+    def tell(self, message: object, /) -> None:
+        """Hear nothing."""
+
+
+class System:
+    """The whole actor system, wired. It does nothing until `start`."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        host: Host,
+        ports: Ports,
+        settings: SystemSettings,
+        *,
+        observer: Ref[object] | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self._host = host
+        self._ports = ports
+        self._settings = settings
+        self._observer: Ref[Any] = observer or _Deaf()
+        self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
+        self.model = ClusterModel(promise_lasts=settings.promise_lasts)
+        self.cluster: Forward[ClusterStateInbox] = Forward()
+        self.selector: Forward[SelectorInbox] = Forward()
+        self.lifecycle: Forward[LifecycleInbox] = Forward()
+        self.termination: Forward[TerminationInbox] = Forward()
+        self.arbiter: Forward[ArbiterInbox] = Forward()
+        self.listener: Forward[ListenerInbox] = Forward()
+        self._wire_planning()
+        self._wire_nodes()
+
+    def start(self) -> None:
+        """Open the sources: from now on facts come in. The sinks are there already."""
+        self._ports.queue.feed(self.listener)
+        self._ports.reader.feed(self.cluster)
+
+    def stop(self) -> None:
+        """Close the sources. What is under way goes on."""
+        self._ports.reader.stop()
+        self._ports.queue.stop()
+
+    def _place(self, make: Callable[[], DomainActor[Any]]) -> Ref[Any]:
+        return self._host.host(make())
+
+    def _wire_planning(self) -> None:
+        runtime, settings, ports = self._runtime, self._settings, self._ports
+        window = BatchWindow(
+            idle_seconds=settings.batch_idle_seconds,
+            max_seconds=settings.batch_max_seconds,
+            urgent_seconds=settings.batch_urgent_seconds,
+        )
+        batcher: Ref[BatcherInbox] = self._place(
+            lambda: Batcher(runtime, cluster=self.cluster, window=window)
+        )
+        watcher: Ref[PodWatcherInbox] = self._place(
+            lambda: PodWatcher(runtime, batcher=batcher, writer=ports.writer)
+        )
+        packer: Ref[PackerInbox] = self._place(
+            lambda: Packer(runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing)
+        )
+        self.selector.leads_to(
+            self._place(lambda: NodePoolSelector(runtime, packer=packer, cloud=ports.cloud))
+        )
+        launcher = self._wire_launcher()
+        audience = Audience(
+            batcher=batcher,
+            pod_watcher=watcher,
+            selector=self.selector,
+            launcher=launcher,
+            lifecycle=self.lifecycle,
+            termination=self.termination,
+            arbiter=self.arbiter,
+            disruptor=self._disruptor,
+        )
+        self.cluster.leads_to(
+            self._place(
+                lambda: ClusterState(
+                    runtime, audience=audience, model=self.model, promise_lasts=settings.promise_lasts
+                )
+            )
+        )
+
+    def _wire_launcher(self) -> Ref[LauncherInbox]:
+        ports = self._ports
+        calls = LaunchCalls(
+            reader=ports.reader,
+            writer=ports.writer,
+            cloud=ports.cloud,
+            cluster_name=self._settings.cluster_name,
+        )
+        return self._place(
+            lambda: FleetLauncher(
+                self._runtime,
+                cluster=self.cluster,
+                selector=self.selector,
+                lifecycle=self.lifecycle,
+                calls=calls,
+            )
+        )
+
+    def _wire_nodes(self) -> None:
+        runtime, ports = self._runtime, self._ports
+        self.lifecycle.leads_to(
+            self._place(
+                lambda: NodeLifecycle(
+                    runtime,
+                    observer=self._observer,
+                    reader=ports.reader,
+                    writer=ports.writer,
+                    cloud=ports.cloud,
+                )
+            )
+        )
+        calls = DrainCalls(writer=ports.writer, cloud=ports.cloud)
+        self.termination.leads_to(
+            self._place(
+                lambda: TerminationActor(runtime, arbiter=self.arbiter, observer=self._observer, calls=calls)
+            )
+        )
+        self.arbiter.leads_to(
+            self._place(
+                lambda: BudgetArbiter(
+                    runtime,
+                    cluster=self.cluster,
+                    termination=self.termination,
+                    disruptor=self._disruptor,
+                )
+            )
+        )
+        self.listener.leads_to(
+            self._place(
+                lambda: InterruptionListener(
+                    runtime, cluster=self.cluster, termination=self.termination, queue=ports.queue
+                )
+            )
+        )
+
+    def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
+        """Return the disruptor of a pool; the first time, make it."""
+        if pool not in self._disruptors:
+            self._disruptors[pool] = self._place(
+                lambda: Disruptor(self._runtime, pool=pool, arbiter=self.arbiter)
+            )
+        return self._disruptors[pool]

@@ -1,0 +1,329 @@
+"""See nodes out: carefully, and whatever happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
+from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes, NodeInterrupted
+from treenail.domain.drain import (
+    Abandon,
+    AwaitGone,
+    Cordon,
+    InstanceTerminated,
+    Leaving,
+    LetGo,
+    MoveOut,
+    NodeCordoned,
+    NodeDrained,
+    Step,
+    Terminate,
+    next_step,
+    seen_gone,
+)
+from treenail.domain.ending_trace import (
+    disrupt_span,
+    disruption_context,
+    interruption_context,
+    stage_span,
+)
+from treenail.domain.launch_steps import backoff_seconds
+from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.pods import Pod
+from treenail.domain.ports import NotFoundError, TooManyRequestsError
+from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.tracing import SpanContext
+from treenail.domain.watching import NodeChanged
+
+_LOOK_SECONDS: Final = 5.0
+_EVICT_AGAIN_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: see what one node needs next."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Did:
+    """A step of one node was tried, from `started_at` on."""
+
+    name: str
+    step: Step
+    started_at: datetime
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _MovedOut:
+    """A pod was asked to leave."""
+
+    name: str
+    uid: str
+    outcome: Outcome[None]
+
+
+TerminationInbox: TypeAlias = DisruptNodes | NodeInterrupted | NodeChanged | _Look | _Did | _MovedOut
+TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
+
+
+class TerminationActor(DomainActor[TerminationInbox]):
+    """Take every node that is to go through cordon, drain, termination and the end of its objects.
+
+    Owns the nodes on their way out; all it knows of them can be found again in the API. Tells the
+    arbiter and the cluster state `DisruptionEnded`, whoever wants to know the rest.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        arbiter: Ref[DisruptionEnded],
+        observer: Ref[TerminationTells],
+        calls: DrainCalls,
+    ) -> None:
+        super().__init__(runtime)
+        self._arbiter = arbiter
+        self._observer = observer
+        self._calls = calls
+        self._views: dict[str, NodeView] = {}
+        self._pods: dict[str, tuple[Pod, ...]] = {}
+        self._leaving: dict[str, Leaving] = {}
+        self._interrupted: dict[str, NodeInterrupted] = {}
+        self._busy: dict[str, None] = {}
+        self._attempts: dict[str, int] = {}
+        self._moving: dict[str, None] = {}
+
+    def handle(self, message: TerminationInbox) -> None:
+        match message:
+            case NodeChanged():
+                self._note(message)
+            case DisruptNodes():
+                for view in message.nodes:
+                    self._begin(view, message.cause, began_at=message.decided_at)
+            case NodeInterrupted():
+                self._interrupt(message)
+            case _Look(name=name):
+                self._look(name)
+            case _Did():
+                self._did(message)
+            case _MovedOut():
+                self._moved_out(message)
+            case _:
+                assert_never(message)
+
+    # --- who leaves
+
+    def _note(self, changed: NodeChanged) -> None:
+        name, view = changed.name, changed.view
+        if view is None:
+            self._forget(name)
+            return
+        self._views[name], self._pods[name] = view, changed.pods
+        if name not in self._leaving:
+            notice = self._interrupted.pop(view.claim.instance_id, None) if view.claim else None
+            if notice is not None:
+                self._begin_interrupted(view, notice)
+            elif _must_leave(view):
+                self._begin(view, cause_of(view), began_at=self._timers.now())
+        if name in self._leaving:
+            self._look(name)
+
+    def _interrupt(self, notice: NodeInterrupted) -> None:
+        for view in self._views.values():
+            if view.claim is not None and view.claim.instance_id == notice.instance_id:
+                self._begin_interrupted(view, notice)
+                return
+        self._interrupted[notice.instance_id] = notice
+
+    def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
+        state = self._leaving.get(view.name)
+        if state is not None:
+            state.deadline = min(filter(None, (state.deadline, notice.deadline)), default=None)
+            return
+        trace = interruption_context(notice.instance_id, notice.cause).child("process")
+        self._leaving[view.name] = Leaving(
+            cause=notice.cause, trace=trace, deadline=notice.deadline, began_at=notice.noticed_at
+        )
+        self._views[view.name] = view
+        self.log(
+            "initiating delete from interruption message",
+            logger="controller.interruption",
+            nodeclaim=view.name,
+            cause=notice.cause.value,
+        )
+        self._look(view.name)
+
+    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime) -> None:
+        name = view.name
+        if name in self._leaving:
+            return
+        trace = trace_of(view)
+        if trace is None and view.claim is not None and view.claim.launched:
+            trace = disruption_context(view.claim)
+            self._telemetry.record(disrupt_span(view.claim, cause, began_at, self._timers.now()))
+        now = self._timers.now()
+        self._leaving[name] = Leaving(
+            cause=cause,
+            trace=trace or SpanContext.root(f"disrupt/{name}"),
+            deadline=_deadline(view),
+            began_at=min(began_at, now),
+        )
+        self._views[name] = view
+        self._look(name)
+
+    def _forget(self, name: str) -> None:
+        self._views.pop(name, None)
+        self._pods.pop(name, None)
+        self._attempts.pop(name, None)
+        self._timers.cancel(name, self.me)
+        if self._leaving.pop(name, None) is not None:
+            self._arbiter.tell(DisruptionEnded(name=name))
+
+    # --- what is next
+
+    def _look(self, name: str) -> None:
+        state, view = self._leaving.get(name), self._views.get(name)
+        if state is None or view is None or name in self._busy:
+            return
+        now = self._timers.now()
+        step = next_step(view, self._pods.get(name, ()), state, now)
+        self.within(state.trace)
+        match step:
+            case None:
+                pass
+            case datetime():
+                self.later(name, _Look(name), seconds=max(0.1, (step - now).total_seconds()))
+            case MoveOut():
+                self._move_out(name, step)
+            case _:
+                self._drained(view, state, step)
+                self._do(name, step)
+
+    def _drained(self, view: NodeView, state: Leaving, step: Step) -> None:
+        """Note, once, that the drain is over, when what comes after it begins."""
+        if state.drained_at is not None or not isinstance(step, Terminate) or view.claim is None:
+            return
+        state.drained_at = self._timers.now()
+        if view.node is None:
+            return
+        start = state.cordoned_at or state.began_at
+        self._record("drain", view.claim, state, start)
+        self._observer.tell(NodeDrained(claim=view.claim, node=view.node_name))
+
+    def _do(self, name: str, step: Step) -> None:
+        state, view = self._leaving[name], self._views[name]
+        started_at = self._timers.now()
+        key, call = self._calls.of(step, view, state)
+        self._busy[name] = None
+        self._tasks.run(key, call, self.carrying(), lambda outcome: _Did(name, step, started_at, outcome))
+
+    def _did(self, did: _Did) -> None:
+        name = did.name
+        self._busy.pop(name, None)
+        state, view = self._leaving.get(name), self._views.get(name)
+        if state is None or view is None:
+            return
+        match did.outcome:
+            case Done(value=value):
+                self._attempts.pop(name, None)
+                self._advance(did, value, view, state)
+            case Failed(error=NotFoundError()):
+                self._attempts.pop(name, None)
+                # What we would change is gone; the watch says so shortly.
+                self._advance(did, None, view, state)
+            case Failed():
+                attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
+                seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
+                self.later(name, _Look(name), seconds=seconds)
+            case _:
+                assert_never(did.outcome)
+
+    def _advance(self, did: _Did, value: object, view: NodeView, state: Leaving) -> None:
+        name, now = did.name, self._timers.now()
+        wait = 1.0
+        match did.step:
+            case Cordon(node=node):
+                state.cordoned_at = now
+                if view.claim is not None:
+                    self._record("cordon", view.claim, state, did.started_at)
+                    self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
+                self.log("cordoned node", logger="controller.termination", node=node.name)
+            case Abandon():
+                del self._leaving[name]
+                self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
+                self.log("node is not empty any more", node=view.node_name)
+                return
+            case Terminate():
+                state.terminated_at = now
+            case AwaitGone(claim=claim):
+                ids = value if isinstance(value, frozenset) else frozenset()
+                state.gone = seen_gone(claim, ids, did.started_at)
+                wait = 0.0 if state.gone else _LOOK_SECONDS
+            case LetGo(claim=claim):
+                self._gone(claim, state)
+                wait = _LOOK_SECONDS
+            case _:
+                pass
+        # The watch brings what we wrote; a tick goes on where that is late or lost.
+        self.later(name, _Look(name), seconds=wait)
+
+    def _gone(self, claim: NodeClaim | None, state: Leaving) -> None:
+        if claim is None or not claim.launched or state.terminated_at is None:
+            return
+        self._record("terminate", claim, state, state.terminated_at)
+        self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
+        self.log(
+            "deleted node",
+            logger="controller.termination",
+            node=claim.node_name,
+            nodeclaim=claim.name,
+            cause=state.cause.value,
+        )
+
+    def _record(self, stage: str, claim: NodeClaim, state: Leaving, start: datetime) -> None:
+        now = self._timers.now()
+        self._telemetry.record(stage_span(stage, claim, state.trace, start=start, end=now))
+
+    # --- pods
+
+    def _move_out(self, name: str, step: MoveOut) -> None:
+        for pod in step.evict:
+            self._move(name, pod, self._calls.evict(pod))
+        for pod, grace in step.delete:
+            self._move(name, pod, self._calls.delete(pod, grace))
+        self.later(name, _Look(name), seconds=_EVICT_AGAIN_SECONDS)
+
+    def _move(self, name: str, pod: Pod, call: Callable[[], None]) -> None:
+        if pod.uid in self._moving:
+            return
+        self._moving[pod.uid] = None
+        key = ("kubernetes", "pod", pod.uid)
+        self._tasks.run(key, call, self.carrying(), lambda outcome: _MovedOut(name, pod.uid, outcome))
+
+    def _moved_out(self, moved: _MovedOut) -> None:
+        self._moving.pop(moved.uid, None)
+        if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
+            self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))
+
+
+def _must_leave(view: NodeView) -> bool:
+    """Tell whether the API says that a managed node goes: whoever said so, from there on it is our job."""
+    if view.claim is not None and view.claim.leaving:
+        return True
+    node = view.node
+    ours = view.claim is not None or (node is not None and bool(node.finalizers))
+    return ours and node is not None and node.deleting_since is not None
+
+
+def _deadline(view: NodeView) -> datetime | None:
+    claim = view.claim
+    if claim is None or claim.deleting_since is None or claim.termination_grace_period is None:
+        return None
+    return claim.deleting_since + claim.termination_grace_period

@@ -1,0 +1,97 @@
+"""From a planned node to the claim that is written for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from treenail.domain import labels
+from treenail.domain.batching import Decision
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.pods import Owner
+from treenail.domain.requirements import Requirement
+from treenail.domain.resources import NOTHING, Resources
+
+COUNTS_AS: Final = "treenail.sh/counts-as"
+DECISION: Final = "treenail.sh/decision"
+PROMISED: Final = "treenail.sh/pods"
+
+
+def claim_name(pool: str, decision: str, index: int) -> str:
+    """Return the name of a decision's claim: writing it twice meets itself."""
+    return f"{pool}-{decision}-{index}"
+
+
+def claim_for(
+    planned: PlannedClaim,
+    pods: Iterable[str],
+    *,
+    pool: NodePool,
+    decision: Decision,
+    index: int,
+    now: datetime,
+) -> NodeClaim:
+    """Return the claim to be written for `planned`, the decision's claim number `index`.
+
+    `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
+    so that a restart finds the promises again.
+    """
+    types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types))
+    requirements = planned.requirements.without((labels.INSTANCE_TYPE, labels.HOSTNAME)).with_((types,))
+    custom = {
+        r.key: r.single
+        for r in requirements.in_order()
+        if r.single is not None and r.key not in labels.WELL_KNOWN
+    }
+    return NodeClaim(
+        name=claim_name(pool.name, decision.id, index),
+        generation=pool.generation,
+        pool=pool.name,
+        node_class=pool.node_class,
+        labels={**custom, **pool.node_labels},
+        annotations={
+            **pool.annotations,
+            labels.TRACEPARENT: decision.context.traceparent,
+            COUNTS_AS: write_amounts(planned.largest),
+            DECISION: decision.id,
+            PROMISED: ",".join(pods),
+        },
+        owners=(Owner(kind=pool.generation.pool_kind, name=pool.name, uid=pool.uid, block_deletion=True),),
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        taints=pool.taints,
+        startup_taints=pool.startup_taints,
+        requirements=requirements,
+        instance_types=planned.instance_types,
+        requests=planned.requests,
+        termination_grace_period=pool.termination_grace_period,
+        created_at=now,
+    )
+
+
+def promised_pods(claim: NodeClaim) -> tuple[str, ...]:
+    """Return the uids of the pods a claim was made for."""
+    return tuple(filter(None, claim.annotations.get(PROMISED, "").split(",")))
+
+
+def write_amounts(amounts: Resources) -> str:
+    """Write amounts into one annotation: "cpu=8000,memory=...", in the unit `Resources` counts in."""
+    return ",".join(f"{name}={amount}" for name, amount in sorted(amounts.items()))
+
+
+def read_amounts(text: str) -> Resources:
+    """Read what `write_amounts` wrote; nothing where somebody else wrote something else."""
+    amounts: dict[str, int] = {}
+    for part in text.split(",") if text else ():
+        name, _, amount = part.partition("=")
+        if not amount.isdigit():
+            return NOTHING
+        amounts[name] = int(amount)
+    return Resources(amounts)
+
+
+def counted_capacity(claim: NodeClaim) -> Resources:
+    """Return what a claim counts with against limits: its capacity, before the launch its largest type's."""
+    return claim.capacity or read_amounts(claim.annotations.get(COUNTS_AS, ""))

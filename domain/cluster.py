@@ -1,0 +1,494 @@
+"""The model of the cluster: what the watches told, joined, and what was promised on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from treenail.domain.claims import DECISION, promised_pods
+from treenail.domain.cluster_facts import (
+    ClusterObject,
+    DaemonSet,
+    Kind,
+    ObjectGone,
+    ObjectSeen,
+    Resynced,
+    key_of,
+    kind_of,
+)
+from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool, by_weight
+from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.packing.problem import Room
+from treenail.domain.planning import Snapshot
+from treenail.domain.pods import Pod
+from treenail.domain.promises import Promise, PromiseBook
+from treenail.domain.resources import Resources, total
+from treenail.domain.rooms import expected_daemons
+from treenail.domain.usage import limits_left
+from treenail.domain.watching import PodBound
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a fact changed, for those who must hear of it. Names in the order they changed."""
+
+    pods: dict[str, None] = field(default_factory=dict)
+    views: dict[str, None] = field(default_factory=dict)
+    bound: list[PodBound] = field(default_factory=list)
+    pools: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.pods or self.views or self.bound or self.pools)
+
+
+class ClusterModel:
+    """One consistent view of pods, nodes, claims, pools and promises. Mutable, owned by one actor.
+
+    `revision` grows with each change. A claim that was committed though not yet seen in the API counts
+    as there (its resource version is 0).
+    """
+
+    def __init__(self, *, promise_lasts: timedelta) -> None:
+        self.revision = 0
+        self.promises = PromiseBook()
+        self.pods: dict[str, Pod] = {}
+        self.nodes: dict[str, Node] = {}
+        self.claims: dict[str, NodeClaim] = {}
+        self.pools: dict[str, NodePool] = {}
+        self.node_classes: dict[str, NodeClass] = {}
+        self.daemons: dict[str, DaemonSet] = {}
+        self.condemned: dict[str, None] = {}
+        self._promise_lasts = promise_lasts
+        self._pods_on: dict[str, dict[str, Pod]] = {}
+        self._claim_of_provider: dict[str, str] = {}
+        self._node_of_provider: dict[str, str] = {}
+        self._provider_of_instance: dict[str, str] = {}
+        self._provisionable: dict[str, None] = {}
+        self._void: dict[str, None] = {}
+        # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
+        self._restorable: dict[str, str] = {}
+        self._rooms: dict[str, Room | None] = {}
+        self._limits: dict[str, Resources | None] = {}
+        self._changes = Changes()
+
+    # --- facts
+
+    def learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
+        """Take in a fact. Repeated and outdated ones change nothing."""
+        match fact:
+            case ObjectSeen():
+                self._see(fact.object, now)
+            case ObjectGone():
+                self._lose(fact.kind, fact.key, now)
+            case Resynced():
+                self._resync(fact, now)
+
+    def take_changes(self) -> Changes:
+        """Return what has changed since this was last asked."""
+        changes, self._changes = self._changes, Changes()
+        if changes:
+            self.revision += 1
+        return changes
+
+    def _resync(self, fact: Resynced, now: datetime) -> None:
+        there: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+        for thing in fact.objects:
+            there[kind_of(thing)].add(key_of(thing))
+            self._see(thing, now)
+        for kind in Kind:
+            for key, known in sorted(self._store(kind).items()):
+                unseen = known.resource_version == 0 or known.resource_version > fact.revision
+                if key not in there[kind] and not unseen:
+                    self._lose(kind, key, now)
+
+    def _store(self, kind: Kind) -> Mapping[str, ClusterObject]:
+        stores: dict[Kind, Mapping[str, ClusterObject]] = {
+            Kind.POD: self.pods,
+            Kind.NODE: self.nodes,
+            Kind.NODE_CLAIM: self.claims,
+            Kind.NODE_POOL: self.pools,
+            Kind.NODE_CLASS: self.node_classes,
+            Kind.DAEMON_SET: self.daemons,
+        }
+        return stores[kind]
+
+    def _see(self, thing: ClusterObject, now: datetime) -> None:
+        known = self._store(kind_of(thing)).get(key_of(thing))
+        if known is not None and thing.resource_version <= known.resource_version:
+            return
+        match thing:
+            case Pod():
+                self._see_pod(thing)
+            case Node():
+                self._see_node(thing, now)
+            case NodeClaim():
+                self._see_claim(thing, now)
+            case NodePool():
+                self.pools[thing.name] = thing
+                self._limits.pop(thing.name, None)
+                self._changes.pools = True
+            case NodeClass():
+                self.node_classes[str(thing.ref)] = thing
+                self._changes.pools = True
+            case DaemonSet():
+                self.daemons[thing.uid] = thing
+                self._daemons_changed()
+
+    def _lose(self, kind: Kind, key: str, now: datetime) -> None:
+        match kind:
+            case Kind.POD:
+                self._lose_pod(key, now)
+            case Kind.NODE:
+                self._lose_node(key)
+            case Kind.NODE_CLAIM:
+                self.drop_claim(key)
+            case Kind.NODE_POOL:
+                self._changes.pools |= self.pools.pop(key, None) is not None
+                self._limits.pop(key, None)
+            case Kind.NODE_CLASS:
+                self._changes.pools |= self.node_classes.pop(key, None) is not None
+            case Kind.DAEMON_SET:
+                if self.daemons.pop(key, None) is not None:
+                    self._daemons_changed()
+
+    def _daemons_changed(self) -> None:
+        self._rooms.clear()
+        self._changes.pools = True
+
+    # --- pods
+
+    def _see_pod(self, pod: Pod) -> None:
+        before = self.pods.get(pod.uid)
+        self.pods[pod.uid] = pod
+        self._changes.pods[pod.uid] = None
+        self._place_pod(before, pod)
+        if before is None:
+            self.promises.inherit(pod)
+        if pod.provisionable:
+            self._provisionable[pod.uid] = None
+            self._restore(pod)
+        else:
+            self._provisionable.pop(pod.uid, None)
+        if pod.bound and (before is None or not before.bound):
+            self._bound(pod)
+        elif pod.terminal:
+            self._end_promise(pod.uid)
+
+    def _restore(self, pod: Pod) -> None:
+        """Promise a pod anew what was promised it before a restart, while that is still on its way."""
+        claim = self.claims.get(self._restorable.pop(pod.uid, ""))
+        if claim is None or self.promises.of(pod.uid) is not None or self.going(NodeView(claim=claim)):
+            return
+        if not claim.initialized:
+            decision = claim.annotations.get(DECISION, "")
+            self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
+            self._check_promises(claim.name)
+
+    def _place_pod(self, before: Pod | None, pod: Pod) -> None:
+        """Keep the index of pods by node, and the rooms that depend on it."""
+        if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
+            self._take_off(before)
+        if pod.bound:
+            self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
+            self._touch_node(pod.node_name)
+
+    def _take_off(self, pod: Pod) -> None:
+        there = self._pods_on.get(pod.node_name, {})
+        there.pop(pod.uid, None)
+        if not there:
+            self._pods_on.pop(pod.node_name, None)
+        self._touch_node(pod.node_name)
+
+    def _bound(self, pod: Pod) -> None:
+        name = self.view_name(pod.node_name)
+        promise = self._end_promise(pod.uid)
+        view = self.view(name)
+        if view is None:
+            return
+        if not pod.daemon and not pod.mirror:
+            self._changes.bound.append(PodBound(pod=pod, view=view, promise=promise))
+        self._check_promises(name)
+
+    def _check_promises(self, name: str) -> None:
+        """Withdraw promises that the scheduler's own choices left no room for."""
+        view = self.view(name)
+        if view is None or not self.promises.at(name) or not view.launched:
+            return
+        free = view.allocatable.minus(total(p.spec.requests for p in self.pods_on(name)))
+        for promise in self.promises.withdraw_overdrawn(name, free):
+            self._changes.pods[promise.pod] = None
+        self._touch(name)
+
+    def _lose_pod(self, uid: str, now: datetime) -> None:
+        pod = self.pods.pop(uid, None)
+        if pod is None:
+            return
+        self._provisionable.pop(uid, None)
+        self._changes.pods[uid] = None
+        if pod.bound:
+            self._take_off(pod)
+        promise = self.promises.of(uid)
+        self.promises.orphan(uid, expires_at=now + self._promise_lasts)
+        if promise is not None:
+            self._touch(promise.target)
+
+    def _end_promise(self, uid: str) -> Promise | None:
+        promise = self.promises.end(uid)
+        if promise is not None:
+            self._changes.pods[uid] = None
+            self._touch(promise.target)
+        return promise
+
+    # --- nodes and claims
+
+    def _see_node(self, node: Node, now: datetime) -> None:
+        before = self.nodes.get(node.name)
+        self.nodes[node.name] = node
+        if node.provider_id and (before is None or before.provider_id != node.provider_id):
+            alone = self.view_name(node.name)
+            self._node_of_provider[node.provider_id] = node.name
+            self._provider_of_instance[_instance_of(node.provider_id)] = node.provider_id
+            self._touch(alone)
+        self._view_changed(self.view_name(node.name), now)
+
+    def _lose_node(self, name: str) -> None:
+        node = self.nodes.get(name)
+        if node is None:
+            return
+        view = self.view_name(name)
+        del self.nodes[name]
+        if self._node_of_provider.get(node.provider_id) == name:
+            del self._node_of_provider[node.provider_id]
+            self._forget_instance(node.provider_id)
+        if view == name:
+            self._view_gone(view)
+        else:
+            self._touch(view)
+
+    def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
+        unknown = claim.name not in self.claims
+        self.claims[claim.name] = claim
+        if unknown and not claim.initialized and not claim.leaving:
+            self._restore_all(claim)
+        if claim.provider_id:
+            self._claim_of_provider[claim.provider_id] = claim.name
+            self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
+        self._limits.pop(claim.pool, None)
+        self._view_changed(claim.name, now)
+
+    def _restore_all(self, claim: NodeClaim) -> None:
+        for uid in promised_pods(claim):
+            self._restorable[uid] = claim.name
+            pod = self.pods.get(uid)
+            if pod is not None and pod.provisionable:
+                self._restore(pod)
+
+    def drop_claim(self, name: str) -> None:
+        """Forget a claim that is gone, or was never written; its promises end."""
+        claim = self.claims.pop(name, None)
+        if claim is None:
+            return
+        self._claim_of_provider.pop(claim.provider_id, None)
+        self._forget_instance(claim.provider_id)
+        self._limits.pop(claim.pool, None)
+        self._view_gone(name)
+        node = self._node_of_provider.get(claim.provider_id)
+        if node is not None:
+            self._touch(node)
+
+    def _forget_instance(self, provider_id: str) -> None:
+        if provider_id not in self._claim_of_provider and provider_id not in self._node_of_provider:
+            self._provider_of_instance.pop(_instance_of(provider_id), None)
+
+    def _view_gone(self, name: str) -> None:
+        self._end_promises_at(name)
+        self.condemned.pop(name, None)
+        self._void.pop(name, None)
+        self._rooms.pop(name, None)
+        self._changes.views[name] = None
+
+    def _view_changed(self, name: str, now: datetime) -> None:
+        view = self.view(name)
+        if view is not None and view.leaving:
+            self._end_promises_at(name)
+        elif view is not None and view.initialized:
+            self.promises.limit(name, expires_at=now + self._promise_lasts)
+        self._check_promises(name)
+        self._touch(name)
+
+    def _end_promises_at(self, name: str) -> None:
+        for promise in self.promises.end_all(name):
+            self._changes.pods[promise.pod] = None
+
+    def _touch_node(self, node: str) -> None:
+        self._touch(self.view_name(node))
+
+    def _touch(self, name: str) -> None:
+        self._rooms.pop(name, None)
+        self._changes.views[name] = None
+
+    # --- what is there
+
+    def view_name(self, node: str) -> str:
+        """Return the name of the view that the node called `node` belongs to."""
+        known = self.nodes.get(node)
+        if known is None or not known.provider_id:
+            return node
+        return self._claim_of_provider.get(known.provider_id, node)
+
+    def view_of_instance(self, instance_id: str) -> str | None:
+        """Return the name of the view that stands on an EC2 instance, None where none of ours does."""
+        provider_id = self._provider_of_instance.get(instance_id, "")
+        return self._claim_of_provider.get(provider_id) or self._node_of_provider.get(provider_id)
+
+    def view(self, name: str) -> NodeView | None:
+        """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
+        claim = self.claims.get(name)
+        if claim is None:
+            node = self.nodes.get(name)
+            return None if node is None or self.view_name(name) != name else NodeView(node=node)
+        node_name = self._node_of_provider.get(claim.provider_id, "") if claim.provider_id else ""
+        return NodeView(claim=claim, node=self.nodes.get(node_name))
+
+    def views(self) -> Iterable[NodeView]:
+        """Return every view, those of claims first, each by name."""
+        names = sorted(self.claims)
+        names += sorted(n for n in self.nodes if self.view_name(n) == n and n not in self.claims)
+        return (view for name in names if (view := self.view(name)) is not None)
+
+    def pods_on(self, name: str) -> tuple[Pod, ...]:
+        """Return the pods that hold room on the node of a view, by uid."""
+        view = self.view(name)
+        if view is None or not view.node_name:
+            return ()
+        there = self._pods_on.get(view.node_name, {})
+        return tuple(there[uid] for uid in sorted(there))
+
+    def going(self, view: NodeView) -> bool:
+        """Tell whether a view is on its way out, or decided to be."""
+        return view.leaving or view.name in self.condemned
+
+    def condemn(self, name: str) -> None:
+        """Send no more pods to a view, and find other places for those on it."""
+        self.condemned[name] = None
+        self._end_promises_at(name)
+        self._touch(name)
+
+    def void(self, name: str) -> None:
+        """Note that a claim never got, and never will get, an instance: it counts for nothing from now on."""
+        claim = self.claims.get(name)
+        if claim is None or claim.resource_version == 0:
+            self.drop_claim(name)
+            return
+        self._void[name] = None
+        self._limits.pop(claim.pool, None)
+        self.condemn(name)
+
+    def spare(self, name: str) -> None:
+        """Take back that a view is to go."""
+        if name in self.condemned:
+            del self.condemned[name]
+            self._touch(name)
+
+    def keep(self, promise: Promise) -> None:
+        """Make a promise, known to fit."""
+        self.promises.make(promise)
+        self._changes.pods[promise.pod] = None
+        self._touch(promise.target)
+
+    def expire_promises(self, now: datetime) -> None:
+        """End the promises whose time is over."""
+        for promise in self.promises.expire(now):
+            self._changes.pods[promise.pod] = None
+            self._touch(promise.target)
+
+    def add_claim(self, claim: NodeClaim) -> None:
+        """Count a claim as there that is only about to be written."""
+        self.claims[claim.name] = claim
+        self._limits.pop(claim.pool, None)
+        self._touch(claim.name)
+
+    def empty(self, name: str) -> bool:
+        """Tell whether nothing but daemons stands on a view, and nothing is promised a place there."""
+        return not self.promises.at(name) and all(p.daemon or p.mirror for p in self.pods_on(name))
+
+    def room(self, name: str) -> Room | None:
+        """Return what is free on a view; None where no pod should be sent there."""
+        if name not in self._rooms:
+            self._rooms[name] = self._measure(name)
+        return self._rooms[name]
+
+    def _measure(self, name: str) -> Room | None:
+        view = self.view(name)
+        if view is None or self.going(view) or not view.launched:
+            return None
+        pods = self.pods_on(name)
+        bound = total(p.spec.requests for p in pods)
+        daemons = total(expected_daemons(view, (d.spec for d in self.daemons.values())))
+        scheduled = total(p.spec.requests for p in pods if p.daemon)
+        to_come = daemons.minus(scheduled).at_least_zero()
+        free = view.allocatable.minus(bound).minus(to_come).minus(self.promises.reserved(name))
+        return Room(
+            name=name,
+            labels=view.labels,
+            taints=view.taints,
+            free=free,
+            initialized=view.initialized,
+            pool=view.pool,
+        )
+
+    def waiting(self, uid: str) -> bool:
+        """Tell whether a pod waits for a place and has no promise of one."""
+        return uid in self._provisionable and self.promises.of(uid) is None
+
+    def launches_from(self, view: NodeView) -> tuple[NodePool | None, NodeClass | None]:
+        """Return the pool and node class of a claim that waits for its launch; None where it does not."""
+        claim = view.claim
+        if claim is None or claim.launched or view.leaving:
+            return None, None
+        return self.pools.get(claim.pool), self.node_class(claim.node_class)
+
+    def limit_left(self, pool: NodePool) -> Resources | None:
+        """Return what a pool may still buy of each limited resource; None without limits."""
+        if pool.name not in self._limits:
+            claims = (c for c in self.claims.values() if c.pool == pool.name and c.name not in self._void)
+            self._limits[pool.name] = limits_left(pool, claims)
+        return self._limits[pool.name]
+
+    def node_class(self, ref: NodeClassRef) -> NodeClass | None:
+        """Return the node class `ref` names, if it is there."""
+        return self.node_classes.get(str(ref))
+
+    def snapshot(self, now: datetime) -> Snapshot:
+        """Return all that planning may look at, at this revision."""
+        pools = tuple(sorted(self.pools.values(), key=by_weight))
+        rooms = [room for view in self.views() if (room := self.room(view.name)) is not None]
+        rooms.sort(key=lambda r: (not r.initialized, r.name))
+        limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
+        return Snapshot(
+            revision=self.revision,
+            taken_at=now,
+            pods=self._to_place(now),
+            rooms=tuple(rooms),
+            pools=pools,
+            node_classes=dict(self.node_classes),
+            daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
+            limits_left=limits,
+        )
+
+    def _to_place(self, now: datetime) -> tuple[Pod, ...]:
+        waiting = [self.pods[uid] for uid in self._provisionable if self.promises.of(uid) is None]
+        for view in self.views():
+            if self.going(view) and view.node is not None:
+                waiting += (
+                    p
+                    for p in self.pods_on(view.name)
+                    if p.reschedulable and not p.protected(now) and self.promises.of(p.uid) is None
+                )
+        return tuple(sorted(waiting, key=lambda p: (p.created_at, p.uid)))
+
+
+def _instance_of(provider_id: str) -> str:
+    return provider_id.rpartition("/")[2]

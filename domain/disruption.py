@@ -1,0 +1,151 @@
+"""Giving nodes back that are no longer needed: who proposes, who allows, what is done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from math import ceil
+
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import NodeView
+
+
+class Cause(StrEnum):
+    """Why a node ends, as Karpenter's metrics name it."""
+
+    EMPTY = "empty"
+    SPOT_INTERRUPTED = "spot_interrupted"
+    SCHEDULED_CHANGE = "scheduled_change"
+    INSTANCE_STOPPED = "instance_stopped"
+    INSTANCE_TERMINATED = "instance_terminated"
+    REBALANCE_RECOMMENDED = "rebalance_recommendation"
+    CAPACITY_RESERVATION_INTERRUPTED = "capacity_reservation_interrupted"
+    INSUFFICIENT_CAPACITY = "insufficient_capacity"
+    LAUNCH_FAILED = "launch_failed"
+    LAUNCH_TIMEOUT = "launch_timeout"
+    REGISTRATION_TIMEOUT = "registration_timeout"
+    GARBAGE_COLLECTED = "garbage_collected"
+    DELETED = "deleted"
+
+
+# The reasons budgets know, by cause. A cause that is not here asks no budget.
+BUDGETED: dict[Cause, str] = {Cause.EMPTY: "Empty"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEmptied:
+    """Nothing but daemons stands on a node (`since` then), or, with None, something does again."""
+
+    name: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolChanged:
+    """A pool is there as it stands, or (None) no longer."""
+
+    name: str
+    pool: NodePool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionProposed:
+    """A pool's disruptor would give these nodes back."""
+
+    pool: str
+    candidates: tuple[str, ...]
+    cause: Cause
+    proposed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionAllowed:
+    """Budgets allow it. Whether the cluster does is for the cluster state to say."""
+
+    proposal: DisruptionProposed
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionRefused:
+    """These nodes stay for now; propose them anew when it suits."""
+
+    pool: str
+    candidates: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptNodes:
+    """Give these nodes back. Their pods have other places, or there are none."""
+
+    nodes: tuple[NodeView, ...]
+    cause: Cause
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeInterrupted:
+    """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not."""
+
+    instance_id: str
+    cause: Cause
+    noticed_at: datetime
+    deadline: datetime | None = None
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionEnded:
+    """A node that was to go is gone, or (`abandoned`) stays after all."""
+
+    name: str
+    abandoned: bool = False
+
+
+def allowed_disruptions(pool: NodePool, reason: str, nodes: int) -> int | None:
+    """Return how many of a pool's `nodes` may be disrupted at a time for `reason`; None is no limit.
+
+    The tightest budget holds; percentages round up. A budget with a schedule counts as always active:
+    until windows are kept it may only be too careful.
+    """
+    active = [b for b in pool.disruption.budgets if not b.reasons or reason in b.reasons]
+    amounts = [b.nodes if b.nodes is not None else ceil((b.percent or 0) * nodes / 100) for b in active]
+    return min(amounts, default=None)
+
+
+class EmptyNodes:
+    """The empty nodes of one pool, and when each has stood empty for long enough."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, datetime] = {}
+        self._not_before: dict[str, datetime] = {}
+
+    def note(self, name: str, since: datetime | None) -> None:
+        """Take in that a node is empty since then, or no longer is."""
+        self._not_before.pop(name, None)
+        if since is None:
+            self._since.pop(name, None)
+        else:
+            self._since[name] = since
+
+    def postpone(self, names: Iterable[str], until: datetime) -> None:
+        """Do not propose these again before `until`."""
+        for name in names:
+            if name in self._since:
+                self._not_before[name] = until
+
+    def due(self, after: timedelta, now: datetime) -> tuple[str, ...]:
+        """Return the nodes that have stood empty for `after`, longest first."""
+        ready = [n for n in self._since if self._due_at(n, after) <= now]
+        return tuple(sorted(ready, key=lambda n: (self._since[n], n)))
+
+    def next_due(self, after: timedelta) -> datetime | None:
+        """Return when the next node will have stood empty for `after`, if any is empty."""
+        return min((self._due_at(n, after) for n in self._since), default=None)
+
+    def _due_at(self, name: str, after: timedelta) -> datetime:
+        due = self._since[name] + after
+        return max(due, self._not_before.get(name, due))

@@ -1,0 +1,213 @@
+"""How a node leaves: cordoned, drained, its machine terminated, its objects let go. One step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.pods import Pod
+from treenail.domain.ports import NodePatch
+from treenail.domain.taints import DISRUPTED
+from treenail.domain.tracing import SpanContext
+
+# A pod may have been bound before the scheduler saw the taint: it shows up within this time.
+_SETTLING: Final = timedelta(seconds=5)
+# New instances may be invisible to a listing for a while: only then is absence a proof.
+_VISIBLE_AFTER: Final = timedelta(seconds=90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCordoned:
+    """No new pod will come to a node."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDrained:
+    """Nothing that must be waited for is left on a node."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceTerminated:
+    """The machine of a claim is gone, and so are its objects."""
+
+    claim: NodeClaim
+    cause: Cause
+
+
+@dataclass(slots=True, kw_only=True)
+class Leaving:
+    """How far a node has come on its way out. Times are None until then."""
+
+    cause: Cause
+    trace: SpanContext
+    deadline: datetime | None = None
+    began_at: datetime
+    cordoned_at: datetime | None = None
+    drained_at: datetime | None = None
+    terminated_at: datetime | None = None
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cordon:
+    """Keep new pods off the node."""
+
+    node: Node
+    patch: NodePatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandon:
+    """Somebody came to a node that was to go because it was empty: it stays, and is open again."""
+
+    node: Node
+    patch: NodePatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteClaim:
+    """Say in the API that the claim is to go, and why: from here on a restart goes on by itself."""
+
+    claim: NodeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteNode:
+    """Say in the API that the node is to go."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveOut:
+    """Evict these pods, and delete those whose time is up (with their seconds of grace)."""
+
+    evict: tuple[Pod, ...]
+    delete: tuple[tuple[Pod, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminate:
+    """Terminate the instance."""
+
+    claim: NodeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitGone:
+    """Ask whether the instance is gone."""
+
+    claim: NodeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetGo:
+    """Take our finalizers off: of the node first, then of the claim."""
+
+    node: Node | None
+    claim: NodeClaim | None
+
+
+Step: TypeAlias = (
+    "Cordon | Abandon | DeleteClaim | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo | datetime | None"
+)
+
+
+def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
+    """Return what is to be done next; an instant to look again at; None to wait for a change."""
+    claim, node = view.claim, view.node
+    if node is not None and not _cordoned(node) and (claim is None or claim.registered):
+        return Cordon(node=node, patch=_cordon(claim))
+    if claim is not None and not claim.leaving:
+        return _decide(claim, node, pods, state, now)
+    if claim is not None and not claim.launched:
+        return LetGo(node=None, claim=claim)
+    if node is not None and (claim is None or claim.registered):
+        step = _drain(node, pods, state, now)
+        if step is not None:
+            return step
+    return _end(claim, node, state)
+
+
+def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
+    """Before the claim is deleted there is a way back, for a node that was empty."""
+    if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
+        if any(not p.daemon and not p.mirror for p in pods):
+            return Abandon(node=node, patch=_uncordon(claim))
+        if state.cordoned_at is None or now < state.cordoned_at + _SETTLING:
+            return (state.cordoned_at or now) + _SETTLING
+    return DeleteClaim(claim=claim)
+
+
+def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
+    if state.drained_at is not None:
+        return None
+    if node.deleting_since is None:
+        return DeleteNode(node=node)
+    waiting = [p for p in pods if p.drainable(now)]
+    if waiting:
+        return _move_out(waiting, state.deadline, now)
+    settled = (state.cordoned_at or now) + _SETTLING
+    return settled if now < settled else None
+
+
+def _move_out(waiting: Sequence[Pod], deadline: datetime | None, now: datetime) -> MoveOut:
+    overdue = tuple(
+        (p, max(1, int((deadline - now).total_seconds())))
+        for p in waiting
+        if deadline is not None and p.active and now >= deadline - timedelta(seconds=p.spec.grace_seconds)
+    )
+    late = {p.uid for p, _ in overdue}
+    first = min(map(_tier, waiting))
+    evict = tuple(p for p in waiting if _tier(p) == first and p.evictable(now) and p.uid not in late)
+    return MoveOut(evict=evict, delete=overdue)
+
+
+def _tier(pod: Pod) -> int:
+    """Return when a pod's turn to leave is: plain pods, daemons, critical pods, critical daemons."""
+    return 2 * pod.critical + pod.daemon
+
+
+def _end(claim: NodeClaim | None, node: Node | None, state: Leaving) -> Step:
+    if claim is None:
+        return LetGo(node=node, claim=None)
+    if state.terminated_at is None:
+        return Terminate(claim=claim)
+    if not state.gone:
+        return AwaitGone(claim=claim)
+    return LetGo(node=node, claim=claim)
+
+
+def seen_gone(claim: NodeClaim, ids: frozenset[str], asked_at: datetime) -> bool:
+    """Tell whether a listing of instances, asked for at `asked_at`, shows that the claim's is gone."""
+    return claim.instance_id not in ids and asked_at - claim.created_at >= _VISIBLE_AFTER
+
+
+def _cordoned(node: Node) -> bool:
+    return node.unschedulable or DISRUPTED in node.taints
+
+
+def _cordon(claim: NodeClaim | None) -> NodePatch:
+    """One mark by the claim's generation: the old API cordons, the newer ones taint."""
+    marked = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
+    if claim is not None and claim.generation is Generation.V1ALPHA5:
+        return NodePatch(labels=marked, unschedulable=True)
+    return NodePatch(labels=marked, add_taints=(DISRUPTED,))
+
+
+def _uncordon(claim: NodeClaim) -> NodePatch:
+    if claim.generation is Generation.V1ALPHA5:
+        return NodePatch(unschedulable=False)
+    return NodePatch(remove_taints=(DISRUPTED,))

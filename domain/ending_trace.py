@@ -1,0 +1,66 @@
+"""The end of a node as spans: `disrupt` (or `receive`), then `cordon`, `drain` and `terminate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.decision_trace import CLAIM, POOL
+from treenail.domain.disruption import Cause
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.tracing import Attribute, Span, SpanContext, SpanKind
+
+CAUSE: Final = "treenail.cause"
+
+
+def disruption_context(claim: NodeClaim) -> SpanContext:
+    """Return the root of the trace of a node that we, or a user, give back."""
+    return SpanContext.root(f"disrupt/{claim.uid or claim.name}")
+
+
+def interruption_context(instance_id: str, cause: Cause) -> SpanContext:
+    """Return the root of the trace of an instance that EC2 takes away."""
+    return SpanContext.root(f"interruption/{instance_id}/{cause.value}")
+
+
+def disrupt_span(claim: NodeClaim, cause: Cause, start: datetime, end: datetime) -> Span:
+    """Return the root span of a disruption."""
+    return Span(
+        context=disruption_context(claim),
+        name="disrupt",
+        start=start,
+        end=end,
+        attributes={CAUSE: cause.value, **_about(claim)},
+    )
+
+
+def stage_span(
+    name: str,
+    claim: NodeClaim,
+    parent: SpanContext,
+    *,
+    start: datetime,
+    end: datetime,
+    more: Mapping[str, Attribute] | None = None,
+) -> Span:
+    """Return the span of one stage of a node's end."""
+    client = name == "terminate"
+    return Span(
+        context=parent.child(f"{name}/{claim.name}"),
+        parent=parent,
+        name=name,
+        kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
+        start=min(start, end),
+        end=end,
+        attributes={**_about(claim), **(more or {})},
+    )
+
+
+def _about(claim: NodeClaim) -> dict[str, Attribute]:
+    return {
+        CLAIM: claim.name,
+        POOL: claim.pool,
+        "k8s.node.name": claim.node_name,
+        "host.id": claim.instance_id,
+    }

@@ -1,0 +1,84 @@
+"""The steps of a launch, as values: each is one call, may be tried again, and can be told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteClaim:
+    """Create the claim `name`."""
+
+    name: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareBatch:
+    """Read what can be bought, to group the claims of a batch into calls."""
+
+    batch: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkClaim:
+    """First write: say on the claim which call it will be launched by."""
+
+    name: str
+    token: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFleet:
+    """Second write: CreateFleet, under a token."""
+
+    token: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindInstances:
+    """Look for what was bought under a token whose call cannot be repeated."""
+
+    token: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordInstance:
+    """Third write: say on the claim which instance it got."""
+
+    name: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteClaim:
+    """Take back a claim that comes to nothing."""
+
+    name: str
+    attempt: int = 0
+
+
+Step: TypeAlias = (
+    WriteClaim | PrepareBatch | MarkClaim | CallFleet | FindInstances | RecordInstance | DeleteClaim
+)
+StepT = TypeVar("StepT", bound=Step)
+
+
+def again(step: StepT) -> StepT:
+    """Return the next attempt at `step`."""
+    return replace(step, attempt=step.attempt + 1)
+
+
+def first(step: StepT) -> StepT:
+    """Return `step` as it was tried first: equal for all its attempts."""
+    return replace(step, attempt=0)
+
+
+def backoff_seconds(attempt: int, chance: float) -> float:
+    """Return how long to wait before an attempt (1, 2...): doubling to 20 s, less up to half by `chance`."""
+    return min(20.0, 0.5 * float(1 << min(attempt, 10))) * (1 - chance / 2)

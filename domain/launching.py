@@ -1,0 +1,235 @@
+"""From claims to CreateFleet calls and back: grouping, marking, dealing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, Override
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.node_pools import Generation, NodePool
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.requirements import Requirements
+from treenail.domain.selection import OfferingKey
+from treenail.domain.taints import UNREGISTERED
+
+_MOST_TYPES: Final = 60
+# The walkthroughs of the old API offer up to 20 types to one fleet.
+_MOST_TYPES_V1ALPHA5: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLaunched:
+    """An instance was bought for a claim, and the claim says so."""
+
+    claim: NodeClaim
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityRanOut:
+    """EC2 had no capacity in these offerings: (capacity type, instance type, zone)."""
+
+    offerings: tuple[OfferingKey, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFailed:
+    """Nothing can be launched from a node class for now, for a reason that is not capacity."""
+
+    node_class: NodeClassRef
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimFailed:
+    """A claim comes to nothing: no instance was bought for it, and none will be."""
+
+    claim: str
+    cause: Cause
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchMark:
+    """What a claim says of its launch: which call, which of its instances, and what was asked for."""
+
+    token: str
+    index: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.token}/{self.index}/{self.digest}"
+
+    @classmethod
+    def of(cls, claim: NodeClaim) -> LaunchMark | None:
+        """Read the mark of a claim; None where it has none."""
+        token, _, rest = claim.annotations.get(labels.LAUNCH, "").partition("/")
+        index, _, digest = rest.partition("/")
+        return cls(token, int(index), digest) if token and index.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One CreateFleet call and the claims it is for, in the order its instances are dealt."""
+
+    request: FleetRequest
+    claims: tuple[str, ...]
+
+    def marks(self) -> dict[str, LaunchMark]:
+        """Return what each claim is to say before the call is made."""
+        digest = self.request.digest()
+        return {name: LaunchMark(self.request.token, i, digest) for i, name in enumerate(self.claims)}
+
+
+def launch_token(claims: Iterable[str]) -> str:
+    """Return the client token of the call for `claims`: for the same claims always the same."""
+    return hashlib.blake2b(",".join(claims).encode(), digest_size=10).hexdigest()
+
+
+def launches(
+    claims: Sequence[NodeClaim],
+    *,
+    pool: NodePool,
+    node_class: NodeClass,
+    types: Mapping[str, InstanceType],
+    cluster_name: str,
+) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+    """Group claims of one pool that ask for the same into as few calls as there can be.
+
+    Return the calls, and the names of claims for which nothing is on offer any more.
+    """
+    groups: dict[tuple[str, tuple[Override, ...]], list[NodeClaim]] = {}
+    hopeless: list[str] = []
+    for claim in sorted(claims, key=lambda c: c.name):
+        capacity_type, overrides = _options(claim, types)
+        if overrides:
+            groups.setdefault((capacity_type, overrides), []).append(claim)
+        else:
+            hopeless.append(claim.name)
+    calls = [
+        _launch(members, capacity_type, overrides, pool, node_class, cluster_name)
+        for (capacity_type, overrides), members in groups.items()
+    ]
+    return tuple(calls), tuple(hopeless)
+
+
+def launch_again(
+    claims: Sequence[NodeClaim],
+    *,
+    pool: NodePool,
+    node_class: NodeClass,
+    types: Mapping[str, InstanceType],
+    cluster_name: str,
+) -> Launch | None:
+    """Return the very call that all these claims (with one mark's token) were marked for.
+
+    None where it cannot be made again as it was: the token may not be used for another request.
+    """
+    marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
+    members = sorted(claims, key=lambda c: marks[c.name].index)
+    capacity_type, overrides = _options(members[0], types)
+    again = _launch(members, capacity_type, overrides, pool, node_class, cluster_name)
+    return again if overrides and all(again.marks()[n] == mark for n, mark in marks.items()) else None
+
+
+def _launch(
+    claims: Sequence[NodeClaim],
+    capacity_type: str,
+    overrides: tuple[Override, ...],
+    pool: NodePool,
+    node_class: NodeClass,
+    cluster_name: str,
+) -> Launch:
+    names = tuple(c.name for c in claims)
+    token = launch_token(names)
+    first = claims[0]
+    request = FleetRequest(
+        token=token,
+        node_class=node_class,
+        capacity_type=capacity_type,
+        overrides=overrides,
+        count=len(names),
+        labels={**first.labels, labels.CAPACITY_TYPE: capacity_type},
+        taints=(*first.taints, *first.startup_taints, UNREGISTERED),
+        kubelet=pool.kubelet or node_class.kubelet,
+        tags={
+            **node_class.tags,
+            f"kubernetes.io/cluster/{cluster_name}": "owned",
+            CLUSTER_TAG: cluster_name,
+            pool.generation.pool_label: pool.name,
+            LAUNCH_TAG: token,
+        },
+    )
+    return Launch(request=request, claims=names)
+
+
+def _options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, tuple[Override, ...]]:
+    """Return how to buy for a claim: spot where it is allowed and offered, else on demand."""
+    spot = _overrides(claim, types, labels.SPOT)
+    on_demand = _overrides(claim, types, labels.ON_DEMAND)
+    if not spot:
+        return labels.ON_DEMAND, on_demand
+    # Spot that costs more than the cheapest on demand is nobody's bargain.
+    ceiling = min((o.price for o in on_demand), default=None)
+    kept = tuple(o for o in spot if ceiling is None or o.price <= ceiling)
+    return (labels.SPOT, kept) if kept else (labels.ON_DEMAND, on_demand)
+
+
+def _overrides(
+    claim: NodeClaim, types: Mapping[str, InstanceType], capacity_type: str
+) -> tuple[Override, ...]:
+    allowed = claim.requirements.get(labels.CAPACITY_TYPE)
+    if allowed is not None and not allowed.has(capacity_type):
+        return ()
+    offered = [
+        (name, offers)
+        for name in claim.instance_types
+        if name in types and (offers := _offers(types[name], claim.requirements, capacity_type))
+    ]
+    offered.sort(key=lambda item: (min(o.price for o in item[1]), item[0]))
+    most = _MOST_TYPES_V1ALPHA5 if claim.generation is Generation.V1ALPHA5 else _MOST_TYPES
+    return tuple(o for _, offers in offered[:most] for o in offers)
+
+
+def _offers(
+    instance_type: InstanceType, requirements: Requirements, capacity_type: str
+) -> tuple[Override, ...]:
+    return tuple(
+        Override(instance_type.name, o.zone, o.price)
+        for o in sorted(instance_type.offerings)
+        if o.available and o.capacity_type == capacity_type and requirements.intersects(o.requirements())
+    )
+
+
+def deal(claims: Sequence[NodeClaim], instances: Sequence[Instance]) -> dict[str, Instance]:
+    """Give each claim that has no instance yet one that no claim has, in the order of their marks.
+
+    `claims` are all of one call, those with an instance included.
+    """
+    taken = {c.provider_id for c in claims if c.provider_id}
+    free = iter(sorted((i for i in instances if i.provider_id not in taken), key=lambda i: i.id))
+    waiting = sorted((c for c in claims if not c.provider_id), key=_place)
+    return {claim.name: instance for claim, instance in zip(waiting, free, strict=False)}
+
+
+def _place(claim: NodeClaim) -> tuple[int, str]:
+    mark = LaunchMark.of(claim)
+    return (mark.index if mark is not None else 0, claim.name)
+
+
+def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
+    """Return the offerings that EC2's errors say have run out, sorted."""
+    keys = {
+        (request.capacity_type, o.instance_type, o.zone)
+        for error in answer.errors
+        if error.capacity
+        for o in request.overrides
+        if error.instance_type in ("", o.instance_type) and error.zone in ("", o.zone)
+    }
+    return tuple(sorted(keys))

@@ -1,0 +1,159 @@
+"""From a bought instance to a node in use: what is to be done next, and until when it must have happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.events import ObjectRef
+from treenail.domain.nodes import (
+    INITIALIZED,
+    LAUNCHED,
+    REGISTERED,
+    Condition,
+    Node,
+    NodeClaim,
+    NodeView,
+    Status,
+    condition_of,
+)
+from treenail.domain.ports import ClaimPatch, NodePatch
+from treenail.domain.taints import UNREGISTERED, is_ephemeral
+
+LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
+REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRegistered:
+    """The node of a claim has joined."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeInitialized:
+    """The node of a claim is in use."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNeverCame:
+    """A claim's launch or registration took too long: it is given back."""
+
+    claim: NodeClaim
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncNode:
+    """Give the node what its claim says, and take off the taint that kept pods away until now."""
+
+    node: str
+    version: int
+    patch: NodePatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchClaim:
+    """Write down how far the claim has come."""
+
+    claim: NodeClaim
+    patch: ClaimPatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveBack:
+    """Delete a claim whose node never came."""
+
+    claim: NodeClaim
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitUntil:
+    """Nothing to do before then, unless something changes."""
+
+    at: datetime
+
+
+NextStep: TypeAlias = "SyncNode | PatchClaim | MarkInitialized | GiveBack | WaitUntil | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkInitialized:
+    """Label the node as initialized, then say so on the claim."""
+
+    claim: NodeClaim
+    node: str
+    version: int
+
+
+def next_step(view: NodeView, now: datetime) -> NextStep:
+    """Return what a claim's life needs next; None where nothing is left to do."""
+    claim, node = view.claim, view.node
+    if claim is None or claim.leaving or view.initialized:
+        return None
+    if node is None:
+        return _wait_for_node(claim, now)
+    if not claim.registered:
+        return _register(claim, node)
+    return _initialize(claim, node)
+
+
+def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
+    if not claim.launched:
+        due, cause = claim.created_at + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
+    else:
+        launched = condition_of(claim.conditions, LAUNCHED)
+        since = launched.since if launched is not None and launched.since else claim.created_at
+        due, cause = since + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
+    return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
+
+
+def _register(claim: NodeClaim, node: Node) -> NextStep:
+    synced = node.labels.get(labels.REGISTERED) == "true" and UNREGISTERED not in node.taints
+    if not synced:
+        return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
+    patch = ClaimPatch(
+        node_name=node.name,
+        conditions=(Condition(type=REGISTERED, status=Status.TRUE, reason="Registered"),),
+    )
+    return PatchClaim(claim=claim, patch=patch)
+
+
+def _registration(claim: NodeClaim, node: Node) -> NodePatch:
+    wanted = (
+        () if node.labels.get(labels.DO_NOT_SYNC_TAINTS) == "true" else claim.taints + claim.startup_taints
+    )
+    return NodePatch(
+        labels={**claim.labels, labels.REGISTERED: "true"},
+        annotations=_own(claim),
+        add_taints=tuple(t for t in wanted if t not in node.taints),
+        remove_taints=(UNREGISTERED,),
+        owner=ObjectRef(kind=claim.generation.claim_kind, name=claim.name, uid=claim.uid),
+        add_finalizers=(labels.TERMINATION_FINALIZER,),
+    )
+
+
+def _own(claim: NodeClaim) -> dict[str, str]:
+    """Return the claim's annotations that belong on its node: not those of the launch."""
+    return {k: v for k, v in claim.annotations.items() if not k.startswith("treenail.sh/")}
+
+
+def _initialize(claim: NodeClaim, node: Node) -> NextStep:
+    started = set(claim.startup_taints).isdisjoint(node.taints)
+    settled = not any(is_ephemeral(t) for t in node.taints)
+    complete = all(node.allocatable.get(name, 0) for name, amount in claim.requests.items() if amount)
+    if not (node.ready and started and settled and complete):
+        return None
+    return MarkInitialized(claim=claim, node=node.name, version=node.resource_version)
+
+
+INITIALIZED_CONDITION: Final = Condition(type=INITIALIZED, status=Status.TRUE, reason="Initialized")

@@ -1,0 +1,83 @@
+"""What the planning of one decision is made of, from the snapshot to the commitment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.batching import Decision
+from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import PoolOffer, Room
+from treenail.domain.pods import Pod
+from treenail.domain.reasons import Refusal
+from treenail.domain.resources import Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The cluster at one revision, for planning.
+
+    `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
+    have a promise. `limits_left` has an entry for each pool with limits.
+    """
+
+    revision: int
+    taken_at: datetime
+    pods: tuple[Pod, ...]
+    rooms: tuple[Room, ...]
+    pools: tuple[NodePool, ...]
+    node_classes: Mapping[str, NodeClass]
+    daemons: tuple[DaemonSet, ...]
+    limits_left: Mapping[str, Resources]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotTaken:
+    """A decision may be made, on this snapshot."""
+
+    decision: Decision
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRequested:
+    """The pools that may buy, heaviest first, and why the others may not."""
+
+    decision: Decision
+    snapshot: Snapshot
+    offers: tuple[PoolOffer, ...]
+    not_ready: tuple[Refusal, ...]
+    selected_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDecided:
+    """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool."""
+
+    decision: Decision
+    snapshot: Snapshot
+    plan: PackingPlan
+    considered: tuple[str, ...]
+    selected_at: datetime
+    packed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCommitted:
+    """A plan, as far as it still held, has become promises and may be carried out.
+
+    `claims` are to be written and launched; `nominations` are (pod key, pod uid, target); `refused`
+    are (pod, why).
+    """
+
+    decision: Decision
+    claims: tuple[NodeClaim, ...]
+    nominations: tuple[tuple[Pod, str], ...] = ()
+    refused: tuple[tuple[Pod, tuple[Refusal, ...]], ...] = ()
+    node_classes: Mapping[str, NodeClass] = field(default_factory=dict)
+    pools: Mapping[str, NodePool] = field(default_factory=dict)
