@@ -1,0 +1,179 @@
+"""Every metric, declared once. Those of Karpenter keep its names and labels, so that dashboards go on.
+
+A label never holds a pod's name or a decision's id: the number of series grows with pools, zones and
+instance types, not with work done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class MetricKind(StrEnum):
+    """What a metric's value does over time."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric as operators see it. `buckets` are a histogram's upper bounds, in its unit."""
+
+    name: str
+    kind: MetricKind
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    unit: str = ""
+
+    def accepts(self, kind: MetricKind, labels: Iterable[str]) -> bool:
+        """Tell whether this is written as `kind`, with exactly these labels."""
+        return self.kind is kind and sorted(self.labels) == sorted(labels)
+
+
+# From a cached answer to a launch that waits for capacity.
+SLOW: Final = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+    *(40.0, 50.0, 60.0, 120.0, 150.0, 300.0, 450.0, 600.0),
+)
+# What happens inside the process.
+FAST: Final = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    10.0,
+)
+
+
+def _counter(name: str, about: str, *labels: str) -> Metric:
+    return Metric(name=name, kind=MetricKind.COUNTER, help=about, labels=labels)
+
+
+def _gauge(name: str, about: str, *labels: str) -> Metric:
+    return Metric(name=name, kind=MetricKind.GAUGE, help=about, labels=labels)
+
+
+def _seconds(name: str, about: str, *labels: str, buckets: tuple[float, ...] = SLOW) -> Metric:
+    return Metric(
+        name=name, kind=MetricKind.HISTOGRAM, help=about, labels=labels, buckets=buckets, unit="seconds"
+    )
+
+
+NODECLAIMS_CREATED: Final = _counter(
+    "karpenter_nodeclaims_created_total",
+    "Claims on nodes that were written, by why.",
+    *("reason", "nodepool", "min_values_relaxed"),
+)
+NODECLAIMS_TERMINATED: Final = _counter(
+    "karpenter_nodeclaims_terminated_total",
+    "Claims on nodes that are gone, and their instances with them.",
+    *("nodepool", "capacity_type", "zone"),
+)
+NODECLAIMS_DISRUPTED: Final = _counter(
+    "karpenter_nodeclaims_disrupted_total",
+    "Claims on nodes that we began to give back, by why.",
+    *("reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"),
+)
+NODES_CREATED: Final = _counter("karpenter_nodes_created_total", "Nodes that registered.", "nodepool", "zone")
+NODES_TERMINATED: Final = _counter(
+    "karpenter_nodes_terminated_total", "Nodes that are gone after a drain.", "nodepool", "zone"
+)
+SCHEDULING_DURATION: Final = _seconds(
+    "karpenter_scheduler_scheduling_duration_seconds",
+    "How long it took to decide where pods go.",
+    "controller",
+)
+SCHEDULER_QUEUE_DEPTH: Final = _gauge(
+    "karpenter_scheduler_queue_depth", "Pods that wait for the decision being made.", "controller"
+)
+UNSCHEDULABLE_PODS: Final = _gauge(
+    "karpenter_scheduler_unschedulable_pods_count",
+    "Pods that the last decision found no place for.",
+    "controller",
+)
+CLUSTER_STATE_NODES: Final = _gauge(
+    "karpenter_cluster_state_node_count", "Nodes and claims in the model of the cluster."
+)
+CLUSTER_STATE_SYNCED: Final = _gauge(
+    "karpenter_cluster_state_synced",
+    "1 once the model of the cluster holds all that the API server has, else 0.",
+)
+PODS_BOUND_DURATION: Final = _seconds(
+    "karpenter_pods_bound_duration_seconds", "From a pod's creation until it is bound to a node."
+)
+NODEPOOLS_LIMIT: Final = _gauge(
+    "karpenter_nodepools_limit", "What all nodes of a pool may have together.", "resource_type", "nodepool"
+)
+NODEPOOLS_USAGE: Final = _gauge(
+    "karpenter_nodepools_usage", "What all nodes of a pool have together.", "resource_type", "nodepool"
+)
+CLOUDPROVIDER_DURATION: Final = _seconds(
+    "karpenter_cloudprovider_duration_seconds",
+    "How long calls to the cloud took.",
+    *("controller", "method", "provider"),
+)
+CLOUDPROVIDER_ERRORS: Final = _counter(
+    "karpenter_cloudprovider_errors_total",
+    "Calls to the cloud that failed, by error.",
+    *("controller", "method", "provider", "error"),
+)
+INTERRUPTION_RECEIVED: Final = _counter(
+    "karpenter_interruption_received_messages_total",
+    "Messages received from the interruption queue.",
+    "message_type",
+)
+INTERRUPTION_DELETED: Final = _counter(
+    "karpenter_interruption_deleted_messages_total", "Messages deleted from the interruption queue."
+)
+DISRUPTION_DECISIONS: Final = _counter(
+    "karpenter_voluntary_disruption_decisions_total",
+    "Decisions to give nodes back, by what was decided and why.",
+    *("decision", "reason", "consolidation_type"),
+)
+
+INBOX_DEPTH: Final = _gauge("treenail_inbox_depth", "Messages that wait in an actor's inbox.", "actor")
+HANDLER_DURATION: Final = _seconds(
+    "treenail_handler_duration_seconds",
+    "How long actors took to handle messages.",
+    *("actor", "message"),
+    buckets=FAST,
+)
+DECISION_PHASE_DURATION: Final = _seconds(
+    "treenail_decision_phase_duration_seconds",
+    "How long each phase of a decision took, from batch to bind.",
+    "phase",
+)
+SPANS_RECORDED: Final = _counter("treenail_spans_recorded_total", "Spans taken to be exported.")
+SPANS_DROPPED: Final = _counter("treenail_spans_dropped_total", "Spans lost, by where.", "reason")
+TASKS_RUNNING: Final = _gauge("treenail_tasks_running", "Calls to the outside that are under way.", "port")
+TASK_DURATION: Final = _seconds(
+    "treenail_task_duration_seconds", "How long calls to the outside took.", *("port", "outcome")
+)
+OBJECTS_SET_ASIDE: Final = _counter(
+    "treenail_objects_set_aside_total", "Objects that could not be understood or handled.", "kind"
+)
+METRICS_REFUSED: Final = _counter(
+    "treenail_metrics_refused_total", "Values that were written to no metric declared here: a defect."
+)
+
+METRICS: Final[tuple[Metric, ...]] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Metric)
+)
+BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in METRICS}
