@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from treenail.adapters.api.workloads import (
@@ -14,10 +15,11 @@ from treenail.adapters.api.workloads import (
     StatefulSet,
 )
 from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
+from treenail.adapters.fake.cluster.priorities import Priorities
 from treenail.adapters.fake.cluster.store import Store
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import InvalidError
 from treenail.domain.taints import Taint
 
@@ -37,6 +39,7 @@ class Admission:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._priorities = Priorities(store)
         self._node_of_provider: dict[str, str] = {}
         store.listen(self._learn, "Node")
 
@@ -48,12 +51,24 @@ class Admission:
         """
         problem = _problem(thing)
         if not problem and isinstance(thing, Node):
-            problem = self._impossible(thing, known)
+            problem = self._impossible_node(thing, known)
+        if not problem and isinstance(thing, Pod) and known is None:
+            problem = self._impossible_pod(thing)
         if problem:
             raise InvalidError(f"{spoken(address_of(thing))}: {problem}")
+        if isinstance(thing, Pod) and known is None:
+            return replace(thing, spec=self._priorities.completed(thing))
         return thing
 
-    def _impossible(self, node: Node, known: ApiObject | None) -> str:
+    def _impossible_pod(self, pod: Pod) -> str:
+        if not pod.node_name:
+            return "" if pod.phase is not Phase.RUNNING else "status.phase: it runs, but on no node"
+        node = self._store.find(("Node", pod.node_name))
+        if not isinstance(node, Node) or node.deleting_since is not None:
+            return f"spec.nodeName: node {pod.node_name} is not there, or is being deleted"
+        return ""
+
+    def _impossible_node(self, node: Node, known: ApiObject | None) -> str:
         if isinstance(known, Node) and known.provider_id not in ("", node.provider_id):
             return f"providerID: it is {known.provider_id} for ever"
         other = self._node_of_provider.get(node.provider_id, node.name)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.admission import Admission
+from treenail.adapters.fake.cluster.budgets import Budgets
 from treenail.adapters.fake.cluster.objects import Address, Change, address, address_of, spoken
 from treenail.adapters.fake.cluster.patches import patched_claim, patched_node, with_conditions
 from treenail.adapters.fake.cluster.store import Store, check_uid, check_version
@@ -25,6 +26,7 @@ class ApiServer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._budgets = Budgets(store)
         self._admission = Admission(store)
         self._conditions: dict[Address, tuple[Condition, ...]] = {}
         store.listen(self._forget_conditions, "NodePool", "NodeClass")
@@ -43,6 +45,15 @@ class ApiServer:
             return self._store.add(admitted)
         changed = updated(known, admitted)
         return known if changed == known else self._store.put(changed)  # type: ignore[return-value]
+
+    def create(self, thing: T) -> T:
+        """Create an object.
+
+        Raises:
+            AlreadyExistsError: its name is taken.
+            InvalidError: it could not be.
+        """
+        return self._store.add(self._admission.admit(thing, None))
 
     def delete(self, where: Address, *, foreground: bool) -> None:
         """Delete an object, with its dependents first where `foreground` is set.
@@ -93,7 +104,7 @@ class ApiServer:
             AlreadyExistsError: its name is taken.
             InvalidError: it could not be.
         """
-        return self._store.add(self._admission.admit(replace(claim, uid="", deleting_since=None), None))
+        return self.create(replace(claim, uid="", deleting_since=None))
 
     def patch_claim(self, name: str, patch: ClaimPatch, version: int | None) -> NodeClaim:
         """Change a claim."""
@@ -128,8 +139,13 @@ class ApiServer:
         pods.bind(self._store, pods.pod_called(self._store, namespace, name, uid), node)
 
     def evict_pod(self, namespace: str, name: str, uid: str) -> None:
-        """Evict a pod, if the disruption budgets allow it."""
+        """Delete a pod, if the disruption budgets allow it.
+
+        Raises:
+            TooManyRequestsError: they do not, or more than one budget selects the pod.
+        """
         pod = pods.pod_called(self._store, namespace, name, uid)
+        self._budgets.check(pod)
         pods.delete(self._store, pod, pod.spec.grace_seconds)
 
     def delete_pod(self, namespace: str, name: str, uid: str, grace_seconds: int) -> None:

@@ -8,14 +8,18 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, fork
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.gate import Gate
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
-from treenail.adapters.fake.cluster.objects import Change, address, address_of, spoken
+from treenail.adapters.fake.cluster.node_controller import NodeController
+from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
 from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings, draw
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.cluster.watch import Watch
+from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.domain.cluster_facts import ClusterFact, Kind
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.nodes import Condition, Node, NodeClaim
@@ -48,22 +52,20 @@ class FakeCluster:
     ) -> None:
         self.faults = faults
         self.settings = settings or ClusterSettings()
-        self._agenda = agenda
-        self._latency = _fork(dice)
-        self._store = Store(clock=agenda, dice=_fork(dice))
-        self._server = ApiServer(self._store)
-        self._gate = Gate(agenda=agenda, dice=_fork(dice), store=self._store, faults=self._present_faults)
-        self._watch = Watch(
-            agenda=agenda,
-            dice=_fork(dice),
-            store=self._store,
-            settings=self.settings,
-            faults=self._present_faults,
-        )
+        self._store = Store(clock=agenda, dice=fork(dice))
         self._log = EventLog(agenda)
-        self._kubelets = Kubelets(
-            agenda=agenda, dice=_fork(dice), store=self._store, server=self._server, settings=self.settings
+        plane = ControlPlane(
+            agenda=agenda, store=self._store, settings=self.settings, log=self._log, dice=fork(dice)
         )
+        self._latency = plane.fork()
+        self._gate = Gate(plane, self._present_faults)
+        self._watch = Watch(plane, self._present_faults)
+        self._server = ApiServer(self._store)
+        accounts = Accounts(self._store)
+        self._kubelets = Kubelets(plane, accounts, self._server)
+        self._nodes = NodeController(plane, accounts)
+        run_workloads(plane, accounts, self._server)
+        self.apply(*self.settings.system_daemons)
 
     def _present_faults(self) -> ClusterFaults:
         return self.faults
@@ -73,10 +75,13 @@ class FakeCluster:
     def apply(self, *objects: ApiObject) -> None:
         """Create each object, or change the one of its name as far as its kind allows.
 
+        Those that others refer to go first, whatever their order. The server gives uids where there are none,
+        revisions and times of creation.
+
         Raises:
             InvalidError: one of them could not be; those before it are applied.
         """
-        for thing in objects:
+        for thing in sorted(objects, key=rank):
             self._server.apply(thing)
 
     def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str) -> None:
@@ -172,7 +177,7 @@ class FakeCluster:
 
     # --- for machines
 
-    def join(  # noqa: PLR0913
+    def join(
         self,
         *,
         node_name: str,
@@ -201,7 +206,9 @@ class FakeCluster:
 
     def leave(self, provider_id: str) -> None:
         """Let a machine be gone. Its node is found not ready, then deleted; one unknown does not matter."""
-        self._kubelets.leave(provider_id)
+        node = self._kubelets.leave(provider_id)
+        if node is not None:
+            self._nodes.lose(node)
 
     # --- ClusterReader
 
@@ -271,8 +278,3 @@ class FakeCluster:
     def set_condition(self, about: ObjectRef, condition: Condition) -> None:
         """Set a condition of a pool or a node class."""
         self._gate.write(None, partial(self._server.set_condition, about, condition))
-
-
-def _fork(dice: random.Random) -> random.Random:
-    """Return dice of its own for one concern, so that more luck taken in one changes no other."""
-    return random.Random(dice.getrandbits(64))  # noqa: S311

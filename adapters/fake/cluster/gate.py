@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Address
 from treenail.adapters.fake.cluster.settings import ClusterFaults, chance
-from treenail.adapters.fake.cluster.store import Store
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import UnavailableError
-from treenail.domain.runtime import Agenda
 
 R = TypeVar("R")
 
@@ -23,12 +21,10 @@ _TOUCHED: Final = "example.com/touched-at-revision"
 class Gate:
     """Lets requests through, or not, or has somebody else go first."""
 
-    def __init__(
-        self, *, agenda: Agenda, dice: random.Random, store: Store, faults: Callable[[], ClusterFaults]
-    ) -> None:
-        self._agenda = agenda
-        self._dice = dice
-        self._store = store
+    def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults]) -> None:
+        self._agenda = plane.agenda
+        self._dice = plane.fork()
+        self._store = plane.store
         self._faults = faults
         self._closed_until = 0.0
 

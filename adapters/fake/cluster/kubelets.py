@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
+from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
-from treenail.adapters.fake.cluster.settings import ClusterSettings, draw
-from treenail.adapters.fake.cluster.store import Store
+from treenail.adapters.fake.cluster.settings import Span, chance, draw
 from treenail.domain import labels
-from treenail.domain.nodes import READY, Condition, Node, Status
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Agenda
+from treenail.domain.nodes import READY, Condition, Node, Status, condition_of
+from treenail.domain.pods import Phase, Pod
+from treenail.domain.ports import InvalidError
+from treenail.domain.resources import Resources, total
 from treenail.domain.taints import NOT_READY, Taint
+
+_TRY_AGAIN: Final[Span] = (1.0, 5.0)
+_NOT_READY_YET: Final = Condition(
+    READY, Status.FALSE, "KubeletNotReady", "container runtime network not ready"
+)
+_IS_READY: Final = Condition(READY, Status.TRUE, "KubeletReady", "kubelet is posting ready status")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,67 +40,138 @@ class Machine:
 
 
 class Kubelets:
-    """The kubelets of all machines there are, by provider id."""
+    """The kubelets of all machines that are up. A node that nobody joined is run as if one had."""
 
-    def __init__(
-        self,
-        *,
-        agenda: Agenda,
-        dice: random.Random,
-        store: Store,
-        server: ApiServer,
-        settings: ClusterSettings,
-    ) -> None:
-        self._agenda = agenda
-        self._dice = dice
-        self._store = store
+    def __init__(self, plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:
+        self._plane = plane
+        self._dice = plane.fork()
+        self._accounts = accounts
         self._server = server
-        self._settings = settings
-        self._machines: dict[str, Machine] = {}
+        self._joining: dict[str, Machine] = {}
+        # The provider id of the machine behind each node that runs.
+        self._running: dict[str, str] = {}
+        plane.store.listen(self._node_changed, "Node")
+        plane.store.listen(self._pod_changed, "Pod")
+
+    # --- machines
 
     def join(self, machine: Machine, *, after: float, ready_after: float | None) -> None:
         """Let a machine make its node in `after` seconds, and be ready `ready_after` later."""
-        self._machines[machine.provider_id] = machine
-        wait = draw(self._dice, self._settings.ready) if ready_after is None else ready_after
-        self._later(after, partial(self._register, machine))
-        self._later(after + wait, partial(self._get_ready, machine))
+        self._joining[machine.provider_id] = machine
+        wait = draw(self._dice, self._plane.settings.ready) if ready_after is None else ready_after
+        self._plane.later(after, partial(self._register, machine, wait))
 
-    def leave(self, provider_id: str) -> None:
-        """Let a machine be gone."""
-        machine = self._machines.pop(provider_id, None)
-        if machine is not None:
-            self._later(draw(self._dice, self._settings.removed), partial(self._removed, machine))
+    def leave(self, provider_id: str) -> str | None:
+        """Let a machine be gone; return the name of the node it ran, if it ran one."""
+        self._joining.pop(provider_id, None)
+        node = next((name for name, machine in self._running.items() if machine == provider_id), None)
+        if node is not None:
+            del self._running[node]
+        return node
 
-    def _later(self, seconds: float, call: Callable[[], None]) -> None:
-        self._agenda.call_at(self._agenda.monotonic() + seconds, call)
-
-    def _register(self, machine: Machine) -> None:
-        if self._machines.get(machine.provider_id) is not machine:
+    def _register(self, machine: Machine, ready_after: float) -> None:
+        if self._joining.get(machine.provider_id) is not machine:
             return
-        not_ready = Condition(READY, Status.FALSE, "KubeletNotReady", "container runtime network not ready")
-        self._server.apply(
-            Node(
-                name=machine.node_name,
-                labels={labels.HOSTNAME: machine.node_name, labels.OS: "linux", **machine.labels},
-                taints=(*machine.taints, NOT_READY),
-                provider_id=machine.provider_id,
-                capacity=machine.capacity,
-                allocatable=machine.allocatable,
-                conditions=with_conditions((), (not_ready,), self._agenda.now()),
-                created_at=self._agenda.now(),
-            )
+        node = Node(
+            name=machine.node_name,
+            labels={labels.HOSTNAME: machine.node_name, labels.OS: "linux", **machine.labels},
+            taints=(*machine.taints, NOT_READY),
+            provider_id=machine.provider_id,
+            capacity=machine.capacity,
+            allocatable=machine.allocatable,
+            conditions=with_conditions((), (_NOT_READY_YET,), self._plane.store.now()),
+            created_at=self._plane.store.now(),
         )
-
-    def _get_ready(self, machine: Machine) -> None:
-        node = self._store.find(("Node", machine.node_name))
-        if self._machines.get(machine.provider_id) is not machine or not isinstance(node, Node):
+        try:
+            self._server.apply(node)
+        except InvalidError:
+            # The node of an earlier machine of this name is still there.
+            again = draw(self._dice, _TRY_AGAIN)
+            self._plane.later(again, partial(self._register, machine, ready_after))
             return
-        ready = Condition(READY, Status.TRUE, "KubeletReady", "kubelet is posting ready status")
-        conditions = with_conditions(node.conditions, (ready,), self._agenda.now())
-        taints = tuple(t for t in node.taints if t != NOT_READY)
-        self._store.put(replace(node, conditions=conditions, taints=taints))
+        del self._joining[machine.provider_id]
+        self._running[machine.node_name] = machine.provider_id
+        self._plane.later(ready_after, partial(self._get_ready, machine.node_name, machine.provider_id))
 
-    def _removed(self, machine: Machine) -> None:
-        node = self._store.find(("Node", machine.node_name))
-        if isinstance(node, Node) and node.provider_id == machine.provider_id:
-            self._store.delete(("Node", machine.node_name))
+    def _get_ready(self, name: str, provider_id: str) -> None:
+        node = self._plane.store.find(("Node", name))
+        if self._running.get(name) != provider_id or not isinstance(node, Node):
+            return
+        conditions = with_conditions(node.conditions, (_IS_READY,), self._plane.store.now())
+        taints = tuple(t for t in node.taints if t != NOT_READY)
+        self._plane.store.put(replace(node, conditions=conditions, taints=taints))
+
+    def _node_changed(self, change: Change) -> None:
+        node, name = change.after, change.address[1]
+        if not isinstance(node, Node):
+            self._running.pop(name, None)
+        elif change.before is None and node.provider_id not in self._joining:
+            self._run_as_it_is(node)
+        elif node.ready and not (isinstance(change.before, Node) and change.before.ready):
+            for pod in self._accounts.pods_on(name):
+                if pod.phase is Phase.PENDING and not pod.daemon:
+                    self._start_later(pod)
+
+    def _run_as_it_is(self, node: Node) -> None:
+        self._running[node.name] = node.provider_id
+        if condition_of(node.conditions, READY) is None:
+            self._get_ready(node.name, node.provider_id)
+
+    # --- pods
+
+    def _pod_changed(self, change: Change) -> None:
+        before, pod = change.before, change.after
+        if not isinstance(pod, Pod) or not pod.node_name:
+            return
+        new = not isinstance(before, Pod) or not before.node_name
+        if pod.deleting_since is not None:
+            if not isinstance(before, Pod) or before.deleting_since != pod.deleting_since:
+                self._end_later(pod)
+        elif new and pod.phase is Phase.PENDING and (pod.daemon or self._ready(pod.node_name)):
+            self._start_later(pod)
+
+    def _ready(self, name: str) -> bool:
+        node = self._plane.store.find(("Node", name))
+        return isinstance(node, Node) and node.ready
+
+    def _start_later(self, pod: Pod) -> None:
+        wait = draw(self._dice, self._plane.settings.start)
+        self._plane.later(wait, partial(self._start, pod.uid))
+
+    def _start(self, uid: str) -> None:
+        pod = self._plane.store.by_uid(uid)
+        if not isinstance(pod, Pod) or not pod.active or pod.phase is not Phase.PENDING:
+            return
+        if pod.node_name not in self._running:
+            return
+        short = self._short(pod)
+        if short:
+            self._plane.warn(pod, f"OutOf{short}", f"Node didn't have enough resource: {short}")
+            self._plane.store.put(replace(pod, phase=Phase.FAILED))
+            return
+        started = replace(pod, phase=Phase.RUNNING, started_at=self._plane.store.now(), ready=True)
+        self._plane.store.put(started)
+
+    def _short(self, pod: Pod) -> str:
+        """Return what an overbooked node has too little of to run `pod` as well, "" where it has enough."""
+        account = self._accounts.by_name.get(pod.node_name)
+        if account is None or account.node is None or all(left >= 0 for left in account.room.values()):
+            return ""
+        running = (p for p in account.pods.values() if p.phase is Phase.RUNNING)
+        taken = total((pod.spec.requests, *(p.spec.requests for p in running)))
+        return next(iter(taken.shortages(account.node.allocatable)), "")
+
+    def _end_later(self, pod: Pod) -> None:
+        if pod.node_name not in self._running or pod.deleting_since is None:
+            return
+        left = max((pod.deleting_since - self._plane.store.now()).total_seconds(), 0.0)
+        if chance(self._dice, self._plane.settings.slow_stops):
+            wait = left * self._dice.random()
+        else:
+            wait = min(draw(self._dice, self._plane.settings.stop), left)
+        self._plane.later(wait, partial(self._end, pod.uid))
+
+    def _end(self, uid: str) -> None:
+        pod = self._plane.store.by_uid(uid)
+        if isinstance(pod, Pod) and pod.deleting_since is not None and pod.node_name in self._running:
+            self._plane.store.remove(address_of(pod))

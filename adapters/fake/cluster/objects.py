@@ -57,6 +57,29 @@ NAMESPACED: Final = frozenset(
         "PersistentVolumeClaim",
     }
 )
+# What refers to others comes after them.
+_RANKS: Final = {
+    kind: number
+    for number, kind in enumerate(
+        (
+            "Namespace",
+            "PriorityClass",
+            "StorageClass",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "NodeClass",
+            "NodePool",
+            "DaemonSet",
+            "NodeClaim",
+            "Node",
+            "PodDisruptionBudget",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+            "Pod",
+        )
+    )
+}
 # What a list gives first: pools and classes, so that whoever reads on knows what claims refer to.
 WATCHED: Final = (
     Kind.NODE_POOL,
@@ -89,6 +112,11 @@ def address_of(thing: ApiObject) -> Address:
     if kind in NAMESPACED:
         return kind, f"{thing.namespace}/{thing.name}"  # type: ignore[union-attr]
     return kind, str(thing.ref) if isinstance(thing, NodeClass) else thing.name
+
+
+def rank(thing: ApiObject) -> int:
+    """Sort key: what is referred to before what refers to it."""
+    return _RANKS[KIND_OF[type(thing)]]
 
 
 def address(kind: str, name: str, namespace: str = "default") -> Address:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
 
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import WATCHED, Change
-from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings, Span, chance, draw
-from treenail.adapters.fake.cluster.store import Broken, Store
+from treenail.adapters.fake.cluster.settings import ClusterFaults, Span, chance, draw
+from treenail.adapters.fake.cluster.store import Broken
 from treenail.domain.cluster_facts import (
     ClusterFact,
     ClusterObject,
@@ -21,7 +21,7 @@ from treenail.domain.cluster_facts import (
     Resynced,
     key_of,
 )
-from treenail.domain.runtime import Agenda, Ref
+from treenail.domain.runtime import Ref
 
 _BROKEN_FOR: Final[Span] = (5.0, 30.0)
 
@@ -45,19 +45,11 @@ class Watch:
     A full list tells nothing that is still on its way: what was told late would bring the dead back.
     """
 
-    def __init__(
-        self,
-        *,
-        agenda: Agenda,
-        dice: random.Random,
-        store: Store,
-        settings: ClusterSettings,
-        faults: Callable[[], ClusterFaults],
-    ) -> None:
-        self._agenda = agenda
-        self._dice = dice
-        self._store = store
-        self._settings = settings
+    def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults]) -> None:
+        self._agenda = plane.agenda
+        self._dice = plane.fork()
+        self._store = plane.store
+        self._settings = plane.settings
         self._faults = faults
         self._to: Ref[ClusterFact] | None = None
         self._feed = 0
@@ -65,7 +57,7 @@ class Watch:
         self._deaf = True
         self._streams: dict[str, _Stream] = {}
         self._latest: dict[tuple[Kind, str], float] = {}
-        store.listen(self._changed, *WATCHED)
+        plane.store.listen(self._changed, *WATCHED)
 
     def feed(self, to: Ref[ClusterFact]) -> None:
         """From now on tell `to`, a full list first.

@@ -1,0 +1,192 @@
+"""The controller of DaemonSets, and the DaemonSets every EKS cluster has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from treenail.adapters.api.workloads import PodTemplate
+from treenail.adapters.fake.cluster import pods
+from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.maker import PodMaker
+from treenail.adapters.fake.cluster.objects import Change
+from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.placement import needs_of, not_simulated, room_misfit, shape_misfit
+from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.nodes import Node
+from treenail.domain.pods import Owner, Pod, PodSpec
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Effect, Toleration, TolerationOperator
+
+_NAME: Final = "app.kubernetes.io/name"
+_REVISION: Final = "controller-revision-hash"
+_EVERYTHING: Final = Toleration(operator=TolerationOperator.EXISTS)
+# What the controller lets every daemon put up with.
+_GIVEN: Final = tuple(
+    Toleration(f"node.kubernetes.io/{key}", TolerationOperator.EXISTS, effect=effect)
+    for key, effect in (
+        ("not-ready", Effect.NO_EXECUTE),
+        ("unreachable", Effect.NO_EXECUTE),
+        ("disk-pressure", Effect.NO_SCHEDULE),
+        ("memory-pressure", Effect.NO_SCHEDULE),
+        ("pid-pressure", Effect.NO_SCHEDULE),
+        ("unschedulable", Effect.NO_SCHEDULE),
+    )
+)
+
+
+def _system(name: str, **requests: str) -> DaemonSet:
+    spec = PodSpec(
+        requests=Resources.parse({**requests, "pods": 1}),
+        tolerations=(_EVERYTHING,),
+        priority_class="system-node-critical",
+    )
+    return DaemonSet(uid="", name=name, namespace="kube-system", spec=spec)
+
+
+EKS_DAEMONS: Final = (
+    _system("aws-node", cpu="50m"),
+    _system("kube-proxy", cpu="100m"),
+    _system("ebs-csi-node", cpu="5m", memory="120Mi"),
+    _system("eks-pod-identity-agent"),
+)
+
+
+class DaemonSetController:
+    """Keeps a pod of each DaemonSet on every node it fits."""
+
+    def __init__(
+        self, plane: ControlPlane, accounts: Accounts, offspring: Offspring, maker: PodMaker
+    ) -> None:
+        self._plane = plane
+        self._store = plane.store
+        self._accounts = accounts
+        self._offspring = offspring
+        self._maker = maker
+        self._dice = plane.fork()
+        self._daemons: dict[str, _Daemon] = {}
+        # On each node the pod of each DaemonSet, by uids; the other way round; and those without room yet.
+        self._pods_of: dict[str, dict[str, str]] = {}
+        self._node_of: dict[str, str] = {}
+        self._waiting: dict[str, None] = {}
+        self._queue = WorkQueue[str](plane, plane.settings.control, self._sync)
+        plane.store.listen(self._set_changed, "DaemonSet")
+        plane.store.listen(self._node_changed, "Node")
+        offspring.listen("DaemonSet", self._pod_changed)
+        accounts.improved.append(self._node_improved)
+
+    # --- what happens
+
+    def _set_changed(self, change: Change) -> None:
+        thing = change.after
+        if not isinstance(thing, DaemonSet):
+            if change.before is not None:
+                self._daemons.pop(change.before.uid, None)
+            return
+        known = self._daemons.get(thing.uid)
+        if known is None or known.written != thing.spec:
+            self._daemons[thing.uid] = _Daemon(thing, suffix(self._dice, 10))
+            for account in self._accounts.present():
+                self._queue.add(account.name)
+
+    def _node_changed(self, change: Change) -> None:
+        before, node, name = change.before, change.after, change.address[1]
+        if not isinstance(node, Node):
+            self._forget(name)
+        elif before is None:
+            # At once: no other pod may take the room of daemons on a new node.
+            self._queue.add(name, after=0.0)
+        elif isinstance(before, Node) and (before.labels, before.taints) != (node.labels, node.taints):
+            self._queue.add(name)
+
+    def _pod_changed(self, owner: str, pod: Pod) -> None:
+        node = self._node_of.get(pod.uid)
+        if node is not None and self._store.by_uid(pod.uid) is None:
+            del self._node_of[pod.uid]
+            self._pods_of.get(node, {}).pop(owner, None)
+            self._queue.add(node)
+
+    def _node_improved(self, account: NodeAccount) -> None:
+        pods_there = self._pods_of.get(account.name)
+        if pods_there and any(uid in self._waiting for uid in pods_there.values()):
+            self._queue.add(account.name)
+
+    def _forget(self, name: str) -> None:
+        for uid in self._pods_of.pop(name, {}).values():
+            del self._node_of[uid]
+            self._waiting.pop(uid, None)
+
+    # --- what is done
+
+    def _sync(self, name: str) -> None:
+        account = self._accounts.by_name.get(name)
+        if account is None or account.node is None:
+            return
+        pods_there = self._pods_of.setdefault(name, {})
+        for daemon in tuple(self._daemons.values()):
+            pod = self._store.by_uid(pods_there.get(daemon.uid, ""))
+            if not isinstance(pod, Pod):
+                self._make(daemon, account)
+            elif pod.deleting_since is None:
+                self._keep(daemon, account, pod)
+
+    def _make(self, daemon: _Daemon, account: NodeAccount) -> None:
+        owner = self._store.by_uid(daemon.uid)
+        if owner is None or self._store.deleting(owner) or not daemon.comes_to(account):
+            return
+        hindrance = daemon.hindrance(account)
+        pod = self._maker.make(
+            f"{daemon.name}-{suffix(self._dice, 5)}",
+            daemon.namespace,
+            daemon.template,
+            daemon.owner,
+            node="" if hindrance else account.name,
+        )
+        if pod is None:
+            self._queue.add(account.name, after=self._maker.retry_after)
+            return
+        self._pods_of[account.name][daemon.uid] = pod.uid
+        self._node_of[pod.uid] = account.name
+        if hindrance:
+            self._waiting[pod.uid] = None
+            self._plane.warn(pod, "FailedScheduling", f"on its node {account.name}: {hindrance}")
+            self._store.put(replace(pod, unschedulable_since=self._store.now()))
+
+    def _keep(self, daemon: _Daemon, account: NodeAccount, pod: Pod) -> None:
+        if pod.terminal or pod.labels.get(_REVISION) != daemon.revision or not daemon.stays_on(account):
+            pods.delete(self._store, pod, pod.spec.grace_seconds)
+        elif pod.uid in self._waiting and daemon.comes_to(account) and not daemon.hindrance(account):
+            del self._waiting[pod.uid]
+            pods.bind(self._store, pod, account.name)
+
+
+class _Daemon:
+    """A DaemonSet as its controller sees it."""
+
+    def __init__(self, daemon_set: DaemonSet, revision: str) -> None:
+        self.uid = daemon_set.uid
+        self.name = daemon_set.name
+        self.namespace = daemon_set.namespace
+        self.written = daemon_set.spec
+        self.revision = revision
+        self.spec = replace(daemon_set.spec, tolerations=(*daemon_set.spec.tolerations, *_GIVEN))
+        self._needs = needs_of(self.spec)
+        self._not_simulated = not_simulated(self.spec)
+        self.owner = Owner("DaemonSet", self.name, self.uid, "apps/v1", block_deletion=True)
+        self.template = PodTemplate(labels={_NAME: self.name, _REVISION: revision}, spec=self.spec)
+        self._alternatives = self.spec.alternatives()
+
+    def comes_to(self, account: NodeAccount) -> bool:
+        """Tell whether a new pod may come to a node."""
+        return not shape_misfit(self.spec, self._alternatives, account)
+
+    def hindrance(self, account: NodeAccount) -> str:
+        """Return why a pod that may come cannot be bound yet, "" where it can."""
+        if self._not_simulated:
+            return f"pods with {self._not_simulated} are not simulated by this scheduler"
+        return room_misfit(self.spec, self._needs, account)
+
+    def stays_on(self, account: NodeAccount) -> bool:
+        """Tell whether the node's labels still let a pod be there; taints are not the controller's matter."""
+        return any(account.described.compatible(wanted) for wanted in self._alternatives)

@@ -1,0 +1,47 @@
+"""How controllers make pods."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.workloads import PodTemplate
+from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.pods import Owner, Pod
+from treenail.domain.ports import AlreadyExistsError, InvalidError
+
+
+class PodMaker:
+    """Makes pods from templates. Where the API server refuses one, an event says so."""
+
+    retry_after: Final = 5.0
+
+    def __init__(self, plane: ControlPlane, server: ApiServer) -> None:
+        self._plane = plane
+        self._server = server
+
+    def make(
+        self, name: str, namespace: str, template: PodTemplate, owner: Owner, *, node: str = ""
+    ) -> Pod | None:
+        """Make a pod, bound to `node` where one is given; None where it is refused."""
+        now = self._plane.store.now()
+        pod = Pod(
+            uid="",
+            name=name,
+            namespace=namespace,
+            labels=template.labels,
+            annotations=template.annotations,
+            owners=(owner,),
+            spec=template.spec,
+            created_at=now,
+            node_name=node,
+            scheduled_at=now if node else None,
+        )
+        try:
+            return self._server.create(pod)
+        except (InvalidError, AlreadyExistsError) as error:
+            about = ObjectRef(owner.kind, owner.name, namespace, owner.uid)
+            event = ClusterEvent(about, "FailedCreate", f"Error creating: {error}", warning=True)
+            self._plane.log.publish(event)
+            return None

@@ -1,0 +1,170 @@
+"""Whether pods of one spec fit a node, and which node suits them best."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import Final
+
+from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.domain.pods import PodSpec
+from treenail.domain.requirements import Requirements
+from treenail.domain.resources import CPU, MEMORY, PODS
+from treenail.domain.taints import Effect, Taint, untolerated
+
+UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
+
+# How unsuited a node is: by taints not liked, preferences not met, how full it is, how late it came; then
+# its name and the version of its account.
+_Candidate = tuple[int, int, float, int, str, int]
+
+
+def not_simulated(spec: PodSpec) -> str:
+    """Return what of `spec` decides about nodes though it is not simulated here, if anything is."""
+    found = (
+        ("topology spread constraints", any(spread.hard for spread in spec.spread)),
+        ("pod affinity", any(term.weight is None for term in spec.pod_affinity)),
+        ("volumes", bool(spec.volumes)),
+        ("resource claims", bool(spec.resource_claims)),
+    )
+    return ", ".join(what for what, there in found if there)
+
+
+def shape_misfit(spec: PodSpec, alternatives: tuple[Requirements, ...], account: NodeAccount) -> str:
+    """Return why a node's labels, taints or state keep pods of `spec` off, "" where they do not."""
+    node = account.node
+    if node is None or node.deleting_since is not None:
+        return "node(s) were being deleted"
+    if node.unschedulable and untolerated((UNSCHEDULABLE,), spec.tolerations):
+        return "node(s) were unschedulable"
+    repelling = (t for t in node.taints if t.effect is not Effect.PREFER_NO_SCHEDULE)
+    taint = untolerated(repelling, spec.tolerations)
+    if taint is not None:
+        return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+    if not any(account.described.compatible(wanted) for wanted in alternatives):
+        return "node(s) didn't match Pod's node affinity/selector"
+    return ""
+
+
+def room_misfit(spec: PodSpec, needs: tuple[tuple[str, int], ...], account: NodeAccount) -> str:
+    """Return why pods of `spec` have no room on a node, "" where they have."""
+    short = account.shortage(needs)
+    if short is not None:
+        return "Too many pods" if short == PODS else f"Insufficient {short}"
+    if spec.host_ports and account.port_taken(spec.host_ports):
+        return "node(s) didn't have free ports for the requested pod ports"
+    return ""
+
+
+def needs_of(spec: PodSpec) -> tuple[tuple[str, int], ...]:
+    """Return the amounts a pod asks for, less those of nothing."""
+    return tuple((resource, amount) for resource, amount in spec.requests.items() if amount)
+
+
+class Profile:
+    """Pods of one spec that wait for a node, and the nodes they fit, the best one first.
+
+    It looks only at nodes that changed since it last looked, so that it costs little to ask often.
+    `waiting` are uids with their place in the queue; `fresh` those of them never yet refused.
+    """
+
+    def __init__(self, spec: PodSpec, accounts: Accounts, *, fill: bool) -> None:
+        self.spec = spec
+        self.waiting: dict[str, int] = {}
+        self.fresh: dict[str, None] = {}
+        self.not_simulated = not_simulated(spec)
+        self._accounts = accounts
+        self._fill = fill
+        self._needs = needs_of(spec)
+        self._wanted = dict(self._needs)
+        self._alternatives = spec.alternatives()
+        self._misfits: dict[str, tuple[int, str]] = {}
+        self._candidates: list[_Candidate] = []
+        self._seen = -1
+
+    def best(self) -> NodeAccount | None:
+        """Return the node that suits pods of this spec best, if any has room for one."""
+        if self.not_simulated:
+            return None
+        self._catch_up()
+        while self._candidates:
+            *_, name, version = self._candidates[0]
+            account = self._accounts.by_name.get(name)
+            if account is not None and account.version == version:
+                return account
+            heapq.heappop(self._candidates)
+        return None
+
+    def refusal(self) -> str:
+        """Return why no node takes a pod of this spec, as the scheduler says it."""
+        if self.not_simulated:
+            return f"pods with {self.not_simulated} are not simulated by this scheduler"
+        accounts = tuple(self._accounts.present())
+        reasons = Counter(self._misfit(a) or room_misfit(self.spec, self._needs, a) for a in accounts)
+        counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        return f"0/{len(accounts)} nodes are available{': ' if counted else ''}{counted}."
+
+    def _catch_up(self) -> None:
+        accounts = self._accounts
+        position = accounts.forgotten + len(accounts.history)
+        if self._seen == position:
+            return
+        missed = position - self._seen
+        if self._seen < accounts.forgotten or missed > len(accounts.by_name):
+            self._start_over()
+        else:
+            for name in dict.fromkeys(accounts.history[-missed:]):
+                candidate = self._candidate(accounts.by_name.get(name))
+                if candidate is not None:
+                    heapq.heappush(self._candidates, candidate)
+        self._seen = position
+
+    def _start_over(self) -> None:
+        found = (self._candidate(account) for account in self._accounts.by_name.values())
+        self._candidates = [candidate for candidate in found if candidate is not None]
+        heapq.heapify(self._candidates)
+        if len(self._misfits) > 2 * len(self._accounts.by_name):
+            self._misfits = {n: m for n, m in self._misfits.items() if n in self._accounts.by_name}
+
+    def _candidate(self, account: NodeAccount | None) -> _Candidate | None:
+        if account is None or account.node is None:
+            return None
+        if self._misfit(account) or room_misfit(self.spec, self._needs, account):
+            return None
+        use = self._share(account, CPU) + self._share(account, MEMORY)
+        return (
+            self._dislikes(account),
+            self._unmet(account),
+            -use if self._fill else use,
+            account.order,
+            account.name,
+            account.version,
+        )
+
+    def _misfit(self, account: NodeAccount) -> str:
+        known = self._misfits.get(account.name)
+        if known is not None and known[0] == account.shape:
+            return known[1]
+        misfit = shape_misfit(self.spec, self._alternatives, account)
+        self._misfits[account.name] = (account.shape, misfit)
+        return misfit
+
+    def _share(self, account: NodeAccount, resource: str) -> float:
+        """How much of a resource would be in use with one pod more, from 0 to 1."""
+        there = account.node.allocatable.get(resource, 0) if account.node else 0
+        if there <= 0:
+            return 1.0
+        return (there - account.room.get(resource, 0) + self._wanted.get(resource, 0)) / there
+
+    def _dislikes(self, account: NodeAccount) -> int:
+        soft = (
+            (t for t in account.node.taints if t.effect is Effect.PREFER_NO_SCHEDULE) if account.node else ()
+        )
+        return sum(untolerated((taint,), self.spec.tolerations) is not None for taint in soft)
+
+    def _unmet(self, account: NodeAccount) -> int:
+        return sum(
+            weight
+            for weight, term in self.spec.node_affinity.preferred
+            if not account.described.compatible(Requirements(e.requirement() for e in term))
+        )

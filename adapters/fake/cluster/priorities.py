@@ -1,0 +1,70 @@
+"""What the API server fills in of a pod's spec."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from treenail.adapters.api.workloads import PriorityClass
+from treenail.adapters.fake.cluster.objects import Change, address
+from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.pods import SYSTEM_CRITICAL_PRIORITY, Pod, PodSpec
+from treenail.domain.ports import InvalidError
+from treenail.domain.resources import PODS, Resources
+
+_BUILT_IN: Final = {
+    "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
+    "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1_000,
+}
+_MOST_REMEMBERED: Final = 10_000
+
+
+class Priorities:
+    """Priority classes made into priorities. Pods that shared a spec before share one after."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._completed: dict[int, tuple[PodSpec, PodSpec]] = {}
+        store.listen(self._forget, "PriorityClass")
+
+    def completed(self, pod: Pod) -> PodSpec:
+        """Return a pod's spec with the priority of its class, and room for the one pod it is.
+
+        Raises:
+            InvalidError: there is no such class, or the pod claims another priority than that of its class.
+        """
+        known = self._completed.get(id(pod.spec))
+        if known is None:
+            if len(self._completed) >= _MOST_REMEMBERED:
+                self._completed.clear()
+            known = self._completed[id(pod.spec)] = (pod.spec, self._complete(pod))
+        return known[1]
+
+    def _complete(self, pod: Pod) -> PodSpec:
+        spec = pod.spec
+        name, priority = self._class_of(pod)
+        requests = spec.requests
+        if PODS not in requests:
+            requests = Resources({**requests, PODS: 1})
+        if (name, priority, requests) == (spec.priority_class, spec.priority, spec.requests):
+            return spec
+        return replace(spec, priority_class=name, priority=priority, requests=requests)
+
+    def _class_of(self, pod: Pod) -> tuple[str, int]:
+        name, priority = pod.spec.priority_class, pod.spec.priority
+        if not name:
+            default = next((c for c in self._store.all(PriorityClass) if c.global_default), None)
+            return (default.name, default.value) if default and not priority else (name, priority)
+        value = _BUILT_IN.get(name)
+        if value is None:
+            known = self._store.find(address("PriorityClass", name))
+            if not isinstance(known, PriorityClass):
+                raise InvalidError(f"Pod {pod.key}: there is no PriorityClass {name}")
+            value = known.value
+        if priority not in (0, value):
+            raise InvalidError(f"Pod {pod.key}: priority {priority} is not {value}, that of {name}")
+        return name, value
+
+    def _forget(self, change: Change) -> None:
+        del change
+        self._completed.clear()

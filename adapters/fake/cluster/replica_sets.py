@@ -1,0 +1,150 @@
+"""The controllers of Deployments and ReplicaSets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Final
+
+from treenail.adapters.api.workloads import Deployment, ReplicaSet
+from treenail.adapters.fake.cluster import pods
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.maker import PodMaker
+from treenail.adapters.fake.cluster.objects import Address, Change, address_of
+from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.domain.pods import LabelSelector, Owner, Phase, Pod
+
+_API_VERSION: Final = "apps/v1"
+_TEMPLATE_HASH: Final = "pod-template-hash"
+# As many pods as the ReplicaSet controller makes or deletes before it looks again.
+_MOST_AT_ONCE: Final = 500
+
+
+class ReplicaSetController:
+    """Keeps as many pods of each ReplicaSet as it asks for."""
+
+    def __init__(self, plane: ControlPlane, offspring: Offspring, maker: PodMaker) -> None:
+        self._store = plane.store
+        self._offspring = offspring
+        self._maker = maker
+        self._dice = plane.fork()
+        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        plane.store.listen(self._changed, "ReplicaSet")
+        offspring.listen("ReplicaSet", self._pod_changed)
+
+    def _changed(self, change: Change) -> None:
+        if change.after is not None:
+            self._queue.add(change.address)
+
+    def _pod_changed(self, owner: str, pod: Pod) -> None:
+        del pod
+        replica_set = self._store.by_uid(owner)
+        if replica_set is not None:
+            self._queue.add(address_of(replica_set))
+
+    def _sync(self, where: Address) -> None:
+        replica_set = self._store.find(where)
+        if not isinstance(replica_set, ReplicaSet) or self._store.deleting(replica_set):
+            return
+        active = [pod for pod in self._offspring.of(replica_set.uid) if pod.active]
+        missing = replica_set.replicas - len(active)
+        if missing > 0:
+            self._make(replica_set, min(missing, _MOST_AT_ONCE))
+        elif missing < 0:
+            for pod in _least_missed(active)[: min(-missing, _MOST_AT_ONCE)]:
+                pods.delete(self._store, pod, pod.spec.grace_seconds)
+        if abs(missing) > _MOST_AT_ONCE:
+            self._queue.add(where)
+
+    def _make(self, replica_set: ReplicaSet, number: int) -> None:
+        owner = Owner("ReplicaSet", replica_set.name, replica_set.uid, _API_VERSION, block_deletion=True)
+        for _ in range(number):
+            name = f"{replica_set.name}-{suffix(self._dice, 5)}"
+            if not self._maker.make(name, replica_set.namespace, replica_set.template, owner):
+                self._queue.add(address_of(replica_set), after=self._maker.retry_after)
+                return
+
+
+class DeploymentController:
+    """Keeps one ReplicaSet at the Deployment's size, that of its template, and empties the others."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._store = plane.store
+        self._dice = plane.fork()
+        self._sets: dict[str, dict[Address, None]] = {}
+        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        plane.store.listen(self._changed, "Deployment")
+        plane.store.listen(self._set_changed, "ReplicaSet")
+
+    def _changed(self, change: Change) -> None:
+        if change.after is not None:
+            self._queue.add(change.address)
+
+    def _set_changed(self, change: Change) -> None:
+        thing = change.after or change.before
+        if not isinstance(thing, ReplicaSet):
+            return
+        for owner in thing.owners:
+            if change.before is None:
+                self._sets.setdefault(owner.uid, {})[change.address] = None
+            elif change.after is None:
+                self._sets.get(owner.uid, {}).pop(change.address, None)
+            deployment = self._store.by_uid(owner.uid)
+            if change.after is None and deployment is not None:
+                self._queue.add(address_of(deployment))
+
+    def _sync(self, where: Address) -> None:
+        deployment = self._store.find(where)
+        if not isinstance(deployment, Deployment) or self._store.deleting(deployment):
+            return
+        found = [self._store.find(address) for address in self._sets.get(deployment.uid, ())]
+        sets = [s for s in found if isinstance(s, ReplicaSet) and not self._store.deleting(s)]
+        current = next((s for s in sets if _made_from(s, deployment)), None)
+        if current is None:
+            self._store.add(self._new_set(deployment))
+        elif current.replicas != deployment.replicas:
+            self._store.put(replace(current, replicas=deployment.replicas))
+        for other in sets:
+            if other is not current and other.replicas:
+                self._store.put(replace(other, replicas=0))
+
+    def _new_set(self, deployment: Deployment) -> ReplicaSet:
+        mark = suffix(self._dice, 10)
+        template = replace(deployment.template, labels={**deployment.template.labels, _TEMPLATE_HASH: mark})
+        owner = Owner("Deployment", deployment.name, deployment.uid, _API_VERSION, block_deletion=True)
+        selector = LabelSelector(
+            (*deployment.selector.match_labels, (_TEMPLATE_HASH, mark)), deployment.selector.expressions
+        )
+        return ReplicaSet(
+            name=f"{deployment.name}-{mark}",
+            namespace=deployment.namespace,
+            labels=template.labels,
+            owners=(owner,),
+            replicas=deployment.replicas,
+            selector=selector,
+            template=template,
+        )
+
+
+def _made_from(replica_set: ReplicaSet, deployment: Deployment) -> bool:
+    template = replica_set.template
+    if template.spec is not deployment.template.spec and template.spec != deployment.template.spec:
+        return False
+    labels = {key: value for key, value in template.labels.items() if key != _TEMPLATE_HASH}
+    return labels == deployment.template.labels and template.annotations == deployment.template.annotations
+
+
+def _least_missed(active: list[Pod]) -> list[Pod]:
+    """Sort pods, given oldest first, as ReplicaSets give them up: idle, neighbouring, young ones first."""
+    on_node = Counter(pod.node_name for pod in active)
+    ranked = sorted(
+        enumerate(active),
+        key=lambda item: (
+            bool(item[1].node_name),
+            item[1].phase is Phase.RUNNING,
+            item[1].ready,
+            -on_node[item[1].node_name],
+            -item[0],
+        ),
+    )
+    return [pod for _, pod in ranked]

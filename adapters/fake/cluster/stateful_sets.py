@@ -1,0 +1,85 @@
+"""The controller of StatefulSets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from treenail.adapters.api.workloads import PodTemplate, StatefulSet
+from treenail.adapters.fake.cluster import pods
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.maker import PodMaker
+from treenail.adapters.fake.cluster.objects import Address, Change, address_of
+from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.domain.pods import Owner, Pod, PodVolume
+
+_REVISION: Final = "controller-revision-hash"
+
+
+class StatefulSetController:
+    """Keeps pods NAME-0, NAME-1 and so on, all at once; one that ended or is outdated is made anew."""
+
+    def __init__(self, plane: ControlPlane, offspring: Offspring, maker: PodMaker) -> None:
+        self._store = plane.store
+        self._offspring = offspring
+        self._maker = maker
+        self._dice = plane.fork()
+        self._revisions: dict[str, tuple[StatefulSet, str]] = {}
+        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        plane.store.listen(self._changed, "StatefulSet")
+        offspring.listen("StatefulSet", self._pod_changed)
+
+    def _changed(self, change: Change) -> None:
+        if change.after is not None:
+            self._queue.add(change.address)
+        elif change.before is not None:
+            self._revisions.pop(change.before.uid, None)
+
+    def _pod_changed(self, owner: str, pod: Pod) -> None:
+        del pod
+        stateful_set = self._store.by_uid(owner)
+        if stateful_set is not None:
+            self._queue.add(address_of(stateful_set))
+
+    def _sync(self, where: Address) -> None:
+        stateful_set = self._store.find(where)
+        if not isinstance(stateful_set, StatefulSet) or self._store.deleting(stateful_set):
+            return
+        revision = self._revision(stateful_set)
+        there = {pod.name: pod for pod in self._offspring.of(stateful_set.uid)}
+        wanted = {f"{stateful_set.name}-{number}": number for number in range(stateful_set.replicas)}
+        for name, pod in there.items():
+            outdated = pod.labels.get(_REVISION) != revision
+            if pod.deleting_since is None and (name not in wanted or outdated or pod.terminal):
+                pods.delete(self._store, pod, pod.spec.grace_seconds)
+        owner = Owner("StatefulSet", stateful_set.name, stateful_set.uid, "apps/v1", block_deletion=True)
+        for name, number in wanted.items():
+            if name in there:
+                continue
+            template = _template(stateful_set, number, revision)
+            if not self._maker.make(name, stateful_set.namespace, template, owner):
+                self._queue.add(where, after=self._maker.retry_after)
+                return
+
+    def _revision(self, of: StatefulSet) -> str:
+        """Return the mark of the present template: another for every template there was."""
+        known = self._revisions.get(of.uid)
+        if known is None or _makes(known[0]) != _makes(of):
+            known = (of, suffix(self._dice, 10))
+        self._revisions[of.uid] = (of, known[1])
+        return known[1]
+
+
+def _makes(stateful_set: StatefulSet) -> tuple[object, ...]:
+    return stateful_set.template, stateful_set.volume_claim_templates
+
+
+def _template(of: StatefulSet, number: int, revision: str) -> PodTemplate:
+    labels = {**of.template.labels, _REVISION: revision, "apps.kubernetes.io/pod-index": str(number)}
+    claims = tuple(
+        PodVolume(name=claim.name, claim_name=f"{claim.name}-{of.name}-{number}")
+        for claim in of.volume_claim_templates
+    )
+    spec = of.template.spec
+    spec = replace(spec, volumes=(*spec.volumes, *claims)) if claims else spec
+    return replace(of.template, labels=labels, spec=spec)

@@ -1,0 +1,26 @@
+"""All that makes pods, places them and clears them away."""
+
+from __future__ import annotations
+
+from treenail.adapters.fake.cluster.accounts import Accounts
+from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.daemon_sets import DaemonSetController
+from treenail.adapters.fake.cluster.garbage import GarbageCollector
+from treenail.adapters.fake.cluster.maker import PodMaker
+from treenail.adapters.fake.cluster.offspring import Offspring
+from treenail.adapters.fake.cluster.replica_sets import DeploymentController, ReplicaSetController
+from treenail.adapters.fake.cluster.scheduler import Scheduler
+from treenail.adapters.fake.cluster.stateful_sets import StatefulSetController
+
+
+def run_workloads(plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:
+    """Start the controllers of workloads, the scheduler and the garbage collector."""
+    offspring = Offspring(plane.store)
+    maker = PodMaker(plane, server)
+    DeploymentController(plane)
+    ReplicaSetController(plane, offspring, maker)
+    StatefulSetController(plane, offspring, maker)
+    DaemonSetController(plane, accounts, offspring, maker)
+    Scheduler(plane, accounts)
+    GarbageCollector(plane)
