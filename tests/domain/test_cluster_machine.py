@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.builders import (
     START,
@@ -47,8 +47,6 @@ LIMITS = resources(cpu=20, nodes=4)
 class ClusterMachine(RuleBasedStateMachine):
     """An API server of its own (`there`), watched by the model, with late, repeated and lost facts."""
 
-    pods = Bundle("pods")
-
     def __init__(self) -> None:
         super().__init__()
         self.model = ClusterModel(promise_lasts=LASTS)
@@ -60,6 +58,15 @@ class ClusterMachine(RuleBasedStateMachine):
         self.serial = 0
         for thing in (node_pool(limits=LIMITS), node_class()):
             self.put(thing)
+
+    @initialize(nodes=st.integers(0, 2), pods=st.integers(0, 8))
+    def a_cluster_in_use(self, nodes: int, pods: int) -> None:
+        for index in range(nodes):
+            at_work = claim(f"c{index}", provider_id=f"aws:///a/i-{index}", initialized=True, room=ROOM)
+            self.put(at_work)
+            self.put(node(f"node-c{index}", provider_id=at_work.provider_id, room=ROOM))
+        for _ in range(pods):
+            self.a_pod_waits(told=True)
 
     # --- the API server
 
@@ -95,13 +102,14 @@ class ClusterMachine(RuleBasedStateMachine):
         self.serial += 1
         self.put(pending_pod(f"p{self.serial:03}"), told=told)
 
-    @rule(data=st.data(), told=st.booleans())
-    def the_scheduler_binds_a_pod_where_it_likes(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
-        waiting = [p for p in self.all(Kind.POD) if isinstance(p, Pod) and not p.node_name]
-        open_ = [n for n in self.all(Kind.NODE) if isinstance(n, Node) and self.free_on(n)]
-        if waiting and open_:
-            pod, to = data.draw(st.sampled_from(waiting)), data.draw(st.sampled_from(open_))
-            self.put(bound_pod(pod.uid, to.name), told=told)
+    @rule(count=st.integers(1, 4), data=st.data(), told=st.booleans())
+    def the_scheduler_binds_pods_where_it_likes(self, count: int, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
+        for _ in range(count):
+            waiting = [p for p in self.all(Kind.POD) if isinstance(p, Pod) and not p.node_name]
+            open_ = [n for n in self.all(Kind.NODE) if isinstance(n, Node) and self.free_on(n)]
+            if waiting and open_:
+                pod, to = data.draw(st.sampled_from(waiting)), data.draw(st.sampled_from(open_))
+                self.put(bound_pod(pod.uid, to.name), told=told)
 
     @rule(data=st.data(), told=st.booleans(), replaced=st.booleans())
     def a_pod_goes(self, data: st.DataObject, told: bool, replaced: bool) -> None:  # noqa: FBT001
@@ -193,16 +201,23 @@ class ClusterMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.snapshots)
     @rule(data=st.data())
     def a_plan_made_on_some_earlier_snapshot_is_committed(self, data: st.DataObject) -> None:
-        """The plan may be out of date, but it fits the snapshot it was made on."""
-        snapshot = data.draw(st.sampled_from(self.snapshots))
+        self.decide(data.draw(st.sampled_from(self.snapshots)), data)
+
+    @rule(data=st.data())
+    def a_plan_is_made_and_committed_at_once(self, data: st.DataObject) -> None:
+        self.decide(self.model.snapshot(self.now), data)
+
+    def decide(self, snapshot: Snapshot, data: st.DataObject) -> None:
+        """Commit a plan that fits the snapshot it was made on, out of date or not."""
         uids = [p.uid for p in snapshot.pods]
         claims: list[PlannedClaim] = []
-        while uids and len(claims) < 2 and data.draw(st.booleans()):
+        new = data.draw(st.integers(0, 2))
+        while uids and len(claims) < new:
             take = data.draw(st.integers(1, min(4, len(uids))))
             claims.append(planned_claim(*uids[:take]))
             uids = uids[take:]
         nominations: dict[str, str] = {}
-        for room in snapshot.rooms:
+        for room in snapshot.rooms:  # what is left goes where there is room
             fits = max(0, room.free.get("cpu", 0) // 1000)
             for uid in uids[:fits]:
                 nominations[uid] = room.name
@@ -270,7 +285,7 @@ class ClusterMachine(RuleBasedStateMachine):
             assert left is None or min(left.values()) >= 0
 
 
-ClusterMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+ClusterMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=100, deadline=None)
 test_facts_and_plans_in_any_order_leave_promises_and_room_consistent = ClusterMachine.TestCase
 
 
