@@ -1,0 +1,150 @@
+"""Telemetry that remembers all it is given, to be asked about it afterwards."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+from treenail.domain import span_trees
+from treenail.domain.metrics import BY_NAME, MetricKind
+from treenail.domain.span_trees import SpanTree
+from treenail.domain.tracing import Span
+
+_LOG_LINES_KEPT: Final = 100_000
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+Series: TypeAlias = tuple[str, Labels]
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that was logged."""
+
+    message: str
+    fields: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Observed:
+    """What a histogram saw: how many values, their sum and the largest."""
+
+    count: int = 0
+    total: float = 0.0
+    largest: float = field(default=float("-inf"))
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.total += value
+        self.largest = max(self.largest, value)
+
+
+class RecordingTelemetry:
+    """The `Telemetry` port in memory. Threads may share it.
+
+    A span written twice is kept as it was written last, and counted in `rewritten`. A metric that is
+    not declared, or is written with other labels than it declares, raises ValueError at once.
+    """
+
+    def __init__(self) -> None:
+        self.rewritten = 0
+        self.logs: deque[LogLine] = deque(maxlen=_LOG_LINES_KEPT)
+        self._traces: defaultdict[str, dict[str, Span]] = defaultdict(dict)
+        self._counters: defaultdict[Series, float] = defaultdict(float)
+        self._gauges: dict[Series, float] = {}
+        self._histograms: defaultdict[Series, Observed] = defaultdict(Observed)
+        self._known: set[tuple[MetricKind, Series]] = set()
+        self._lock = Lock()
+
+    def record(self, span: Span) -> None:
+        """Keep a finished span."""
+        with self._lock:
+            trace = self._traces[span.context.trace_id]
+            self.rewritten += span.context.span_id in trace
+            trace[span.context.span_id] = span
+
+    def flush(self, seconds: float) -> bool:
+        """Return True: there is nothing to wait for."""
+        del seconds
+        return True
+
+    def count(self, metric: str, amount: float = 1, /, **labels: str) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._counters[self._series(MetricKind.COUNTER, metric, labels)] += amount
+
+    def observe(self, metric: str, value: float, /, **labels: str) -> None:
+        """Add a value to a histogram."""
+        with self._lock:
+            self._histograms[self._series(MetricKind.HISTOGRAM, metric, labels)].add(value)
+
+    def gauge(self, metric: str, value: float, /, **labels: str) -> None:
+        """Set a gauge."""
+        with self._lock:
+            self._gauges[self._series(MetricKind.GAUGE, metric, labels)] = value
+
+    def log(self, message: str, /, **fields: object) -> None:
+        """Keep a log line: of more than 100,000 the latest."""
+        self.logs.append(LogLine(message, fields))
+
+    def spans(self) -> tuple[Span, ...]:
+        """Return all spans, trace by trace, in the order they were first written."""
+        with self._lock:
+            return tuple(span for trace in self._traces.values() for span in trace.values())
+
+    def spans_of(self, trace_id: str) -> tuple[Span, ...]:
+        """Return the spans of one trace, in the order they were first written."""
+        with self._lock:
+            return tuple(self._traces.get(trace_id, {}).values())
+
+    def trace_ids(self) -> tuple[str, ...]:
+        """Return the traces there are, in the order they were first written to."""
+        with self._lock:
+            return tuple(self._traces)
+
+    def tree(self, trace_id: str) -> tuple[SpanTree, ...]:
+        """Return the trees that a trace's spans form: one, unless there are orphans."""
+        return span_trees.grow(self.spans_of(trace_id))
+
+    def orphans(self) -> tuple[Span, ...]:
+        """Return the spans of all traces that name a parent which was not written."""
+        return span_trees.orphans(self.spans())
+
+    def counted(self, metric: str, /, **labels: str) -> float:
+        """Return the sum of a counter over all its series that have `labels`."""
+        with self._lock:
+            return sum(v for series, v in self._counters.items() if _selected(series, metric, labels))
+
+    def gauged(self, metric: str, /, **labels: str) -> float | None:
+        """Return what a gauge was last set to, None where it never was. All its labels must be given."""
+        with self._lock:
+            return self._gauges.get(_key(metric, labels))
+
+    def observed(self, metric: str, /, **labels: str) -> Observed:
+        """Return what a histogram saw over all its series that have `labels`."""
+        together = Observed()
+        with self._lock:
+            for series, seen in self._histograms.items():
+                if _selected(series, metric, labels):
+                    together.count += seen.count
+                    together.total += seen.total
+                    together.largest = max(together.largest, seen.largest)
+        return together
+
+    def _series(self, kind: MetricKind, metric: str, labels: dict[str, str]) -> Series:
+        series = _key(metric, labels)
+        if (kind, series) not in self._known:
+            declared = BY_NAME.get(metric)
+            if declared is None or not declared.accepts(kind, labels):
+                raise ValueError(f"no {kind.value} {metric} with labels {sorted(labels)} is declared")
+            self._known.add((kind, series))
+        return series
+
+
+def _key(metric: str, labels: dict[str, str]) -> Series:
+    return metric, tuple(sorted(labels.items()))
+
+
+def _selected(series: Series, metric: str, labels: dict[str, str]) -> bool:
+    return series[0] == metric and labels.items() <= dict(series[1]).items()

@@ -1,0 +1,89 @@
+"""The metrics declared in the domain, as Prometheus reads them."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from treenail.domain.metrics import BY_NAME, METRICS, METRICS_REFUSED, Metric, MetricKind
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+Instrument: TypeAlias = "Counter | Gauge | Histogram"
+
+
+class MetricRegistry:
+    """Holds a value for every series that was written, and writes them all out. Threads may share it.
+
+    A value for no metric that is declared is counted as refused: a defect, but none to stop for.
+    """
+
+    def __init__(self) -> None:
+        # A second series beside each, with the time of its first value: dashboards do not expect it.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._instruments = {metric.name: _instrument(metric, self._registry) for metric in METRICS}
+
+    def count(self, metric: str, amount: float, labels: dict[str, str]) -> None:
+        """Add to a counter."""
+        instrument = self._written_as(MetricKind.COUNTER, metric, labels)
+        if isinstance(instrument, Counter) and amount >= 0:
+            instrument.inc(amount)
+        else:
+            self._refuse()
+
+    def observe(self, metric: str, value: float, labels: dict[str, str]) -> None:
+        """Add a value to a histogram."""
+        instrument = self._written_as(MetricKind.HISTOGRAM, metric, labels)
+        if isinstance(instrument, Histogram):
+            instrument.observe(value)
+        else:
+            self._refuse()
+
+    def gauge(self, metric: str, value: float, labels: dict[str, str]) -> None:
+        """Set a gauge."""
+        instrument = self._written_as(MetricKind.GAUGE, metric, labels)
+        if isinstance(instrument, Gauge):
+            instrument.set(value)
+        else:
+            self._refuse()
+
+    def exposition(self) -> bytes:
+        """Return all series in Prometheus' text format, which is of `CONTENT_TYPE`."""
+        return generate_latest(self._registry)
+
+    def value(self, sample: str, labels: dict[str, str]) -> float | None:
+        """Return a sample as it would be written out, None where there is none."""
+        return self._registry.get_sample_value(sample, labels)
+
+    def _written_as(self, kind: MetricKind, name: str, labels: dict[str, str]) -> Instrument | None:
+        metric = BY_NAME.get(name)
+        if metric is None or not metric.accepts(kind, labels):
+            return None
+        instrument = self._instruments[name]
+        return instrument.labels(**labels) if labels else instrument
+
+    def _refuse(self) -> None:
+        self.count(METRICS_REFUSED.name, 1, {})
+
+
+def _instrument(metric: Metric, registry: CollectorRegistry) -> Instrument:
+    match metric.kind:
+        case MetricKind.COUNTER:
+            return Counter(metric.name, metric.help, metric.labels, registry=registry)
+        case MetricKind.GAUGE:
+            return Gauge(metric.name, metric.help, metric.labels, registry=registry)
+        case MetricKind.HISTOGRAM:
+            return Histogram(
+                metric.name, metric.help, metric.labels, registry=registry, buckets=metric.buckets
+            )

@@ -1,0 +1,97 @@
+"""Telemetry for production: spans to OpenTelemetry, metrics for Prometheus, log lines as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits
+from treenail.adapters.telemetry.metric_registry import MetricRegistry
+from treenail.adapters.telemetry.readable_spans import readable
+from treenail.adapters.telemetry.structured_log import StructuredLog
+from treenail.domain.metrics import SPANS_DROPPED, SPANS_RECORDED
+from treenail.domain.tracing import Span
+
+SERVICE_NAME = "treenail"
+
+
+class OtelTelemetry:
+    """The `Telemetry` port. Only `flush` and `close` wait; nothing raises.
+
+    `resource` says who speaks: service.version, service.instance.id, k8s.cluster.name and the like.
+    What OTEL_RESOURCE_ATTRIBUTES names is added to it.
+    """
+
+    def __init__(
+        self,
+        *,
+        exporter: SpanExporter,
+        log: StructuredLog,
+        resource: Mapping[str, str],
+        limits: QueueLimits | None = None,
+    ) -> None:
+        self.metrics = MetricRegistry()
+        self._log = log
+        self._resource = Resource.create({"service.name": SERVICE_NAME, **resource})
+        self._scope = InstrumentationScope(SERVICE_NAME, resource.get("service.version"))
+        self._queue = ExportQueue(exporter, self._readable, self._lost, limits or QueueLimits())
+
+    def record(self, span: Span) -> None:
+        """Pass a finished span on to be exported."""
+        self.metrics.count(SPANS_RECORDED.name, 1, {})
+        self._queue.put(span)
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until the spans recorded are exported, at most `seconds`; False where they were not."""
+        return self._queue.flush(seconds)
+
+    def close(self, seconds: float) -> bool:
+        """Flush for at most `seconds` and end; spans recorded from now on are dropped, and counted."""
+        return self._queue.close(seconds)
+
+    def count(self, metric: str, amount: float = 1, /, **labels: str) -> None:
+        """Add to a counter."""
+        self.metrics.count(metric, amount, labels)
+
+    def observe(self, metric: str, value: float, /, **labels: str) -> None:
+        """Add a value to a histogram."""
+        self.metrics.observe(metric, value, labels)
+
+    def gauge(self, metric: str, value: float, /, **labels: str) -> None:
+        """Set a gauge."""
+        self.metrics.gauge(metric, value, labels)
+
+    def log(self, message: str, /, **fields: object) -> None:
+        """Write a log line."""
+        self._log.write(message, fields)
+
+    def _readable(self, span: Span) -> ReadableSpan:
+        return readable(span, self._resource, self._scope)
+
+    def _lost(self, spans: int, reason: Loss) -> None:
+        self.metrics.count(SPANS_DROPPED.name, spans, {"reason": reason.value})
+
+
+def console_exporter(stream: TextIO) -> SpanExporter:
+    """Return an exporter that writes spans to `stream` as JSON."""
+    return ConsoleSpanExporter(out=stream)
+
+
+def otlp_exporter(endpoint: str | None = None) -> SpanExporter:
+    """Return an exporter to a collector, by OTLP over HTTP, compressed: large decisions make large requests.
+
+    `endpoint` is the full URL ("http://collector:4318/v1/traces"); without one, the OTEL_EXPORTER_OTLP_*
+    variables say where to.
+
+    Raises:
+        ModuleNotFoundError: treenail was installed without its extra `otlp`.
+    """
+    from opentelemetry.exporter.otlp.proto.http import Compression  # noqa: PLC0415 (an extra, and slow)
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+
+    return OTLPSpanExporter(endpoint=endpoint, compression=Compression.Gzip)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, ClassVar
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+from treenail.adapters.telemetry.otel import OtelTelemetry, console_exporter, otlp_exporter
+from treenail.adapters.telemetry.readable_spans import readable
+from treenail.adapters.telemetry.structured_log import StructuredLog
+from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
+
+NOW = datetime(2026, 3, 1, 12, 30, 15, 123_456, tzinfo=UTC)
+ROOT = SpanContext.root("decide/1")
+
+
+class StoppedClock:
+    def now(self) -> datetime:
+        return NOW
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+@contextmanager
+def telemetry(exporter: SpanExporter, stream: io.StringIO | None = None) -> Iterator[OtelTelemetry]:
+    log = StructuredLog(stream or io.StringIO(), StoppedClock())
+    made = OtelTelemetry(
+        exporter=exporter, log=log, resource={"service.version": "1.2.3", "k8s.cluster.name": "demo"}
+    )
+    yield made
+    made.close(10)
+
+
+def span(**fields: Any) -> Span:
+    return Span(**{"context": ROOT, "name": "decide", "start": NOW, "end": NOW, **fields})
+
+
+class Receiver(BaseHTTPRequestHandler):
+    received: ClassVar[list[ExportTraceServiceRequest]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.received.append(ExportTraceServiceRequest.FromString(gzip.decompress(body)))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+def test_spans_arrive_at_a_collector_with_their_ids_and_times() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+    serving.start()
+    child = ROOT.child("launch")
+
+    with telemetry(otlp_exporter(f"http://127.0.0.1:{server.server_port}/v1/traces")) as ours:
+        ours.record(span(context=child, parent=ROOT, name="launch", kind=SpanKind.CLIENT, error="ICE"))
+        assert ours.flush(10)
+    server.shutdown()
+    serving.join()
+    server.server_close()
+
+    (request,) = Receiver.received
+    resource = {a.key: a.value.string_value for a in request.resource_spans[0].resource.attributes}
+    scope = request.resource_spans[0].scope_spans[0]
+    assert resource["service.name"] == "treenail"
+    assert resource["service.version"] == "1.2.3"
+    assert resource["k8s.cluster.name"] == "demo"
+    assert (scope.scope.name, scope.scope.version) == ("treenail", "1.2.3")
+    (read,) = scope.spans
+    assert (read.trace_id.hex(), read.span_id.hex()) == (child.trace_id, child.span_id)
+    assert read.parent_span_id.hex() == ROOT.span_id
+    assert read.start_time_unix_nano == 1_772_368_215_123_456_000
+    assert (read.status.code, read.status.message) == (2, "ICE")
+
+
+def test_a_collector_that_is_not_there_costs_no_more_than_the_wait_allowed() -> None:
+    with telemetry(otlp_exporter("http://127.0.0.1:9/v1/traces")) as ours:
+        ours.record(span())
+
+        assert not ours.flush(0.01)
+        assert not ours.close(0.01)
+        assert ours.metrics.value("treenail_spans_recorded_total", {}) == 1
+
+
+def test_spans_can_be_written_to_the_console() -> None:
+    stream = io.StringIO()
+
+    with telemetry(console_exporter(stream)) as ours:
+        ours.record(span())
+
+    assert json.loads(stream.getvalue())["context"]["trace_id"] == f"0x{ROOT.trace_id}"
+
+
+def test_what_is_lost_is_counted() -> None:
+    with telemetry(InMemorySpanExporter()) as ours:
+        ours.record(span())
+        ours.record(span(context=SpanContext("no", "number")))
+        ours.flush(10)
+
+        assert ours.metrics.value("treenail_spans_recorded_total", {}) == 2
+        assert ours.metrics.value("treenail_spans_dropped_total", {"reason": "invalid"}) == 1
+
+
+def test_a_hundred_thousand_events_and_links_are_not_cut() -> None:
+    large = span(events=(SpanEvent("class", NOW),) * 100_000, links=(Link(ROOT),) * 100_000)
+
+    read = readable(large, Resource({}), InstrumentationScope("test"))
+
+    assert (len(read.events), len(read.links)) == (100_000, 100_000)
+    assert (read.dropped_events, read.dropped_links, read.dropped_attributes) == (0, 0, 0)
+
+
+def test_an_integer_of_more_than_64_bits_is_written_as_text() -> None:
+    read = readable(span(attributes={"big": 2**63, "ok": 2**63 - 1}), Resource({}), InstrumentationScope("t"))
+
+    assert dict(read.attributes or {}) == {"big": "9223372036854775808", "ok": 2**63 - 1}
+
+
+@pytest.mark.parametrize(
+    ("write", "metric", "labels"),
+    [
+        ("count", "treenail_unheard_of_total", {}),
+        ("count", "karpenter_nodes_created_total", {"nodepool": "default"}),
+        ("count", "treenail_inbox_depth", {"actor": "packer"}),
+        ("gauge", "karpenter_nodes_created_total", {"nodepool": "default", "zone": "a"}),
+        ("observe", "treenail_inbox_depth", {"actor": "packer"}),
+    ],
+)
+def test_a_metric_that_is_not_declared_so_is_refused_and_counted(
+    write: str, metric: str, labels: dict[str, str]
+) -> None:
+    with telemetry(InMemorySpanExporter()) as ours:
+        getattr(ours, write)(metric, 1, **labels)
+
+        assert ours.metrics.value("treenail_metrics_refused_total", {}) == 1
+
+
+def test_a_counter_never_falls() -> None:
+    with telemetry(InMemorySpanExporter()) as ours:
+        ours.count("karpenter_interruption_deleted_messages_total", -1)
+
+        assert ours.metrics.value("karpenter_interruption_deleted_messages_total", {}) == 0
+        assert ours.metrics.value("treenail_metrics_refused_total", {}) == 1
+
+
+def test_metrics_are_written_out_as_prometheus_reads_them() -> None:
+    with telemetry(InMemorySpanExporter()) as ours:
+        ours.count("karpenter_nodes_created_total", nodepool="default", zone="us-east-1a")
+        ours.gauge("karpenter_nodepools_usage", 3920, resource_type="cpu", nodepool="default")
+        ours.observe("treenail_handler_duration_seconds", 0.0002, actor="packer", message="PackRequested")
+
+        lines = ours.metrics.exposition().decode().splitlines()
+
+    assert 'karpenter_nodes_created_total{nodepool="default",zone="us-east-1a"} 1.0' in lines
+    assert "# TYPE karpenter_nodes_created_total counter" in lines
+    assert 'karpenter_nodepools_usage{nodepool="default",resource_type="cpu"} 3920.0' in lines
+    bucket = (
+        'treenail_handler_duration_seconds_bucket{actor="packer",le="0.00025",message="PackRequested"} 1.0'
+    )
+    assert bucket in lines
+    assert any(line.startswith("process_resident_memory_bytes ") for line in lines)
+    assert not any("_created{" in line or "_created " in line for line in lines)
