@@ -18,6 +18,7 @@ from treenail.domain.drain import (
     LetGo,
     Step,
     Terminate,
+    uncordon,
 )
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
@@ -72,6 +73,11 @@ class DrainCalls:
                 self._writer.patch_node(step.node.name, NodePatch(remove_finalizers=_FINALIZERS))
         if step.claim is not None:
             self._writer.patch_claim(step.claim.name, ClaimPatch(remove_finalizers=_FINALIZERS))
+
+    def open_again(self, view: NodeView) -> tuple[TaskKey, Call]:
+        """Return the call that takes our mark off a node, with the key it queues under."""
+        patch = uncordon(view.claim) if view.claim is not None else NodePatch()
+        return ("kubernetes", "drain", view.name), lambda: self._writer.patch_node(view.node_name, patch)
 
     def evict(self, pod: Pod) -> Callable[[], None]:
         """Return the eviction of a pod."""

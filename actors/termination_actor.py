@@ -22,6 +22,7 @@ from treenail.domain.drain import (
     NodeDrained,
     Step,
     Terminate,
+    marked,
     next_step,
     seen_gone,
 )
@@ -40,6 +41,7 @@ from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
 _LOOK_SECONDS: Final = 5.0
+_HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
 
 
@@ -69,7 +71,24 @@ class _MovedOut:
     outcome: Outcome[None]
 
 
-TerminationInbox: TypeAlias = DisruptNodes | NodeInterrupted | NodeChanged | _Look | _Did | _MovedOut
+@dataclass(frozen=True, slots=True)
+class _Heal:
+    """Private timer tick: a node bore our mark for no reason we know."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Healed:
+    """A mark was taken off, or was not: then the node changes again, or stays as it was."""
+
+    name: str
+    outcome: Outcome[object]
+
+
+TerminationInbox: TypeAlias = (
+    _Heal | _Healed | DisruptNodes | NodeInterrupted | NodeChanged | _Look | _Did | _MovedOut
+)
 TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
 
 
@@ -111,6 +130,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._interrupt(message)
             case _Look(name=name):
                 self._look(name)
+            case _Heal(name=name):
+                self._heal(name)
+            case _Healed(name=name):
+                self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
             case _Did():
                 self._did(message)
             case _MovedOut():
@@ -132,8 +155,19 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._begin_interrupted(view, notice)
             elif _must_leave(view):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
+            elif marked(view):
+                self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
         if name in self._leaving:
             self._look(name)
+
+    def _heal(self, name: str) -> None:
+        """Open a node again that was marked by a process which died before it went on."""
+        view = self._views.get(name)
+        if view is None or name in self._leaving or not marked(view):
+            return
+        self.log("removing mark of an abandoned disruption", node=view.node_name)
+        key, call = self._calls.open_again(view)
+        self._tasks.run(key, call, self.me, lambda outcome: _Healed(name, outcome))
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
         for view in self._views.values():

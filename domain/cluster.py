@@ -272,8 +272,11 @@ class ClusterModel:
         self.claims[claim.name] = claim
         if unknown and not claim.initialized and not claim.leaving:
             self._restore_all(claim)
-        if claim.provider_id:
+        if claim.provider_id and claim.provider_id not in self._claim_of_provider:
+            alone = self._node_of_provider.get(claim.provider_id)
             self._claim_of_provider[claim.provider_id] = claim.name
+            if alone is not None:  # a node that seemed to be nobody's is this claim's
+                self._view_gone(alone)
             self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
         self._limits.pop(claim.pool, None)
         self._view_changed(claim.name, now)

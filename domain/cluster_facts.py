@@ -38,7 +38,7 @@ class DaemonSet:
     spec: PodSpec
 
 
-ClusterObject: TypeAlias = "Pod | Node | NodeClaim | NodePool | NodeClass | DaemonSet"
+ClusterObject: TypeAlias = Pod | Node | NodeClaim | NodePool | NodeClass | DaemonSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Resynced:
     objects: tuple[ClusterObject, ...]
 
 
-ClusterFact: TypeAlias = "ObjectSeen | ObjectGone | ObjectSetAside | Resynced"
+ClusterFact: TypeAlias = ObjectSeen | ObjectGone | ObjectSetAside | Resynced
 
 
 def key_of(thing: ClusterObject) -> str:

@@ -125,6 +125,18 @@ Step: TypeAlias = (
 )
 
 
+def marked(view: NodeView) -> bool:
+    """Tell whether a node bears our mark of leaving, though nothing in the API says that it leaves.
+
+    Somebody who decided that died before saying so: the mark is to be taken off.
+    """
+    node, claim = view.node, view.claim
+    if node is None or claim is None or not claim.registered or claim.leaving or node.deleting_since:
+        return False
+    ours = node.labels.get(labels.EXCLUDE_FROM_LOAD_BALANCERS) == "karpenter"
+    return DISRUPTED in node.taints or (node.unschedulable and ours)
+
+
 def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
     """Return what is to be done next; an instant to look again at; None to wait for a change."""
     claim, node = view.claim, view.node
@@ -145,9 +157,10 @@ def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Lea
     """Before the claim is deleted there is a way back, for a node that was empty."""
     if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
         if any(not p.daemon and not p.mirror for p in pods):
-            return Abandon(node=node, patch=_uncordon(claim))
-        if state.cordoned_at is None or now < state.cordoned_at + _SETTLING:
-            return (state.cordoned_at or now) + _SETTLING
+            return Abandon(node=node, patch=uncordon(claim))
+        settled = (state.cordoned_at or state.began_at) + _SETTLING
+        if now < settled:
+            return settled
     return DeleteClaim(claim=claim)
 
 
@@ -159,7 +172,7 @@ def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> St
     waiting = [p for p in pods if p.drainable(now)]
     if waiting:
         return _move_out(waiting, state.deadline, now)
-    settled = (state.cordoned_at or now) + _SETTLING
+    settled = (state.cordoned_at or state.began_at) + _SETTLING
     return settled if now < settled else None
 
 
@@ -207,7 +220,9 @@ def _cordon(claim: NodeClaim | None) -> NodePatch:
     return NodePatch(labels=marked, add_taints=(DISRUPTED,))
 
 
-def _uncordon(claim: NodeClaim) -> NodePatch:
+def uncordon(claim: NodeClaim) -> NodePatch:
+    """Return what takes our mark off a node again."""
+    unmark = (labels.EXCLUDE_FROM_LOAD_BALANCERS,)
     if claim.generation is Generation.V1ALPHA5:
-        return NodePatch(unschedulable=False)
-    return NodePatch(remove_taints=(DISRUPTED,))
+        return NodePatch(remove_labels=unmark, unschedulable=False)
+    return NodePatch(remove_labels=unmark, remove_taints=(DISRUPTED,))

@@ -77,6 +77,7 @@ class NodePatch:
     """What to change of a node. `owner` is the claim that should own it, by name and uid."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
+    remove_labels: tuple[str, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     add_taints: tuple[Taint, ...] = ()
     remove_taints: tuple[Taint, ...] = ()

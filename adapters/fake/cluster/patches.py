@@ -48,7 +48,7 @@ def patched_node(node: Node, patch: NodePatch) -> Node:
         owners = (*(o for o in node.owners if o.uid != owner.uid), owner)
     return replace(
         node,
-        labels=_merged(node.labels, patch.labels),
+        labels=_without(_merged(node.labels, patch.labels), patch.remove_labels),
         annotations=_merged(node.annotations, patch.annotations),
         taints=_one_of_each(taints, added),
         unschedulable=node.unschedulable if patch.unschedulable is None else patch.unschedulable,
@@ -75,6 +75,10 @@ def with_conditions(
 
 def _chosen(new: str | None, old: str) -> str:
     return old if new is None else new
+
+
+def _without(labels: Mapping[str, str], keys: tuple[str, ...]) -> Mapping[str, str]:
+    return {key: value for key, value in labels.items() if key not in keys} if keys else labels
 
 
 def _merged(known: Mapping[str, str], new: Mapping[str, str]) -> Mapping[str, str]:
