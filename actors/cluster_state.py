@@ -69,7 +69,7 @@ class Audience:
     launcher: Ref[PlanCommitted | NodeChanged]
     lifecycle: Ref[NodeChanged]
     termination: Ref[NodeChanged]
-    arbiter: Ref[DisruptionRefused | DisruptNodes | DisruptionEnded | NodeChanged | PoolChanged]
+    arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
 

@@ -1,0 +1,1 @@
+"""Where packing is computed."""

@@ -1,0 +1,89 @@
+"""The graph of actors and messages, read off the constructors' types."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_origin
+
+from treenail.actors.base import DomainActor
+from treenail.actors.batcher import Batcher
+from treenail.actors.budget_arbiter import BudgetArbiter
+from treenail.actors.cluster_state import ClusterState
+from treenail.actors.disruptor import Disruptor
+from treenail.actors.fleet_launcher import FleetLauncher
+from treenail.actors.interruption_listener import InterruptionListener
+from treenail.actors.node_lifecycle import NodeLifecycle
+from treenail.actors.node_pool_selector import NodePoolSelector
+from treenail.actors.packer import Packer
+from treenail.actors.pod_watcher import PodWatcher
+from treenail.actors.termination_actor import TerminationActor
+from treenail.domain.runtime import Ref
+
+ACTORS: tuple[type[DomainActor[Any]], ...] = (
+    ClusterState,
+    PodWatcher,
+    Batcher,
+    NodePoolSelector,
+    Packer,
+    FleetLauncher,
+    NodeLifecycle,
+    InterruptionListener,
+    TerminationActor,
+    Disruptor,
+    BudgetArbiter,
+)
+
+# What the constructors call those they tell.
+ROLES = {
+    "cluster": "ClusterState",
+    "batcher": "Batcher",
+    "pod_watcher": "PodWatcher",
+    "selector": "NodePoolSelector",
+    "packer": "Packer",
+    "launcher": "FleetLauncher",
+    "lifecycle": "NodeLifecycle",
+    "termination": "TerminationActor",
+    "arbiter": "BudgetArbiter",
+    "disruptor": "Disruptor",
+    "observer": "observer",
+}
+
+
+def messages(of: Any) -> tuple[str, ...]:
+    """Return the names of the message types a type stands for."""
+    if get_origin(of) in (types.UnionType, typing.Union):
+        return tuple(name for part in get_args(of) for name in messages(part))
+    return (of.__name__,)
+
+
+def told(parameters: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return whom the parameters of a constructor lead to, with what."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, hint in parameters.items():
+        if get_origin(hint) is Ref:
+            found[ROLES[name]] = messages(get_args(hint)[0])
+        elif get_origin(hint) is Callable and get_origin(get_args(hint)[-1]) is Ref:
+            found[ROLES[name]] = messages(get_args(get_args(hint)[-1])[0])
+        elif is_dataclass(hint) and hint.__name__ == "Audience":
+            hints = typing.get_type_hints(hint)
+            found |= told({f.name: hints[f.name] for f in fields(hint)})
+    return found
+
+
+def edges() -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the messages by (who tells, who hears), as the constructors declare them."""
+    graph: dict[tuple[str, str], tuple[str, ...]] = {}
+    for actor in ACTORS:
+        hints = typing.get_type_hints(actor.__init__)
+        for to, names in told(hints).items():
+            graph[actor.__name__, to] = tuple(sorted(names))
+    return graph
+
+
+def table() -> str:
+    """Return the graph as the page in the docs shows it."""
+    rows = [f"| {a} | {b} | {', '.join(names)} |" for (a, b), names in sorted(edges().items())]
+    return "\n".join(["| tells | hears | messages |", "|---|---|---|", *rows])
