@@ -2,66 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
-from treenail.adapters.api.errors import ManifestError
-from treenail.adapters.api.workloads import (
-    Deployment,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    PodDisruptionBudget,
-    PriorityClass,
-    ReplicaSet,
-    StatefulSet,
-    StorageClass,
-)
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.adapters.api.consistency import Entry, problems
+from treenail.adapters.api.core.pod_specs import PodSpecs
+from treenail.adapters.api.decoded import Decoded
+from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
+from treenail.adapters.api.errors import FieldError, ManifestError
+from treenail.adapters.api.kinds import KINDS, kind_of
+from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
+from treenail.adapters.api.workloads import ApiObject
+from treenail.domain.events import ObjectRef
+
+__all__ = [
+    "Decoded",
+    "Manifest",
+    "ManifestError",
+    "decode",
+    "decode_all",
+    "parse_manifests",
+    "read_manifests",
+]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """One object as it was written. `number` counts the objects of its file from 1.
+def decode(
+    manifest: Manifest, *, at: datetime = LONG_AGO, specs: PodSpecs | None = None
+) -> tuple[ApiObject, ...]:
+    """Return what one manifest stands for: a Provisioner with a provider within is a pool and a node class.
 
-    `content` is its JSON text, or the mapping its YAML stands for. What it does not say is "".
+    `at` is when an object is taken to be created that does not say. Decode what belongs together with one
+    `specs`, so that pods with equal specs share one.
+
+    Raises:
+        ManifestError: something is wrong with the object, taken by itself.
     """
-
-    file: str
-    number: int
-    api_version: str
-    kind: str
-    name: str
-    namespace: str
-    content: bytes | Mapping[str, object]
+    return _translated(manifest, Reading(at=at, specs=specs or PodSpecs())).objects
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """The objects of a set of manifests by kind, each kind in the order of the manifests.
+def decode_all(
+    manifests: Sequence[Manifest],
+    *,
+    node_classes_optional: bool = False,
+    lenient: bool = False,
+    at: datetime = LONG_AGO,
+    specs: PodSpecs | None = None,
+) -> Decoded:
+    """Return what all manifests stand for, checked as a set; see `decode`.
 
-    `warnings` are one line each, about fields that are accepted though not acted on. `set_aside` are
-    the errors of objects that were left out, where that was asked for.
+    No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
+    `node_classes_optional` leaves node classes unchecked. With `lenient`, an object with something wrong
+    is left out and its error put into `set_aside`.
+
+    Raises:
+        ManifestError: something is wrong with an object, unless `lenient`.
     """
+    errors: list[ManifestError] = []
 
-    node_pools: tuple[NodePool, ...] = ()
-    node_classes: tuple[NodeClass, ...] = ()
-    node_claims: tuple[NodeClaim, ...] = ()
-    nodes: tuple[Node, ...] = ()
-    pods: tuple[Pod, ...] = ()
-    daemon_sets: tuple[DaemonSet, ...] = ()
-    deployments: tuple[Deployment, ...] = ()
-    replica_sets: tuple[ReplicaSet, ...] = ()
-    stateful_sets: tuple[StatefulSet, ...] = ()
-    disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
-    priority_classes: tuple[PriorityClass, ...] = ()
-    namespaces: tuple[Namespace, ...] = ()
-    volumes: tuple[PersistentVolume, ...] = ()
-    volume_claims: tuple[PersistentVolumeClaim, ...] = ()
-    storage_classes: tuple[StorageClass, ...] = ()
-    warnings: tuple[str, ...] = ()
-    set_aside: tuple[ManifestError, ...] = ()
+    def set_aside(error: ManifestError) -> None:
+        if not lenient:
+            raise error
+        errors.append(error)
+
+    reading = Reading(at=at, specs=specs or PodSpecs())
+    entries: list[Entry] = []
+    for manifest in manifests:
+        try:
+            entries.append(Entry(manifest, _translated(manifest, reading)))
+        except ManifestError as error:
+            set_aside(error)
+    left_out: set[int] = set()
+    for n, problem in problems(entries, node_classes_optional=node_classes_optional):
+        set_aside(_error(entries[n].manifest, problem))
+        left_out.add(n)
+    kept = [entry for n, entry in enumerate(entries) if n not in left_out]
+    return Decoded.of(
+        [one for entry in kept for one in entry.translation.objects],
+        warnings=tuple(line for entry in kept for line in _warnings(entry)),
+        set_aside=tuple(errors),
+    )
+
+
+def _translated(manifest: Manifest, reading: Reading) -> Translation:
+    try:
+        return kind_of(manifest.api_version, manifest.kind).read(manifest.content, reading)
+    except FieldError as problem:
+        raise _error(manifest, problem) from None
+    except RecursionError:
+        raise _error(manifest, FieldError("", "is nested too deep")) from None
+
+
+def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
+    about = ObjectRef(manifest.kind, manifest.name, _namespace(manifest)) if manifest.name else None
+    return ManifestError(manifest.file, _called(manifest), problem.field, problem.problem, about=about)
+
+
+def _warnings(entry: Entry) -> Iterator[str]:
+    for path in entry.translation.not_acted_on:
+        yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is accepted, but not acted on yet"
+
+
+def _called(manifest: Manifest) -> str:
+    """Return "Provisioner default", or which object of its file it is where it has no kind or name."""
+    if not manifest.kind or not manifest.name:
+        return f"{manifest.kind or 'object'} (number {manifest.number})"
+    namespace = _namespace(manifest)
+    if namespace in ("", "default"):
+        return f"{manifest.kind} {manifest.name}"
+    return f"{manifest.kind} {namespace}/{manifest.name}"
+
+
+def _namespace(manifest: Manifest) -> str:
+    kind = KINDS.get((manifest.api_version, manifest.kind))
+    if kind is None or not kind.namespaced:
+        return ""
+    return manifest.namespace or "default"

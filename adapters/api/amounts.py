@@ -1,0 +1,120 @@
+"""Quantities and durations as manifests write them, read at a field's path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import lru_cache
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+from treenail.adapters.api.diagnosis import quoted, under
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.model import WANTED, Quantity
+from treenail.domain.durations import parse_duration
+from treenail.domain.resources import EPHEMERAL_STORAGE, Resources, amount_of, format_amount
+
+NEVER: Final = "Never"
+
+Duration: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^([0-9]+(s|m|h))+$", extra={WANTED: "a duration (such as 30s, 15m, 1h30m or 720h)"}
+    ),
+]
+DurationOrNever: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^(([0-9]+(s|m|h))+|Never)$",
+        extra={WANTED: "a duration (such as 30s, 15m, 1h30m or 720h) or Never"},
+    ),
+]
+
+# An amount is an int64 for the API server. What one pod or node has is kept so far below that a whole
+# cluster's sum still is one, and that a float holds it exactly.
+MOST_IN_ALL: Final = 2**63 - 1
+MOST_OF_ONE: Final = 2**53
+
+# What Go can hold as a duration: about 292 years.
+_LONGEST: Final = timedelta(microseconds=(2**63 - 1) // 1000)
+_PERCENT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
+_WHOLE: Final = 100
+
+
+@lru_cache(4096)
+def _amount(resource: str, text: str, most: int) -> int | str:
+    """Return the amount, or what is wrong with the text."""
+    try:
+        amount = amount_of(resource, text)
+    except ValueError as error:
+        return quoted(text) + str(error).removeprefix(repr(text))
+    if amount < 0:
+        return f"{quoted(text)} must not be negative"
+    if amount > most:
+        return f"{quoted(text)} is absurdly large: the limit is {format_amount(resource, most)}"
+    return amount
+
+
+def amount(resource: str, quantity: Quantity, at: str, *, most: int = MOST_OF_ONE) -> int:
+    """Read the quantity of `resource` that stands at the path `at`, in the unit `Resources` counts it in.
+
+    Raises:
+        FieldError: it is no quantity, is negative, or beyond `most`.
+    """
+    read = _amount(resource, str(quantity), most)
+    if isinstance(read, str):
+        raise FieldError(at, read)
+    return read
+
+
+def resources(quantities: Mapping[str, Quantity], at: str, *, most: int = MOST_OF_ONE) -> Resources:
+    """Read quantities by resource name that stand at the path `at`; see `amount`."""
+    return Resources(
+        {name: amount(name, text, under(at, name), most=most) for name, text in quantities.items()}
+    )
+
+
+def storage_bytes(quantity: Quantity, at: str) -> int:
+    """Read an amount of storage in bytes; see `amount`."""
+    return amount(EPHEMERAL_STORAGE, quantity, at)
+
+
+def check_threshold(value: str, at: str) -> None:
+    """Raise FieldError unless `value` is a quantity or a percentage from 0 to 100."""
+    percent = _PERCENT.fullmatch(value)
+    if percent is None:
+        amount(EPHEMERAL_STORAGE, value, at)
+    elif float(percent[1]) > _WHOLE:
+        raise FieldError(at, f"{quoted(value)} is more than 100%")
+
+
+def duration(text: str, at: str) -> timedelta:
+    """Read the duration that stands at the path `at`.
+
+    Raises:
+        FieldError: it is none, or longer than 292 years.
+    """
+    span = parse_duration(text)
+    if span is None:
+        raise FieldError(at, f"{quoted(text)} is not a duration (such as 30s, 15m, 1h30m or 720h)")
+    return _bounded(span, quoted(text), at)
+
+
+def duration_or_never(text: str, at: str) -> timedelta | None:
+    """Read the duration that stands at the path `at`, None being Never; see `duration`."""
+    return None if text == NEVER else duration(text, at)
+
+
+def seconds(number: int, at: str) -> timedelta:
+    """Read a number of seconds that stands at the path `at`; see `duration`."""
+    if number > _LONGEST.total_seconds():
+        raise FieldError(at, f"{number} is too long: the limit is 292 years")
+    return timedelta(seconds=number)
+
+
+def _bounded(span: timedelta, written: str, at: str) -> timedelta:
+    if span > _LONGEST:
+        raise FieldError(at, f"{written} is too long: the limit is 292 years")
+    return span

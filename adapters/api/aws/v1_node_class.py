@@ -1,0 +1,164 @@
+"""karpenter.k8s.aws/v1 EC2NodeClass."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, field
+
+from treenail.adapters.api.aws.launch_options import (
+    BlockDeviceMappingModel,
+    MetadataOptionsModel,
+    block_devices,
+    check_tags,
+    metadata_options,
+)
+from treenail.adapters.api.aws.v1_selectors import (
+    AmiTermModel,
+    SecurityGroupTermModel,
+    SubnetTermModel,
+    ami_family,
+    ami_terms,
+    security_group_terms,
+    subnet_terms,
+)
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.kubelet import KubeletModel
+from treenail.adapters.api.metadata import StrictObject
+from treenail.adapters.api.model import NotEmpty, NotNegative, StrictModel
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.domain.node_classes import (
+    DEFAULT_KUBELET,
+    AmiFamily,
+    MetadataOptions,
+    NodeClass,
+    NodeClassRef,
+)
+
+_RESTRICTED_TAGS: Final = (
+    "karpenter.sh/nodepool",
+    "karpenter.sh/nodeclaim",
+    "karpenter.k8s.aws/ec2nodeclass",
+)
+_LATER: Final = (
+    ("capacityReservationSelectorTerms", "capacity_reservation_selector_terms"),
+    ("connectionTracking", "connection_tracking"),
+    ("cpuOptions", "cpu_options"),
+    ("ipPrefixCount", "ip_prefix_count"),
+    ("networkInterfaces", "network_interfaces"),
+    ("placementGroupSelector", "placement_group_selector"),
+)
+_TERMS: Final = Meta(min_length=1, max_length=30)
+
+Family: TypeAlias = Literal[
+    "AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025"
+]
+
+
+class CapacityReservationTermModel(StrictModel):
+    """Capacity reservations by tags, id or owner."""
+
+    tags: dict[str, str] = field(default_factory=dict)
+    id: Annotated[str, Meta(pattern="^cr-[0-9a-z]+$")] | None = None
+    owner_id: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = field(default=None, name="ownerID")
+    instance_match_criteria: Literal["open", "targeted"] | None = None
+
+
+class PlacementGroupSelectorModel(StrictModel):
+    """A placement group by name or id."""
+
+    name: NotEmpty | None = None
+    id: Annotated[str, Meta(pattern="^pg-[0-9a-z]+$")] | None = None
+
+
+class NetworkInterfaceModel(StrictModel, kw_only=True):
+    """A network interface of an instance."""
+
+    network_card_index: NotNegative
+    device_index: NotNegative
+    interface_type: Literal["interface", "efa-only"]
+
+
+class ConnectionTrackingModel(StrictModel):
+    """How long idle connections are tracked, in seconds."""
+
+    tcp_established_timeout: Annotated[int, Meta(ge=60, le=432_000)] | None = None
+    udp_stream_timeout: Annotated[int, Meta(ge=60, le=180)] | None = None
+    udp_timeout: Annotated[int, Meta(ge=30, le=60)] | None = None
+
+
+class CpuOptionsModel(StrictModel):
+    """Options of an instance's CPU."""
+
+    nested_virtualization: Literal["enabled", "disabled"] | None = None
+
+
+class EC2NodeClassSpecModel(StrictModel, kw_only=True):
+    """The spec of an EC2NodeClass."""
+
+    subnet_selector_terms: Annotated[tuple[SubnetTermModel, ...], _TERMS]
+    security_group_selector_terms: Annotated[tuple[SecurityGroupTermModel, ...], _TERMS]
+    ami_selector_terms: Annotated[tuple[AmiTermModel, ...], _TERMS]
+    ami_family: Family | None = None
+    role: NotEmpty | None = None
+    instance_profile: NotEmpty | None = None
+    user_data: str = ""
+    context: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+    block_device_mappings: Annotated[tuple[BlockDeviceMappingModel, ...], Meta(max_length=50)] = ()
+    metadata_options: MetadataOptionsModel | None = None
+    kubelet: KubeletModel | None = None
+    instance_store_policy: Literal["RAID0"] | None = None
+    detailed_monitoring: bool | None = None
+    associate_public_ip_address: bool | None = field(default=None, name="associatePublicIPAddress")
+    capacity_reservation_selector_terms: Annotated[
+        tuple[CapacityReservationTermModel, ...], Meta(max_length=30)
+    ] = ()
+    placement_group_selector: PlacementGroupSelectorModel | None = None
+    ip_prefix_count: NotNegative | None = None
+    network_interfaces: Annotated[tuple[NetworkInterfaceModel, ...], Meta(max_length=150)] = ()
+    connection_tracking: ConnectionTrackingModel | None = None
+    cpu_options: CpuOptionsModel | None = None
+
+
+class EC2NodeClassModel(StrictObject, kw_only=True):
+    """karpenter.k8s.aws/v1 EC2NodeClass. Its status is ours to write and not to read."""
+
+    spec: EC2NodeClassSpecModel
+    status: dict[str, Any] = field(default_factory=dict)
+
+
+def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
+    """Return the node class; FieldError says what is wrong with it."""
+    meta, spec = model.metadata, model.spec
+    meta.validate()
+    if (spec.role is None) == (spec.instance_profile is None):
+        raise FieldError("spec", "needs exactly one of role and instanceProfile")
+    check_tags(spec.tags, "spec.tags", restricted=_RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
+    images = ami_terms(spec.ami_selector_terms, "spec.amiSelectorTerms")
+    own = NodeClass(
+        ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", meta.name),
+        uid=meta.uid,
+        resource_version=meta.version,
+        generation=meta.generation,
+        ami_family=ami_family(AmiFamily(spec.ami_family) if spec.ami_family else None, images, "spec"),
+        ami_terms=images,
+        subnet_terms=subnet_terms(spec.subnet_selector_terms, "spec.subnetSelectorTerms"),
+        security_group_terms=security_group_terms(
+            spec.security_group_selector_terms, "spec.securityGroupSelectorTerms"
+        ),
+        role=spec.role or "",
+        instance_profile=spec.instance_profile or "",
+        user_data=spec.user_data,
+        tags=spec.tags,
+        block_devices=block_devices(spec.block_device_mappings, "spec.blockDeviceMappings"),
+        metadata_options=metadata_options(spec.metadata_options, MetadataOptions()),
+        kubelet=spec.kubelet.value("spec.kubelet") if spec.kubelet else DEFAULT_KUBELET,
+        instance_store_raid0=spec.instance_store_policy == "RAID0",
+        detailed_monitoring=bool(spec.detailed_monitoring),
+        associate_public_ip=spec.associate_public_ip_address,
+        context=spec.context,
+        deleting=meta.deletion_timestamp is not None,
+    )
+    later = tuple(f"spec.{path}" for path, name in _LATER if getattr(spec, name) not in (None, ()))
+    return Translation(objects=(own,), not_acted_on=later)

@@ -1,0 +1,190 @@
+"""What makes pods: Deployments, ReplicaSets, StatefulSets and DaemonSets."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from treenail.adapters.api.core.pod_model import PodSpecModel
+from treenail.adapters.api.core.storage import PersistentVolumeClaimModel, volume_claim
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.metadata import CoreObject, ObjectMeta, TemplateMetadata
+from treenail.adapters.api.model import Model
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import LabelSelectorModel
+from treenail.adapters.api.workloads import MOST_REPLICAS, Deployment, PodTemplate, ReplicaSet, StatefulSet
+from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.pods import LabelSelector
+
+
+class PodTemplateModel(Model, kw_only=True):
+    """What pods are made from."""
+
+    metadata: TemplateMetadata = field(default_factory=TemplateMetadata)
+    spec: PodSpecModel
+
+
+class WorkloadSpecModel(Model, kw_only=True):
+    """What all of these kinds have in common."""
+
+    selector: LabelSelectorModel
+    template: PodTemplateModel
+
+
+class ReplicatedSpecModel(WorkloadSpecModel, kw_only=True):
+    """The spec of a Deployment or ReplicaSet."""
+
+    replicas: int = 1
+
+
+class StatefulSetSpecModel(ReplicatedSpecModel, kw_only=True):
+    """The spec of a StatefulSet."""
+
+    volume_claim_templates: tuple[PersistentVolumeClaimModel, ...] = ()
+    pod_management_policy: Literal["OrderedReady", "Parallel"] = "OrderedReady"
+
+
+class DeploymentModel(CoreObject, kw_only=True):
+    """apps/v1 Deployment."""
+
+    spec: ReplicatedSpecModel
+
+
+class ReplicaSetModel(CoreObject, kw_only=True):
+    """apps/v1 ReplicaSet."""
+
+    spec: ReplicatedSpecModel
+
+
+class StatefulSetModel(CoreObject, kw_only=True):
+    """apps/v1 StatefulSet."""
+
+    spec: StatefulSetSpecModel
+
+
+class DaemonSetModel(CoreObject, kw_only=True):
+    """apps/v1 DaemonSet."""
+
+    spec: WorkloadSpecModel
+
+
+def deployment(model: DeploymentModel, reading: Reading) -> Translation:
+    """Return the Deployment; FieldError says what is wrong with it."""
+    meta = _checked(model.metadata)
+    return Translation(
+        objects=(
+            Deployment(
+                name=meta.name,
+                namespace=meta.namespace,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                replicas=_replicas(model.spec),
+                selector=_selector(model.spec),
+                template=_template(model.spec.template, reading),
+            ),
+        )
+    )
+
+
+def replica_set(model: ReplicaSetModel, reading: Reading) -> Translation:
+    """Return the ReplicaSet; FieldError says what is wrong with it."""
+    meta = _checked(model.metadata)
+    return Translation(
+        objects=(
+            ReplicaSet(
+                name=meta.name,
+                namespace=meta.namespace,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                owners=meta.owners,
+                replicas=_replicas(model.spec),
+                selector=_selector(model.spec),
+                template=_template(model.spec.template, reading),
+            ),
+        )
+    )
+
+
+def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
+    """Return the StatefulSet; FieldError says what is wrong with it."""
+    meta = _checked(model.metadata)
+    spec = model.spec
+    claims = (
+        volume_claim(m, meta.namespace, f"spec.volumeClaimTemplates[{n}].")
+        for n, m in enumerate(spec.volume_claim_templates)
+    )
+    return Translation(
+        objects=(
+            StatefulSet(
+                name=meta.name,
+                namespace=meta.namespace,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                replicas=_replicas(spec),
+                selector=_selector(spec),
+                template=_template(spec.template, reading),
+                volume_claim_templates=tuple(claims),
+                parallel=spec.pod_management_policy == "Parallel",
+            ),
+        )
+    )
+
+
+def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
+    """Return the DaemonSet; FieldError says what is wrong with it."""
+    meta = _checked(model.metadata)
+    _selector(model.spec)
+    template = _template(model.spec.template, reading)
+    return Translation(
+        objects=(
+            DaemonSet(
+                uid=meta.uid or f"{meta.namespace}/{meta.name}",
+                name=meta.name,
+                namespace=meta.namespace,
+                resource_version=meta.version,
+                template_labels=template.labels,
+                template_annotations=template.annotations,
+                spec=template.spec,
+            ),
+        )
+    )
+
+
+def _checked(meta: ObjectMeta) -> ObjectMeta:
+    meta.validate()
+    meta.namespace = meta.namespace or "default"
+    return meta
+
+
+def _replicas(spec: ReplicatedSpecModel) -> int:
+    if spec.replicas < 0:
+        raise FieldError("spec.replicas", f"{spec.replicas} must not be negative")
+    if spec.replicas > MOST_REPLICAS:
+        raise FieldError("spec.replicas", f"{spec.replicas} is absurdly many: the limit is {MOST_REPLICAS}")
+    return spec.replicas
+
+
+def _selector(spec: WorkloadSpecModel) -> LabelSelector:
+    selector = spec.selector.value("spec.selector")
+    if not selector.match_labels and not selector.expressions:
+        raise FieldError("spec.selector", "is empty: it must select the template's labels")
+    if not selector.selects(spec.template.metadata.labels):
+        raise FieldError("spec.selector", "matches nothing: the template's labels are not what it selects")
+    return selector
+
+
+def _template(model: PodTemplateModel, reading: Reading) -> PodTemplate:
+    at = "spec.template"
+    model.metadata.check(f"{at}.metadata")
+    return PodTemplate(
+        labels=model.metadata.labels,
+        annotations=model.metadata.annotations,
+        spec=reading.specs.of(model.spec, f"{at}.spec", restart=("Always",)),
+    )

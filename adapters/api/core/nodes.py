@@ -1,0 +1,90 @@
+"""Nodes and namespaces."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from treenail.adapters.api.amounts import resources
+from treenail.adapters.api.metadata import ConditionModel, CoreObject
+from treenail.adapters.api.model import Model, Quantities
+from treenail.adapters.api.names import is_dns_label
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import TaintModel, check_taints_differ, taints
+from treenail.adapters.api.workloads import Namespace
+from treenail.domain.nodes import Node
+
+
+class NodeSpecModel(Model):
+    """What is wanted of a node."""
+
+    taints: tuple[TaintModel, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = field(default="", name="providerID")
+
+
+class NodeStatusModel(Model):
+    """What a node has. Where it does not say what pods may have of that, it is all of it."""
+
+    capacity: Quantities = field(default_factory=dict)
+    allocatable: Quantities = field(default_factory=dict)
+    conditions: tuple[ConditionModel, ...] = ()
+
+
+class NodeModel(CoreObject):
+    """v1 Node."""
+
+    spec: NodeSpecModel = field(default_factory=NodeSpecModel)
+    status: NodeStatusModel = field(default_factory=NodeStatusModel)
+
+
+def node(model: NodeModel, reading: Reading) -> Translation:
+    """Return the node; FieldError says what is wrong with it."""
+    meta, spec, status = model.metadata, model.spec, model.status
+    meta.validate()
+    own_taints = taints(spec.taints, "spec.taints")
+    check_taints_differ(("spec.taints", own_taints))
+    capacity = resources(status.capacity, "status.capacity")
+    allocatable = resources(status.allocatable, "status.allocatable") if status.allocatable else capacity
+    return Translation(
+        objects=(
+            Node(
+                name=meta.name,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                owners=meta.owners,
+                finalizers=meta.finalizers,
+                taints=own_taints,
+                unschedulable=spec.unschedulable,
+                provider_id=spec.provider_id,
+                capacity=capacity,
+                allocatable=allocatable,
+                conditions=tuple(c.value() for c in status.conditions),
+                created_at=meta.created(reading.at),
+                deleting_since=meta.deleting_since,
+            ),
+        )
+    )
+
+
+class NamespaceModel(CoreObject):
+    """v1 Namespace."""
+
+
+def namespace(model: NamespaceModel, _reading: Reading) -> Translation:
+    """Return the namespace; FieldError says what is wrong with it."""
+    meta = model.metadata
+    meta.validate(is_dns_label)
+    return Translation(
+        objects=(
+            Namespace(
+                name=meta.name,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                deleting_since=meta.deleting_since,
+            ),
+        )
+    )

@@ -1,0 +1,180 @@
+"""The typed model of a pod's spec: what scheduling may look at."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, field
+
+from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Port, Positive, Quantities
+from treenail.adapters.api.selectors import LabelSelectorModel, NodeSelectorModel, NodeTermModel
+from treenail.domain.taints import TolerationOperator
+
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+# The port 0 is one that is not claimed.
+HostPortNumber: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
+RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
+
+
+class ResourcesModel(Model):
+    """What a container, or all of a pod's together, ask for and may have."""
+
+    requests: Quantities = field(default_factory=dict)
+    limits: Quantities = field(default_factory=dict)
+
+
+class ContainerPortModel(Model, kw_only=True):
+    """A port of a container."""
+
+    container_port: Port
+    host_port: HostPortNumber = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+
+
+class ContainerModel(Model):
+    """A container, or an init container: one that always restarts is a sidecar."""
+
+    name: str = ""
+    resources: ResourcesModel = field(default_factory=ResourcesModel)
+    ports: tuple[ContainerPortModel, ...] = ()
+    restart_policy: RestartPolicy | None = None
+
+
+class TolerationModel(Model):
+    """A toleration of taints."""
+
+    key: str = ""
+    operator: TolerationOperator = TolerationOperator.EQUAL
+    value: str = ""
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+    toleration_seconds: int | None = None
+
+
+class PreferredNodeTermModel(Model, kw_only=True):
+    """A preference of nodes."""
+
+    weight: Weight
+    preference: NodeTermModel
+
+
+class NodeAffinityModel(Model):
+    """Demands and preferences of nodes."""
+
+    required: NodeSelectorModel | None = field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[PreferredNodeTermModel, ...] = field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTermModel(Model, kw_only=True):
+    """Pods to be near, or away from."""
+
+    topology_key: NotEmpty
+    label_selector: LabelSelectorModel | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelectorModel | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTermModel(Model, kw_only=True):
+    """A preference of pods to be near, or away from."""
+
+    weight: Weight
+    pod_affinity_term: PodAffinityTermModel
+
+
+class PodAffinityModel(Model):
+    """Demands and preferences of pods to be near, or away from."""
+
+    required: tuple[PodAffinityTermModel, ...] = field(
+        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[WeightedPodAffinityTermModel, ...] = field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class AffinityModel(Model):
+    """All affinities of a pod."""
+
+    node_affinity: NodeAffinityModel | None = None
+    pod_affinity: PodAffinityModel | None = None
+    pod_anti_affinity: PodAffinityModel | None = None
+
+
+class SpreadModel(Model, kw_only=True):
+    """A topology spread constraint."""
+
+    topology_key: NotEmpty
+    max_skew: Positive
+    when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    label_selector: LabelSelectorModel | None = None
+    min_domains: Positive | None = None
+    node_affinity_policy: Literal["Honor", "Ignore"] = "Honor"
+    node_taints_policy: Literal["Honor", "Ignore"] = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class ClaimVolumeModel(Model, kw_only=True):
+    """A volume that is a claim of the pod's namespace."""
+
+    claim_name: NotEmpty
+
+
+class ClaimSpecModel(Model):
+    """What a claim on storage asks for, as far as an ephemeral one matters."""
+
+    storage_class_name: str | None = None
+
+
+class ClaimTemplateModel(Model):
+    """What an ephemeral claim is made from."""
+
+    spec: ClaimSpecModel = field(default_factory=ClaimSpecModel)
+
+
+class EphemeralVolumeModel(Model, kw_only=True):
+    """A volume whose claim lives as long as the pod."""
+
+    volume_claim_template: ClaimTemplateModel
+
+
+class VolumeModel(Model):
+    """A volume. Those that are no claims say nothing about nodes."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimVolumeModel | None = None
+    ephemeral: EphemeralVolumeModel | None = None
+
+
+class NamedModel(Model, kw_only=True):
+    """Something known by its name: a scheduling gate, a resource claim."""
+
+    name: NotEmpty
+
+
+class PodSpecModel(Model, kw_only=True):
+    """A pod's spec."""
+
+    containers: Annotated[tuple[ContainerModel, ...], Meta(min_length=1)]
+    init_containers: tuple[ContainerModel, ...] = ()
+    resources: ResourcesModel | None = None
+    overhead: Quantities = field(default_factory=dict)
+    node_name: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    affinity: AffinityModel | None = None
+    tolerations: tuple[TolerationModel, ...] = ()
+    topology_spread_constraints: tuple[SpreadModel, ...] = ()
+    host_network: bool = False
+    volumes: tuple[VolumeModel, ...] = ()
+    resource_claims: tuple[NamedModel, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    scheduling_gates: tuple[NamedModel, ...] = ()
+    priority: int = 0
+    priority_class_name: str = ""
+    restart_policy: RestartPolicy = "Always"
+    termination_grace_period_seconds: NotNegative = 30

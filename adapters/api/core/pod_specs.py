@@ -1,0 +1,124 @@
+"""Pod specs from their models, each kind of pod but once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import json
+
+from treenail.adapters.api.core.pod_model import (
+    ContainerModel,
+    PodSpecModel,
+    RestartPolicy,
+)
+from treenail.adapters.api.core.pod_resources import effective
+from treenail.adapters.api.core.pod_scheduling import (
+    host_ports,
+    node_affinity,
+    node_selector,
+    pod_affinity,
+    spread,
+    tolerations,
+    volumes,
+)
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.names import is_dns_label
+from treenail.adapters.api.selectors import NodeSelectorModel
+from treenail.domain.pods import PodSpec
+
+_MOST_KNOWN: Final = 20_000
+
+
+class PodSpecs:
+    """Translates pod specs, and gives the same object for all that are equal.
+
+    Packing counts pods by their spec object, and pods of one template come by the thousand. What is
+    remembered is bounded: beyond that it starts anew, and some equal specs are two objects.
+    """
+
+    def __init__(self) -> None:
+        self._by_text: dict[bytes, PodSpec] = {}
+        self._by_value: dict[PodSpec, PodSpec] = {}
+        self._encoder = json.Encoder()
+
+    def of(self, model: PodSpecModel, at: str = "spec", *, restart: Sequence[RestartPolicy] = ()) -> PodSpec:
+        """Return the spec that stands at the path `at`; `restart` are the policies allowed, if not all.
+
+        The model loses what differs between pods of one template and says nothing about where a pod
+        may run: its node's name, and volumes that are no claims.
+
+        Raises:
+            FieldError: it breaks a rule of the API server.
+        """
+        if restart and model.restart_policy not in restart:
+            problem = f"{quoted(model.restart_policy)} is not allowed here: it must be {' or '.join(restart)}"
+            raise FieldError(f"{at}.restartPolicy", problem)
+        model.node_name = ""
+        if model.volumes:
+            model.volumes = tuple(v for v in model.volumes if v.persistent_volume_claim or v.ephemeral)
+        text = self._encoder.encode(model)
+        known = self._by_text.get(text)
+        if known is not None:
+            return known
+        return self._remember(text, _translated(model, at))
+
+    def _remember(self, text: bytes, spec: PodSpec) -> PodSpec:
+        if len(self._by_text) >= _MOST_KNOWN:
+            self._by_text.clear()
+            self._by_value.clear()
+        spec = self._by_value.setdefault(spec, spec)
+        self._by_text[text] = spec
+        return spec
+
+
+def without_field_terms(model: PodSpecModel) -> None:
+    """Drop the demands on a node's fields from `model`.
+
+    The controller of DaemonSets pins each of its pods to a node in this way; of where such a pod may
+    run that says nothing we need, and with it every node would have a kind of pod of its own.
+    """
+    affinity = model.affinity.node_affinity if model.affinity else None
+    if affinity is None or affinity.required is None:
+        return
+    terms = affinity.required.node_selector_terms
+    for term in terms:
+        term.match_fields = ()
+    kept = tuple(term for term in terms if term.match_expressions)
+    affinity.required = NodeSelectorModel(node_selector_terms=kept) if kept else None
+
+
+def _translated(model: PodSpecModel, at: str) -> PodSpec:
+    _check_containers(model.containers, f"{at}.containers")
+    _check_containers(model.init_containers, f"{at}.initContainers")
+    requests, limits = effective(model, at)
+    affinity = model.affinity.node_affinity if model.affinity else None
+    return PodSpec(
+        requests=requests,
+        limits=limits,
+        node_selector=node_selector(model.node_selector, f"{at}.nodeSelector"),
+        node_affinity=node_affinity(affinity, f"{at}.affinity.nodeAffinity"),
+        tolerations=tolerations(model.tolerations, f"{at}.tolerations"),
+        spread=spread(model.topology_spread_constraints, f"{at}.topologySpreadConstraints"),
+        pod_affinity=pod_affinity(model, at),
+        host_ports=host_ports(model),
+        volumes=volumes(model.volumes),
+        resource_claims=tuple(c.name for c in model.resource_claims),
+        scheduler_name=model.scheduler_name,
+        scheduling_gates=tuple(g.name for g in model.scheduling_gates),
+        priority=model.priority,
+        priority_class=model.priority_class_name,
+        grace_seconds=model.termination_grace_period_seconds,
+    )
+
+
+def _check_containers(containers: Sequence[ContainerModel], at: str) -> None:
+    seen: set[str] = set()
+    for n, container in enumerate(containers):
+        if not is_dns_label(container.name):
+            problem = f"{quoted(container.name)} is not a DNS label" if container.name else "is missing"
+            raise FieldError(f"{at}[{n}].name", problem)
+        if container.name in seen:
+            raise FieldError(f"{at}[{n}].name", f"{quoted(container.name)} is there twice")
+        seen.add(container.name)

@@ -1,0 +1,95 @@
+"""Pods."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import field
+
+from treenail.adapters.api.core.pod_model import PodSpecModel
+from treenail.adapters.api.core.pod_specs import without_field_terms
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.metadata import ConditionModel, CoreObject
+from treenail.adapters.api.model import Model, Time
+from treenail.adapters.api.names import is_subdomain
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.domain.nodes import Status
+from treenail.domain.pods import Phase, Pod
+
+
+class PodStatusModel(Model):
+    """Where a pod stands. Unknown is a pod whose node is lost: for all we know it runs."""
+
+    phase: Literal["", "Pending", "Running", "Succeeded", "Failed", "Unknown"] = ""
+    conditions: tuple[ConditionModel, ...] = ()
+    nominated_node_name: str = ""
+    start_time: Time | None = None
+
+    def condition(self, kind: str) -> ConditionModel | None:
+        return next((c for c in self.conditions if c.type == kind), None)
+
+    @property
+    def value(self) -> Phase:
+        if self.phase == "Unknown":
+            return Phase.RUNNING
+        return Phase(self.phase) if self.phase else Phase.PENDING
+
+
+class PodModel(CoreObject, kw_only=True):
+    """v1 Pod."""
+
+    spec: PodSpecModel
+    status: PodStatusModel = field(default_factory=PodStatusModel)
+
+
+def pod(model: PodModel, reading: Reading) -> Translation:
+    """Return the pod; FieldError says what is wrong with it. One that nobody has seen is named by its key."""
+    meta, status = model.metadata, model.status
+    meta.validate()
+    namespace = meta.namespace or "default"
+    node_name = model.spec.node_name
+    if node_name and not is_subdomain(node_name):
+        raise FieldError("spec.nodeName", f"{quoted(node_name)} is not a DNS name")
+    if any(o.kind == "DaemonSet" for o in meta.owner_references):
+        without_field_terms(model.spec)
+    created_at = meta.created(reading.at)
+    scheduled = status.condition("PodScheduled")
+    ready = status.condition("Ready")
+    return Translation(
+        objects=(
+            Pod(
+                uid=meta.uid or f"{namespace}/{meta.name}",
+                name=meta.name,
+                namespace=namespace,
+                resource_version=meta.version,
+                labels=meta.labels,
+                annotations=meta.annotations,
+                owners=meta.owners,
+                spec=reading.specs.of(model.spec),
+                created_at=created_at,
+                deleting_since=meta.deleting_since,
+                phase=status.value,
+                node_name=node_name,
+                nominated_node=status.nominated_node_name,
+                unschedulable_since=_unschedulable_since(scheduled, created_at),
+                scheduled_at=_scheduled_at(scheduled),
+                started_at=status.start_time.astimezone(UTC) if status.start_time else None,
+                ready=ready is not None and ready.status is Status.TRUE,
+            ),
+        )
+    )
+
+
+def _unschedulable_since(scheduled: ConditionModel | None, created_at: datetime) -> datetime | None:
+    if scheduled is None or scheduled.reason != "Unschedulable":
+        return None
+    since = scheduled.last_transition_time
+    return since.astimezone(UTC) if since else created_at
+
+
+def _scheduled_at(scheduled: ConditionModel | None) -> datetime | None:
+    if scheduled is None or scheduled.status is not Status.TRUE or scheduled.last_transition_time is None:
+        return None
+    return scheduled.last_transition_time.astimezone(UTC)

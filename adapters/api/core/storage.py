@@ -1,0 +1,190 @@
+"""Volumes, the claims on them and the classes they are made by."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from treenail.adapters.api.amounts import storage_bytes
+from treenail.adapters.api.metadata import CoreObject
+from treenail.adapters.api.model import Model, NotEmpty, Quantities
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import NodeSelectorModel, expression
+from treenail.adapters.api.workloads import PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.pods import Expression
+
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+class StorageRequestModel(Model):
+    """How much storage is asked for."""
+
+    requests: Quantities = field(default_factory=dict)
+
+
+class PersistentVolumeClaimSpecModel(Model):
+    """The spec of a claim."""
+
+    storage_class_name: str | None = None
+    volume_name: str = ""
+    access_modes: tuple[str, ...] = ()
+    resources: StorageRequestModel = field(default_factory=StorageRequestModel)
+
+
+class PersistentVolumeClaimStatusModel(Model):
+    """Whether a claim is bound."""
+
+    phase: str = ""
+
+
+class PersistentVolumeClaimModel(CoreObject):
+    """v1 PersistentVolumeClaim."""
+
+    spec: PersistentVolumeClaimSpecModel = field(default_factory=PersistentVolumeClaimSpecModel)
+    status: PersistentVolumeClaimStatusModel = field(default_factory=PersistentVolumeClaimStatusModel)
+
+
+def volume_claim(model: PersistentVolumeClaimModel, namespace: str, at: str = "") -> PersistentVolumeClaim:
+    """Return the claim; `at` is the path before its fields, with a dot at its end.
+
+    Raises:
+        FieldError: it breaks a rule of the API server.
+    """
+    meta, spec = model.metadata, model.spec
+    meta.validate(at=f"{at}metadata")
+    return PersistentVolumeClaim(
+        name=meta.name,
+        namespace=namespace,
+        uid=meta.uid,
+        resource_version=meta.version,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        storage_class=spec.storage_class_name,
+        volume_name=spec.volume_name,
+        access_modes=spec.access_modes,
+        requested=storage_bytes(
+            spec.resources.requests.get("storage", 0), f"{at}spec.resources.requests.storage"
+        ),
+        bound=model.status.phase == "Bound",
+    )
+
+
+def persistent_volume_claim(model: PersistentVolumeClaimModel, _reading: Reading) -> Translation:
+    """Return the claim; FieldError says what is wrong with it."""
+    return Translation(objects=(volume_claim(model, model.metadata.namespace or "default"),))
+
+
+class ClaimRefModel(Model):
+    """Which claim a volume is bound to."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class CsiModel(Model, kw_only=True):
+    """A volume of a CSI driver."""
+
+    driver: NotEmpty
+
+
+class LocalModel(Model):
+    """A volume that is a directory of one node."""
+
+
+class VolumeNodeAffinityModel(Model):
+    """Where a volume can be reached from."""
+
+    required: NodeSelectorModel | None = None
+
+
+class PersistentVolumeSpecModel(Model):
+    """The spec of a volume."""
+
+    storage_class_name: str = ""
+    capacity: Quantities = field(default_factory=dict)
+    access_modes: tuple[str, ...] = ()
+    claim_ref: ClaimRefModel | None = None
+    csi: CsiModel | None = None
+    local: LocalModel | None = None
+    host_path: LocalModel | None = None
+    node_affinity: VolumeNodeAffinityModel | None = None
+
+
+class PersistentVolumeModel(CoreObject):
+    """v1 PersistentVolume."""
+
+    spec: PersistentVolumeSpecModel = field(default_factory=PersistentVolumeSpecModel)
+
+
+def persistent_volume(model: PersistentVolumeModel, _reading: Reading) -> Translation:
+    """Return the volume; FieldError says what is wrong with it."""
+    meta, spec = model.metadata, model.spec
+    meta.validate()
+    affinity = spec.node_affinity.required if spec.node_affinity else None
+    claim = spec.claim_ref
+    return Translation(
+        objects=(
+            PersistentVolume(
+                name=meta.name,
+                uid=meta.uid,
+                resource_version=meta.version,
+                labels=meta.labels,
+                storage_class=spec.storage_class_name,
+                capacity=storage_bytes(spec.capacity.get("storage", 0), "spec.capacity.storage"),
+                access_modes=spec.access_modes,
+                claim=f"{claim.namespace or 'default'}/{claim.name}" if claim and claim.name else "",
+                driver=spec.csi.driver if spec.csi else "",
+                on_node=spec.local is not None or spec.host_path is not None,
+                node_affinity=affinity.value("spec.nodeAffinity.required") if affinity else (),
+            ),
+        )
+    )
+
+
+class TopologyExpressionModel(Model, kw_only=True):
+    """Values a topology label may have."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+class TopologyTermModel(Model):
+    """A conjunction of demands on where a volume is made."""
+
+    match_label_expressions: tuple[TopologyExpressionModel, ...] = ()
+
+
+class StorageClassModel(CoreObject, kw_only=True):
+    """storage.k8s.io/v1 StorageClass."""
+
+    provisioner: NotEmpty
+    volume_binding_mode: Literal["Immediate", "WaitForFirstConsumer"] = "Immediate"
+    allowed_topologies: tuple[TopologyTermModel, ...] = ()
+
+
+def storage_class(model: StorageClassModel, _reading: Reading) -> Translation:
+    """Return the class; FieldError says what is wrong with it."""
+    meta = model.metadata
+    meta.validate()
+    terms = (_topology(m, f"allowedTopologies[{n}]") for n, m in enumerate(model.allowed_topologies))
+    return Translation(
+        objects=(
+            StorageClass(
+                name=meta.name,
+                uid=meta.uid,
+                resource_version=meta.version,
+                provisioner=model.provisioner,
+                waits_for_pod=model.volume_binding_mode == "WaitForFirstConsumer",
+                default=meta.annotations.get(_DEFAULT_CLASS) == "true",
+                allowed_topologies=tuple(term for term in terms if term),
+            ),
+        )
+    )
+
+
+def _topology(model: TopologyTermModel, at: str) -> tuple[Expression, ...]:
+    return tuple(
+        expression(e.key, "In", e.values, f"{at}.matchLabelExpressions[{n}]")
+        for n, e in enumerate(model.match_label_expressions)
+    )

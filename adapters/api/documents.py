@@ -1,0 +1,166 @@
+"""Manifests from files: several YAML documents or JSON, lists taken apart into their objects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.yaml_documents import NotYamlError, parse
+
+STDIN: Final = "-"
+_DEEPEST_LIST: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One object as it was written. `number` counts the objects of its file from 1.
+
+    `content` is its JSON text, or the mapping its YAML stands for. What it does not say is "".
+    """
+
+    file: str
+    number: int
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    content: bytes | Mapping[str, object]
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    """What tells one object from another, and the objects of a list as they are written."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: _Named = msgspec.field(default_factory=_Named)
+    items: list[msgspec.Raw] | None = None
+
+
+_HEADER: Final = msgspec.json.Decoder(_Header)
+_RAW: Final = msgspec.json.Decoder(msgspec.Raw)
+
+
+def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
+    """Read the objects of all files, in order; "-" is standard input.
+
+    Raises:
+        ManifestError: a file cannot be read, is neither YAML nor JSON, or holds no object.
+    """
+    return tuple(manifest for path in paths for manifest in _of_file(path))
+
+
+def _of_file(path: Path | str) -> tuple[Manifest, ...]:
+    file = "stdin" if str(path) == STDIN else str(path)
+    return parse_manifests(_data(path, file), file)
+
+
+def _data(path: Path | str, file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
+    except FileNotFoundError:
+        problem = "there is no such file"
+    except IsADirectoryError:
+        problem = "is a directory, not a file"
+    except PermissionError:
+        problem = "cannot be read: permission denied"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+    except ValueError as error:
+        problem = f"is no path: {error}"
+    raise ManifestError(file, "", "", problem)
+
+
+def parse_manifests(data: bytes, file: str) -> tuple[Manifest, ...]:
+    """Read the objects of `data`, which stands in `file`; see `read_manifests`."""
+    if not data.strip():
+        raise ManifestError(file, "", "", "is empty")
+    try:
+        contents = _json(data) or parse(data)
+    except NotYamlError as error:
+        raise ManifestError(file, "", "", str(error)) from None
+    objects = [one for content in contents for one in _taken_apart(content, file, 0)]
+    if not contents:
+        raise ManifestError(file, "", "", "holds no object, only comments")
+    return tuple(_manifest(content, file, n) for n, content in enumerate(objects, start=1))
+
+
+def _json(data: bytes) -> list[bytes | object]:
+    """Return the one JSON value of `data`, nothing where it is none: it may still be YAML."""
+    if not data.lstrip().startswith((b"{", b"[")):
+        return []
+    try:
+        return [bytes(_RAW.decode(data))]
+    except (msgspec.DecodeError, RecursionError):
+        return []
+
+
+def _taken_apart(content: object, file: str, depth: int) -> Iterator[bytes | Mapping[str, object]]:
+    """Yield `content`, or the objects of the list that it is."""
+    items: Iterable[object] | None = None
+    if isinstance(content, bytes):
+        header = _header_of_json(content)
+        if header is not None and header.kind == "List":
+            items = [bytes(item) for item in header.items or ()]
+    elif isinstance(content, Mapping):
+        if content.get("kind") == "List":
+            listed = content.get("items")
+            items = listed if isinstance(listed, list) else () if listed is None else None
+    else:
+        problem = f"an object with apiVersion and kind is expected, not {quoted(content)}"
+        raise ManifestError(file, "", "", problem)
+    if items is None:
+        yield content
+        return
+    if depth >= _DEEPEST_LIST:
+        raise ManifestError(file, "List", "items", "lists stand too deep within lists")
+    for item in items:
+        yield from _taken_apart(item, file, depth + 1)
+
+
+def _header_of_json(content: bytes) -> _Header | None:
+    try:
+        return _HEADER.decode(content)
+    except msgspec.ValidationError:
+        return None
+
+
+def _manifest(content: bytes | Mapping[str, object], file: str, number: int) -> Manifest:
+    header = _header_of_json(content) if isinstance(content, bytes) else None
+    if header is None:
+        header = _header_of_tree(msgspec.json.decode(content) if isinstance(content, bytes) else content)
+    return Manifest(
+        file=file,
+        number=number,
+        api_version=header.api_version,
+        kind=header.kind,
+        name=header.metadata.name,
+        namespace=header.metadata.namespace,
+        content=content,
+    )
+
+
+def _header_of_tree(tree: Mapping[str, object]) -> _Header:
+    """Return what there is of a header; what is no text is dealt with where the object is decoded."""
+    metadata = tree.get("metadata")
+    own = metadata if isinstance(metadata, Mapping) else {}
+    return _Header(
+        api_version=_text(tree.get("apiVersion")),
+        kind=_text(tree.get("kind")),
+        metadata=_Named(name=_text(own.get("name")), namespace=_text(own.get("namespace"))),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

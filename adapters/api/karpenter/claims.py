@@ -1,0 +1,111 @@
+"""What the claims of all generations have in common, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import field
+
+from treenail.adapters.api.amounts import resources
+from treenail.adapters.api.karpenter.requirements import AnyRequirement, of_claim
+from treenail.adapters.api.metadata import ConditionModel, ObjectMeta
+from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.reading import Reading
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.domain import labels
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import Condition, NodeClaim
+from treenail.domain.requirements import Operator, Requirements
+
+# Conditions by the names Machines have for them.
+MACHINE_CONDITIONS: Final[Mapping[str, str]] = {
+    name: "Machine" + name
+    for name in ("Launched", "Registered", "Initialized", "Drifted", "Empty", "Expired")
+}
+_FROM_MACHINE: Final = {old: name for name, old in MACHINE_CONDITIONS.items()}
+
+
+class RequestsModel(StrictModel):
+    """What the pods need that the claim was made for."""
+
+    requests: Quantities = field(default_factory=dict)
+
+
+class ClaimSpecModel(StrictModel):
+    """What is wanted of a claim, less what generations write differently."""
+
+    resources: RequestsModel = field(default_factory=RequestsModel)
+    taints: tuple[StrictTaintModel, ...] = ()
+    startup_taints: tuple[StrictTaintModel, ...] = ()
+
+
+class ClaimStatusModel(StrictModel):
+    """What there is to a claim, less its conditions."""
+
+    node_name: str = ""
+    provider_id: str = field(default="", name="providerID")
+    image_id: str = field(default="", name="imageID")
+    capacity: Quantities = field(default_factory=dict)
+    allocatable: Quantities = field(default_factory=dict)
+
+
+def claim(
+    meta: ObjectMeta,
+    spec: ClaimSpecModel,
+    status: ClaimStatusModel,
+    reading: Reading,
+    *,
+    generation: Generation,
+    node_class: NodeClassRef,
+    requirements: Sequence[AnyRequirement],
+    conditions: tuple[Condition, ...],
+) -> NodeClaim:
+    """Return the claim; FieldError says what is wrong with it."""
+    meta.validate()
+    own_taints = taints(spec.taints, "spec.taints")
+    startup_taints = taints(spec.startup_taints, "spec.startupTaints")
+    check_taints_differ(("spec.taints", own_taints), ("spec.startupTaints", startup_taints))
+    read = of_claim(requirements, "spec.requirements")
+    return NodeClaim(
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.version,
+        generation=generation,
+        pool=meta.labels.get(generation.pool_label, ""),
+        node_class=node_class,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        owners=meta.owners,
+        finalizers=meta.finalizers,
+        taints=own_taints,
+        startup_taints=startup_taints,
+        requirements=read,
+        instance_types=_instance_types(requirements, read),
+        requests=resources(spec.resources.requests, "spec.resources.requests"),
+        created_at=meta.created(reading.at),
+        deleting_since=meta.deleting_since,
+        provider_id=status.provider_id,
+        node_name=status.node_name,
+        image_id=status.image_id,
+        capacity=resources(status.capacity, "status.capacity"),
+        allocatable=resources(status.allocatable, "status.allocatable"),
+        conditions=conditions,
+    )
+
+
+def _instance_types(written: Sequence[AnyRequirement], read: Requirements) -> tuple[str, ...]:
+    """Return the types listed, in the order they are written: cheapest first, as the launch chose."""
+    wanted = read.get(labels.INSTANCE_TYPE)
+    if wanted is None or wanted.operator is not Operator.IN:
+        return ()
+    listed = (v for m in written if labels.normalized(m.key) == labels.INSTANCE_TYPE for v in m.values)
+    return tuple(dict.fromkeys(v for v in listed if wanted.has(v)))
+
+
+def from_machine(model: ConditionModel) -> Condition:
+    """Return a Machine's condition under the name it has elsewhere."""
+    own = model.value()
+    name = _FROM_MACHINE.get(own.type, own.type)
+    return Condition(type=name, status=own.status, reason=own.reason, message=own.message, since=own.since)

@@ -1,0 +1,129 @@
+"""Requirements as pools and claims write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias
+
+from msgspec import Meta
+
+from treenail.adapters.api.diagnosis import under
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.restrictions import check_allowed
+from treenail.adapters.api.model import StrictModel
+from treenail.adapters.api.names import check_key, check_labels, check_value
+from treenail.adapters.api.selectors import check_bound
+from treenail.domain import labels
+from treenail.domain.node_pools import Generation
+from treenail.domain.requirements import Operator, Requirement, Requirements
+
+Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=316)]
+MinValues: TypeAlias = Annotated[int, Meta(ge=1, le=50)]
+
+_LISTING: Final = (Operator.IN, Operator.NOT_IN)
+_WITHOUT_VALUES: Final = (Operator.EXISTS, Operator.DOES_NOT_EXIST)
+_CAPACITY_TYPES: Final = frozenset({labels.SPOT, labels.ON_DEMAND, labels.RESERVED})
+
+
+class RequirementModel(StrictModel, kw_only=True):
+    """A requirement of v1."""
+
+    key: Key
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"]
+    values: tuple[str, ...] = ()
+    min_values: MinValues | None = None
+
+
+class OldRequirementModel(StrictModel, kw_only=True):
+    """A requirement of v1alpha5."""
+
+    key: Key
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+    values: tuple[str, ...] = ()
+
+
+AnyRequirement: TypeAlias = RequirementModel | OldRequirementModel
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Requirements, and the paths of what they set that is accepted though not acted on."""
+
+    requirements: Requirements
+    not_acted_on: tuple[str, ...] = ()
+
+
+def of_pool(models: Sequence[AnyRequirement], at: str, generation: Generation) -> Read:
+    """Return the requirements of a pool that stand at the path `at`.
+
+    Raises:
+        FieldError: one breaks a rule of the API, or asks for a label that is restricted.
+    """
+    not_acted_on: list[str] = []
+    for n, model in enumerate(models):
+        path = f"{at}[{n}]"
+        check_key(model.key, f"{path}.key")
+        check_allowed(model.key, f"{path}.key", generation)
+        _check_values(model, path)
+        if model.values and Operator(model.operator) in _WITHOUT_VALUES:
+            not_acted_on.append(f"{path}.values")
+        if isinstance(model, RequirementModel) and model.min_values is not None:
+            not_acted_on.append(f"{path}.minValues")
+    return Read(_conjunction(models), tuple(not_acted_on))
+
+
+def of_claim(models: Sequence[AnyRequirement], at: str) -> Requirements:
+    """Return the requirements of a claim that stand at the path `at`.
+
+    What pools may not ask for, claims may; and a bound that came from a pod may be below zero.
+
+    Raises:
+        FieldError: one is malformed.
+    """
+    for n, model in enumerate(models):
+        check_key(model.key, f"{at}[{n}].key")
+        operator = Operator(model.operator)
+        if operator not in _LISTING and operator not in _WITHOUT_VALUES:
+            check_bound(model.operator, model.values, f"{at}[{n}].values")
+    return _conjunction(models)
+
+
+def check_pool_labels(own: dict[str, str], at: str, generation: Generation) -> None:
+    """Raise FieldError unless a pool of `generation` may give its nodes these labels."""
+    check_labels(own, at)
+    for key in own:
+        check_allowed(key, under(at, key), generation)
+
+
+def _conjunction(models: Sequence[AnyRequirement]) -> Requirements:
+    return Requirements(
+        Requirement.of(
+            labels.normalized(m.key),
+            Operator(m.operator),
+            m.values,
+            min_values=m.min_values if isinstance(m, RequirementModel) else None,
+        )
+        for m in models
+    )
+
+
+def _check_values(model: AnyRequirement, at: str) -> None:
+    operator = Operator(model.operator)
+    if operator is Operator.IN:
+        _check_listed(model, at)
+    if operator in _LISTING:
+        for n, value in enumerate(model.values):
+            check_value(value, f"{at}.values[{n}]")
+    elif operator not in _WITHOUT_VALUES:
+        check_bound(model.operator, model.values, f"{at}.values", negative=False)
+
+
+def _check_listed(model: AnyRequirement, at: str) -> None:
+    if not model.values:
+        raise FieldError(f"{at}.values", "In needs at least one value")
+    least = model.min_values if isinstance(model, RequirementModel) else None
+    if least is not None and least > len(model.values):
+        raise FieldError(f"{at}.minValues", f"{least} is more than the {len(model.values)} value(s) listed")
+    if model.key == labels.CAPACITY_TYPE and _CAPACITY_TYPES.isdisjoint(model.values):
+        raise FieldError(f"{at}.values", f"none of them is one of {', '.join(sorted(_CAPACITY_TYPES))}")

@@ -1,0 +1,59 @@
+"""Labels that pools may not set or ask for, because Karpenter or Kubernetes gives them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.diagnosis import meant, quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.names import domain_of
+from treenail.domain import labels
+from treenail.domain.node_pools import Generation
+
+_KARPENTER: Final = "karpenter.sh"
+_AWS: Final = labels.AWS.rstrip("/")
+_KUBERNETES: Final = ("kubernetes.io", "k8s.io")
+# Within the domains of Kubernetes, those that v1alpha5 leaves to users.
+_LEFT_TO_USERS: Final = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
+
+# Labels of AWS that Karpenter knows beside the well-known ones; no instance type of ours has them.
+_AWS_ONLY: Final = frozenset(
+    labels.AWS + name
+    for name in (
+        "capacity-reservation-id",
+        "capacity-reservation-interruptible",
+        "capacity-reservation-type",
+        "instance-ami-id",
+        "instance-pods",
+        "nitro-sandbox",
+        "placement-group-id",
+        "placement-group-partition",
+    )
+)
+
+
+def check_allowed(key: str, at: str, generation: Generation) -> None:
+    """Raise FieldError if a pool of `generation` may not use the label `key` at the path `at`."""
+    name = labels.normalized(key)
+    if name in (labels.HOSTNAME, labels.NODEPOOL, labels.PROVISIONER):
+        raise FieldError(at, f"{quoted(key)} is restricted: it is given to every node by itself")
+    if name in labels.WELL_KNOWN:
+        return
+    domain = domain_of(name)
+    if _within(domain, _KARPENTER):
+        raise FieldError(at, f"{quoted(key)} is restricted: labels of {_KARPENTER} are not for users")
+    if _within(domain, _AWS) and name not in _AWS_ONLY:
+        known = sorted(k for k in (*labels.WELL_KNOWN, *_AWS_ONLY) if k.startswith(labels.AWS))
+        raise FieldError(at, f"{quoted(key)} is no label of {_AWS}{meant(name, known)}")
+    if generation is Generation.V1ALPHA5 and _of_kubernetes(domain):
+        raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
+
+
+def _within(domain: str, of: str) -> bool:
+    return domain == of or domain.endswith("." + of)
+
+
+def _of_kubernetes(domain: str) -> bool:
+    if any(domain.endswith(one) for one in _LEFT_TO_USERS):
+        return False
+    return any(_within(domain, one) for one in _KUBERNETES)

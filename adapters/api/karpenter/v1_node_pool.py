@@ -1,0 +1,189 @@
+"""karpenter.sh/v1 NodePool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, field
+
+from treenail.adapters.api.amounts import (
+    MOST_IN_ALL,
+    Duration,
+    DurationOrNever,
+    duration,
+    duration_or_never,
+    resources,
+)
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.references import NodeClassRefModel
+from treenail.adapters.api.karpenter.requirements import RequirementModel, check_pool_labels, of_pool
+from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
+from treenail.adapters.api.model import WANTED, NotNegative, Quantities, StrictModel
+from treenail.adapters.api.names import check_annotations
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+
+_EXPIRE_AFTER: Final = "720h"
+_WHEN_EMPTY: Final = "WhenEmpty"
+_CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
+
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Nodes: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"^((100|[0-9]{1,2})%|[0-9]{1,9})$",
+        extra={WANTED: 'a number of nodes or a percentage ("10%")'},
+    ),
+]
+BudgetDuration: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$",
+        extra={WANTED: "a duration of hours and minutes (such as 8h or 1h30m)"},
+    ),
+]
+
+
+class BudgetModel(StrictModel):
+    """How many nodes may be disrupted at a time."""
+
+    nodes: Nodes = "10%"
+    reasons: Annotated[tuple[Literal["Underutilized", "Empty", "Drifted"], ...], Meta(max_length=50)] = ()
+    schedule: str | None = None
+    duration: BudgetDuration | None = None
+
+    def value(self, at: str) -> Budget:
+        """Return the budget; FieldError says what is wrong with it under the path `at`."""
+        if (self.schedule is None) != (self.duration is None):
+            raise FieldError(at, "needs schedule and duration, or neither")
+        if self.schedule is not None and _CRON.fullmatch(self.schedule) is None:
+            raise FieldError(f"{at}.schedule", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
+        percent = self.nodes.endswith("%")
+        number = int(self.nodes.rstrip("%"))
+        return Budget(
+            nodes=None if percent else number,
+            percent=number if percent else None,
+            reasons=tuple(sorted(set(self.reasons))),
+            schedule=self.schedule or "",
+            duration=duration(self.duration, f"{at}.duration") if self.duration else None,
+        )
+
+
+class DisruptionModel(StrictModel):
+    """When nodes are given back."""
+
+    consolidate_after: DurationOrNever = "0s"
+    consolidation_policy: Literal["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"] | None = None
+    budgets: Annotated[tuple[BudgetModel, ...], Meta(max_length=50)] | None = None
+
+
+class NodeTemplateSpecModel(StrictModel, kw_only=True):
+    """What claims of the pool are made from."""
+
+    requirements: Annotated[tuple[RequirementModel, ...], Meta(max_length=100)]
+    node_class_ref: NodeClassRefModel
+    taints: tuple[StrictTaintModel, ...] = ()
+    startup_taints: tuple[StrictTaintModel, ...] = ()
+    termination_grace_period: Duration | None = None
+    expire_after: DurationOrNever | None = None
+
+
+class NodeTemplateModel(StrictModel, kw_only=True):
+    """What nodes of the pool are made from."""
+
+    metadata: StrictTemplateMetadata = field(default_factory=StrictTemplateMetadata)
+    spec: NodeTemplateSpecModel
+
+
+class NodePoolSpecModel(StrictModel, kw_only=True):
+    """The spec of a NodePool."""
+
+    template: NodeTemplateModel
+    disruption: DisruptionModel = field(default_factory=DisruptionModel)
+    limits: Quantities | None = None
+    weight: Weight | None = None
+    replicas: NotNegative | None = None
+
+
+class NodePoolModel(StrictObject, kw_only=True):
+    """karpenter.sh/v1 NodePool. Its status is ours to write and not to read."""
+
+    spec: NodePoolSpecModel
+    status: dict[str, Any] = field(default_factory=dict)
+
+
+def node_pool(model: NodePoolModel, _reading: Reading) -> Translation:
+    """Return the pool; FieldError says what is wrong with it."""
+    meta, spec, template = model.metadata, model.spec, model.spec.template.spec
+    meta.validate()
+    at = "spec.template"
+    own = model.spec.template.metadata
+    check_pool_labels(own.labels, f"{at}.metadata.labels", Generation.V1)
+    check_annotations(own.annotations, f"{at}.metadata.annotations")
+    read = of_pool(template.requirements, f"{at}.spec.requirements", Generation.V1)
+    own_taints = taints(template.taints, f"{at}.spec.taints")
+    startup_taints = taints(template.startup_taints, f"{at}.spec.startupTaints")
+    check_taints_differ((f"{at}.spec.taints", own_taints), (f"{at}.spec.startupTaints", startup_taints))
+    _check_static(spec)
+    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
+    pool = NodePool(
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.version,
+        generation=Generation.V1,
+        weight=spec.weight or 0,
+        labels=own.labels,
+        annotations=own.annotations,
+        taints=own_taints,
+        startup_taints=startup_taints,
+        requirements=read.requirements,
+        node_class=template.node_class_ref.value(f"{at}.spec.nodeClassRef"),
+        limits=None if spec.limits is None else resources(spec.limits, "spec.limits", most=MOST_IN_ALL),
+        disruption=_disruption(spec),
+        termination_grace_period=_grace_period(template),
+        deleting=meta.deletion_timestamp is not None,
+        not_acted_on=not_acted_on,
+    )
+    return Translation(objects=(pool,), not_acted_on=not_acted_on)
+
+
+def _disruption(spec: NodePoolSpecModel) -> Disruption:
+    own = spec.disruption
+    budgets = (BudgetModel(),) if own.budgets is None else own.budgets
+    expire_after = spec.template.spec.expire_after or _EXPIRE_AFTER
+    return Disruption(
+        empty_after=duration_or_never(own.consolidate_after, "spec.disruption.consolidateAfter"),
+        expire_after=duration_or_never(expire_after, "spec.template.spec.expireAfter"),
+        consolidation=own.consolidation_policy != _WHEN_EMPTY,
+        budgets=tuple(b.value(f"spec.disruption.budgets[{n}]") for n, b in enumerate(budgets)),
+    )
+
+
+def _grace_period(template: NodeTemplateSpecModel) -> timedelta | None:
+    period = template.termination_grace_period
+    return duration(period, "spec.template.spec.terminationGracePeriod") if period else None
+
+
+def _check_static(spec: NodePoolSpecModel) -> None:
+    if spec.replicas is None:
+        return
+    if spec.weight is not None:
+        raise FieldError("spec.weight", "cannot stand beside spec.replicas")
+    if spec.limits and set(spec.limits) != {"nodes"}:
+        raise FieldError("spec.limits", "may only name nodes beside spec.replicas")
+
+
+def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
+    if spec.replicas is not None:
+        yield "spec.replicas"
+    if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
+        yield "spec.disruption.consolidationPolicy"
+    for n, budget in enumerate(spec.disruption.budgets or ()):
+        if budget.schedule is not None:
+            yield f"spec.disruption.budgets[{n}].schedule"
+    if spec.template.spec.expire_after is not None:
+        yield "spec.template.spec.expireAfter"

@@ -1,0 +1,163 @@
+"""karpenter.sh/v1alpha5 Provisioner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta, field
+
+from treenail.adapters.api.amounts import MOST_IN_ALL, resources, seconds
+from treenail.adapters.api.aws.v1alpha1_provider import ProviderModel, inline_provider
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.references import ProviderRefModel, provider_of
+from treenail.adapters.api.karpenter.requirements import OldRequirementModel, check_pool_labels, of_pool
+from treenail.adapters.api.kubelet import OldKubeletModel
+from treenail.adapters.api.metadata import StrictObject
+from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.names import check_annotations
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.domain import labels
+from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.node_pools import Disruption, Generation, NodePool
+from treenail.domain.requirements import Operator, Requirement, Requirements
+
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
+
+_DEFAULTS: Final = (
+    Requirement(labels.OS, frozenset({"linux"})),
+    Requirement(labels.ARCH, frozenset({"amd64"})),
+    Requirement(labels.CAPACITY_TYPE, frozenset({labels.ON_DEMAND})),
+)
+_DEFAULT_TYPES: Final = (
+    Requirement(labels.INSTANCE_CATEGORY, frozenset({"c", "m", "r"})),
+    Requirement.of(labels.INSTANCE_GENERATION, Operator.GT, ("2",)),
+)
+# One of these says which types are meant, so that the default types are not.
+_TYPE_KEYS: Final = (
+    labels.INSTANCE_TYPE,
+    labels.INSTANCE_FAMILY,
+    labels.INSTANCE_CATEGORY,
+    labels.INSTANCE_GENERATION,
+)
+
+
+class LimitsModel(StrictModel):
+    """What all nodes together may have."""
+
+    resources: Quantities | None = None
+
+
+class ConsolidationModel(StrictModel):
+    """Whether nodes are consolidated."""
+
+    enabled: bool | None = None
+
+
+class ProvisionerSpecModel(StrictModel):
+    """The spec of a Provisioner."""
+
+    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    taints: tuple[StrictTaintModel, ...] = ()
+    startup_taints: tuple[StrictTaintModel, ...] = ()
+    requirements: tuple[OldRequirementModel, ...] = ()
+    kubelet_configuration: OldKubeletModel | None = None
+    provider: ProviderModel | None = None
+    provider_ref: ProviderRefModel | None = None
+    ttl_seconds_after_empty: Seconds | None = None
+    ttl_seconds_until_expired: Seconds | None = None
+    limits: LimitsModel | None = None
+    weight: Weight | None = None
+    consolidation: ConsolidationModel | None = None
+
+
+class ProvisionerModel(StrictObject, kw_only=True):
+    """karpenter.sh/v1alpha5 Provisioner. Its status is ours to write and not to read."""
+
+    spec: ProvisionerSpecModel = field(default_factory=ProvisionerSpecModel)
+    status: dict[str, Any] = field(default_factory=dict)
+
+
+def provisioner(model: ProvisionerModel, _reading: Reading) -> Translation:
+    """Return the pool, and the node class where a provider stands within the Provisioner.
+
+    Raises:
+        FieldError: something is wrong with it.
+    """
+    meta, spec = model.metadata, model.spec
+    meta.validate()
+    check_pool_labels(spec.labels, "spec.labels", Generation.V1ALPHA5)
+    check_annotations(spec.annotations, "spec.annotations")
+    read = of_pool(spec.requirements, "spec.requirements", Generation.V1ALPHA5)
+    own_taints = taints(spec.taints, "spec.taints")
+    startup_taints = taints(spec.startup_taints, "spec.startupTaints")
+    check_taints_differ(("spec.taints", own_taints), ("spec.startupTaints", startup_taints))
+    node_class, inline = _node_class(model)
+    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
+    limits = spec.limits.resources if spec.limits else None
+    pool = NodePool(
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.version,
+        generation=Generation.V1ALPHA5,
+        weight=spec.weight or 0,
+        labels=spec.labels,
+        annotations=spec.annotations,
+        taints=own_taints,
+        startup_taints=startup_taints,
+        requirements=with_defaults(read.requirements),
+        node_class=node_class,
+        kubelet=_kubelet(spec),
+        limits=None if limits is None else resources(limits, "spec.limits.resources", most=MOST_IN_ALL),
+        disruption=_disruption(spec),
+        deleting=meta.deletion_timestamp is not None,
+        not_acted_on=not_acted_on,
+    )
+    return Translation(objects=(pool, *inline), not_acted_on=not_acted_on)
+
+
+def with_defaults(requirements: Requirements) -> Requirements:
+    """Return what the Provisioner means that says `requirements`: what it leaves open is not any type."""
+    defaults = [r for r in _DEFAULTS if r.key not in requirements]
+    if not any(key in requirements for key in _TYPE_KEYS):
+        defaults.extend(_DEFAULT_TYPES)
+    return requirements.with_(defaults)
+
+
+def _node_class(model: ProvisionerModel) -> tuple[NodeClassRef, tuple[NodeClass, ...]]:
+    spec = model.spec
+    if spec.provider is not None and spec.provider_ref is not None:
+        raise FieldError("spec.providerRef", "cannot stand beside spec.provider")
+    if spec.provider_ref is not None:
+        return spec.provider_ref.value("spec.providerRef"), ()
+    if spec.provider is None:
+        raise FieldError("spec", "needs providerRef, or provider")
+    ref = provider_of(model.metadata.name)
+    return ref, (inline_provider(spec.provider, ref, model.metadata, "spec.provider"),)
+
+
+def _kubelet(spec: ProvisionerSpecModel) -> Kubelet | None:
+    own = spec.kubelet_configuration
+    return own.value("spec.kubeletConfiguration", container_runtime=own.container_runtime) if own else None
+
+
+def _disruption(spec: ProvisionerSpecModel) -> Disruption:
+    empty, expired = spec.ttl_seconds_after_empty, spec.ttl_seconds_until_expired
+    consolidation = bool(spec.consolidation and spec.consolidation.enabled)
+    if consolidation and empty is not None:
+        raise FieldError("spec.ttlSecondsAfterEmpty", "cannot stand beside spec.consolidation.enabled")
+    return Disruption(
+        empty_after=None if empty is None else seconds(empty, "spec.ttlSecondsAfterEmpty"),
+        expire_after=None if expired is None else seconds(expired, "spec.ttlSecondsUntilExpired"),
+        consolidation=consolidation,
+    )
+
+
+def _not_acted_on(spec: ProvisionerSpecModel) -> Iterator[str]:
+    if spec.consolidation is not None and spec.consolidation.enabled:
+        yield "spec.consolidation.enabled"
+    if spec.ttl_seconds_until_expired is not None:
+        yield "spec.ttlSecondsUntilExpired"

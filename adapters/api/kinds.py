@@ -1,0 +1,103 @@
+"""The kinds and versions we read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from treenail.adapters.api import model as models
+from treenail.adapters.api.aws.v1_node_class import EC2NodeClassModel, ec2_node_class
+from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateModel, node_template
+from treenail.adapters.api.core.apps import (
+    DaemonSetModel,
+    DeploymentModel,
+    ReplicaSetModel,
+    StatefulSetModel,
+    daemon_set,
+    deployment,
+    replica_set,
+    stateful_set,
+)
+from treenail.adapters.api.core.nodes import NamespaceModel, NodeModel, namespace, node
+from treenail.adapters.api.core.pods import PodModel, pod
+from treenail.adapters.api.core.policy import (
+    PodDisruptionBudgetModel,
+    PriorityClassModel,
+    disruption_budget,
+    priority_class,
+)
+from treenail.adapters.api.core.storage import (
+    PersistentVolumeClaimModel,
+    PersistentVolumeModel,
+    StorageClassModel,
+    persistent_volume,
+    persistent_volume_claim,
+    storage_class,
+)
+from treenail.adapters.api.diagnosis import meant, quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, node_claim
+from treenail.adapters.api.karpenter.v1_node_pool import NodePoolModel, node_pool
+from treenail.adapters.api.karpenter.v1alpha5_machine import MachineModel, machine
+from treenail.adapters.api.karpenter.v1alpha5_provisioner import ProvisionerModel, provisioner
+from treenail.adapters.api.reading import Reading, Translation
+
+M = TypeVar("M", bound=models.Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[M]):
+    """A kind in one version: its typed model, and what an object of it stands for."""
+
+    api_version: str
+    name: str
+    model: type[M]
+    translate: Callable[[M, Reading], Translation]
+    namespaced: bool = False
+
+    def read(self, content: models.Content, reading: Reading) -> Translation:
+        """Return what the object stands for; FieldError says what is wrong with it."""
+        return self.translate(models.read(self.model, content), reading)
+
+
+_ALL: Final[tuple[Kind[Any], ...]] = (
+    Kind("karpenter.sh/v1", "NodePool", NodePoolModel, node_pool),
+    Kind("karpenter.sh/v1", "NodeClaim", NodeClaimModel, node_claim),
+    Kind("karpenter.k8s.aws/v1", "EC2NodeClass", EC2NodeClassModel, ec2_node_class),
+    Kind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
+    Kind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
+    Kind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
+    Kind("v1", "Pod", PodModel, pod, namespaced=True),
+    Kind("v1", "Node", NodeModel, node),
+    Kind("v1", "Namespace", NamespaceModel, namespace),
+    Kind("v1", "PersistentVolume", PersistentVolumeModel, persistent_volume),
+    Kind("v1", "PersistentVolumeClaim", PersistentVolumeClaimModel, persistent_volume_claim, namespaced=True),
+    Kind("apps/v1", "Deployment", DeploymentModel, deployment, namespaced=True),
+    Kind("apps/v1", "ReplicaSet", ReplicaSetModel, replica_set, namespaced=True),
+    Kind("apps/v1", "StatefulSet", StatefulSetModel, stateful_set, namespaced=True),
+    Kind("apps/v1", "DaemonSet", DaemonSetModel, daemon_set, namespaced=True),
+    Kind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
+    Kind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
+    Kind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
+)
+KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
+
+
+def kind_of(api_version: str, name: str) -> Kind[Any]:
+    """Return the kind `name` of `api_version`; FieldError says which there are where that is none of them."""
+    found = KINDS.get((api_version, name))
+    if found is not None:
+        return found
+    if not name:
+        raise FieldError("kind", "is missing")
+    versions = sorted(k.api_version for k in _ALL if k.name == name)
+    if not versions:
+        known = sorted(k.name for k in _ALL)
+        raise FieldError(
+            "kind", f"{quoted(name)} is not known{meant(name, known)}; known are {', '.join(known)}"
+        )
+    if not api_version:
+        raise FieldError("apiVersion", f"is missing; {name} is of {' or '.join(versions)}")
+    problem = f"{quoted(api_version)} is not known for {name}; known is {' and '.join(versions)}"
+    raise FieldError("apiVersion", problem)

@@ -1,0 +1,139 @@
+"""Object metadata, owners and conditions, as every kind has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import field
+
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.model import Model, StrictModel, Time
+from treenail.adapters.api.names import check_annotations, check_labels, is_dns_label, is_subdomain
+from treenail.domain.nodes import Condition, Status
+from treenail.domain.pods import Owner
+
+
+class OwnerReference(Model, kw_only=True):
+    """Who an object belongs to."""
+
+    api_version: str = ""
+    kind: str
+    name: str
+    uid: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+    def value(self) -> Owner:
+        return Owner(
+            kind=self.kind,
+            name=self.name,
+            uid=self.uid,
+            api_version=self.api_version,
+            controller=self.controller,
+            block_deletion=self.block_owner_deletion,
+        )
+
+
+class TemplateMetadata(Model):
+    """What a template says of the objects made from it."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def check(self, at: str) -> None:
+        """Raise FieldError unless labels and annotations are well-formed."""
+        check_labels(self.labels, f"{at}.labels")
+        check_annotations(self.annotations, f"{at}.annotations")
+
+
+class ObjectMeta(TemplateMetadata):
+    """The metadata of an object that the API server may or may not have seen yet."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+    def validate(self, well_formed: Callable[[str], bool] = is_subdomain, *, at: str = "metadata") -> None:
+        """Raise FieldError unless the object is named and labelled as the API server demands."""
+        if not self.name:
+            raise FieldError(f"{at}.name", "is missing")
+        if not well_formed(self.name):
+            problem = "is not a DNS name (lower-case letters, digits, '-' and '.')"
+            raise FieldError(f"{at}.name", f"{quoted(self.name)} {problem}")
+        if self.namespace and not is_dns_label(self.namespace):
+            raise FieldError(f"{at}.namespace", f"{quoted(self.namespace)} is not a DNS label")
+        if self.resource_version and not self.resource_version.isdecimal():
+            raise FieldError(f"{at}.resourceVersion", f"{quoted(self.resource_version)} is not a number")
+        self.check(at)
+
+    @property
+    def version(self) -> int:
+        return int(self.resource_version or 0)
+
+    @property
+    def deleting_since(self) -> datetime | None:
+        return self.deletion_timestamp.astimezone(UTC) if self.deletion_timestamp else None
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        return tuple(o.value() for o in self.owner_references) if self.owner_references else ()
+
+    def created(self, otherwise: datetime) -> datetime:
+        """Return when the object was created, `otherwise` where it does not say."""
+        return self.creation_timestamp.astimezone(UTC) if self.creation_timestamp else otherwise
+
+
+class StrictObjectMeta(ObjectMeta, forbid_unknown_fields=True):
+    """The metadata of an object of ours, with what the API server adds and nobody reads."""
+
+    generate_name: str = ""
+    self_link: str = ""
+    deletion_grace_period_seconds: int = 0
+    managed_fields: tuple[Any, ...] = ()
+
+
+class StrictTemplateMetadata(TemplateMetadata, forbid_unknown_fields=True):
+    """What a pool says of its nodes."""
+
+
+class ConditionModel(Model):
+    """A status condition. Kinds differ in what else they keep of it."""
+
+    type: str
+    status: Status
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Time | None = None
+
+    def value(self) -> Condition:
+        since = self.last_transition_time
+        return Condition(
+            type=self.type,
+            status=self.status,
+            reason=self.reason,
+            message=self.message,
+            since=since.astimezone(UTC) if since else None,
+        )
+
+
+class StrictObject(StrictModel):
+    """What every object of ours begins with. `metadata` is checked apart, to name what is missing."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: StrictObjectMeta = field(default_factory=StrictObjectMeta)
+
+
+class CoreObject(Model):
+    """What every object of Kubernetes' own begins with."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)

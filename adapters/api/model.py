@@ -1,0 +1,76 @@
+"""What all typed models of API objects are made of, and how one is read.
+
+A model says as much of its rules as a schema can; what it cannot say, translation to the domain checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from treenail.adapters.api.diagnosis import first_problem
+from treenail.adapters.api.errors import FieldError
+
+Content: TypeAlias = "bytes | Mapping[str, object]"
+
+# What `extra` of a field's Meta calls its values: "a duration (such as ...)". For messages.
+WANTED: Final = "wanted"
+
+Quantity: TypeAlias = str | int | float
+Quantities: TypeAlias = dict[str, Quantity]
+Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+Percent: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=100)]
+NotNegative: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+NotEmpty: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+Port: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+class Model(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """A model of an object of which we read only some fields: others are ignored."""
+
+
+class StrictModel(Model, forbid_unknown_fields=True):
+    """A model of an object whose every field we know: others are errors."""
+
+
+M = TypeVar("M", bound=Model)
+
+
+@cache
+def _decoder(model: type[M]) -> msgspec.json.Decoder[M]:
+    return msgspec.json.Decoder(model)
+
+
+def read(model: type[M], content: Content) -> M:
+    """Read JSON text, or the mapping that some YAML stands for, as `model`.
+
+    As for the API server, a field that is null is one that is not there.
+
+    Raises:
+        FieldError: the content is not of this model.
+    """
+    try:
+        return (
+            _decoder(model).decode(content) if isinstance(content, bytes) else msgspec.convert(content, model)
+        )
+    except msgspec.ValidationError:
+        tree = _without_nulls(msgspec.json.decode(content) if isinstance(content, bytes) else content)
+    try:
+        return msgspec.convert(tree, model)
+    except msgspec.ValidationError as error:
+        raise first_problem(tree, model) or FieldError("", str(error)) from None
+
+
+def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - any JSON value
+    match tree:
+        case dict():
+            return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+        case list():
+            return [_without_nulls(value) for value in tree]
+        case _:
+            return tree

@@ -1,0 +1,151 @@
+"""Label selectors, node selector terms and taints, which many kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import field
+
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.model import Model, Time
+from treenail.adapters.api.names import check_key, check_value
+from treenail.domain.pods import Expression, LabelSelector
+from treenail.domain.requirements import Operator
+from treenail.domain.taints import Effect, Taint
+
+_LISTING = (Operator.IN, Operator.NOT_IN)
+
+
+class LabelExpressionModel(Model):
+    """One line of a label selector."""
+
+    key: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    values: tuple[str, ...] = ()
+
+
+class LabelSelectorModel(Model):
+    """A selector of objects by their labels."""
+
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: tuple[LabelExpressionModel, ...] = ()
+
+    def value(self, at: str) -> LabelSelector:
+        """Return the selector; FieldError says what is wrong with it under the path `at`."""
+        for key, value in self.match_labels.items():
+            check_key(key, f"{at}.matchLabels")
+            check_value(value, f"{at}.matchLabels.{key}")
+        return LabelSelector(
+            match_labels=tuple(sorted(self.match_labels.items())),
+            expressions=tuple(
+                expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
+                for n, e in enumerate(self.match_expressions)
+            ),
+        )
+
+
+class NodeExpressionModel(Model):
+    """One line of a node selector term."""
+
+    key: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+    values: tuple[str, ...] = ()
+
+
+class NodeTermModel(Model):
+    """A conjunction of demands on a node's labels, and on its fields."""
+
+    match_expressions: tuple[NodeExpressionModel, ...] = ()
+    match_fields: tuple[NodeExpressionModel, ...] = ()
+
+    def value(self, at: str) -> tuple[Expression, ...]:
+        """Return the conjunction; FieldError says what is wrong with it under the path `at`."""
+        if self.match_fields:
+            raise FieldError(f"{at}.matchFields", "is not supported: select nodes by their labels")
+        return tuple(
+            expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
+            for n, e in enumerate(self.match_expressions)
+        )
+
+
+class NodeSelectorModel(Model):
+    """Alternatives of conjunctions. One that demands nothing selects nothing."""
+
+    node_selector_terms: tuple[NodeTermModel, ...]
+
+    def value(self, at: str) -> tuple[tuple[Expression, ...], ...]:
+        """Return the alternatives; FieldError says what is wrong with them under the path `at`."""
+        terms = [t.value(f"{at}.nodeSelectorTerms[{n}]") for n, t in enumerate(self.node_selector_terms)]
+        kept = tuple(term for term in terms if term)
+        if not kept:
+            raise FieldError(
+                f"{at}.nodeSelectorTerms", "selects no node: a term without expressions never does"
+            )
+        return kept
+
+
+def expression(key: str, operator: str, values: Sequence[str], at: str) -> Expression:
+    """Return one line of a selector.
+
+    Raises:
+        FieldError: key, operator and values do not go together as the API server demands.
+    """
+    check_key(key, f"{at}.key")
+    kind = Operator(operator)
+    if kind in _LISTING:
+        if not values:
+            raise FieldError(f"{at}.values", f"{operator} needs at least one value")
+        for n, value in enumerate(values):
+            check_value(value, f"{at}.values[{n}]")
+    elif kind in (Operator.EXISTS, Operator.DOES_NOT_EXIST):
+        if values:
+            raise FieldError(f"{at}.values", f"must be empty with {operator}")
+    else:
+        check_bound(operator, values, f"{at}.values")
+    return Expression(key, kind, tuple(values))
+
+
+def check_bound(operator: str, values: Sequence[str], at: str, *, negative: bool = True) -> None:
+    """Raise FieldError unless `values` are one integer, which must not be below zero unless `negative`."""
+    try:
+        (number,) = (int(value) for value in values)
+    except ValueError:
+        raise FieldError(
+            at, f"{operator} needs exactly one whole number, not {quoted(list(values))}"
+        ) from None
+    if number < 0 and not negative:
+        raise FieldError(at, f"{operator} {number} must not be negative")
+
+
+class TaintModel(Model, kw_only=True):
+    """A taint of a node."""
+
+    key: str
+    value: str = ""
+    effect: Effect
+
+
+class StrictTaintModel(TaintModel, kw_only=True, forbid_unknown_fields=True):
+    """A taint of a pool's nodes, or of a claim's."""
+
+    time_added: Time | None = None
+
+
+def taints(models: Sequence[TaintModel], at: str) -> tuple[Taint, ...]:
+    """Return the taints that stand at the path `at`; FieldError says what is wrong with one."""
+    for n, model in enumerate(models):
+        check_key(model.key, f"{at}[{n}].key")
+        check_value(model.value, f"{at}[{n}].value")
+    return tuple(Taint(key=m.key, effect=m.effect, value=m.value) for m in models)
+
+
+def check_taints_differ(*lists: tuple[str, Iterable[Taint]]) -> None:
+    """Raise FieldError if two taints, over all (path, taints), have one key and effect."""
+    known: set[tuple[str, Effect]] = set()
+    for at, several in lists:
+        for n, taint in enumerate(several):
+            if (taint.key, taint.effect) in known:
+                raise FieldError(f"{at}[{n}]", f"{taint.key} with {taint.effect.value} is there twice")
+            known.add((taint.key, taint.effect))
