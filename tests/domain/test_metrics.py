@@ -112,6 +112,8 @@ words.count("a")
 def test_whatever_the_code_writes_is_declared() -> None:
     wrong: list[str] = []
     for path in sorted(p for folder in ("actors", "adapters") for p in (ROOT / folder).rglob("*.py")):
+        if path.parent == ROOT / "adapters" / "telemetry":
+            continue  # beneath the port labels travel as a dictionary
         for how, name, labels in writes(ast.parse(path.read_text())):
             metric = BY_NAME.get(name)
             given = [label for label in labels if label is not None]
