@@ -56,7 +56,7 @@ class Admission:
             problem = self._impossible_pod(thing)
         if problem:
             raise InvalidError(f"{spoken(address_of(thing))}: {problem}")
-        if isinstance(thing, Pod) and known is None:
+        if isinstance(thing, Pod):
             return replace(thing, spec=self._priorities.completed(thing))
         return thing
 

@@ -17,6 +17,7 @@ from treenail.domain.events import ObjectRef
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError
+from treenail.domain.resources import NOTHING
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -98,13 +99,24 @@ class ApiServer:
         return tuple(sorted(self._store.all(NodeClaim), key=lambda c: c.name))
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
-        """Keep a new claim.
+        """Keep a new claim. As of any new object, its status is not kept.
 
         Raises:
             AlreadyExistsError: its name is taken.
             InvalidError: it could not be.
         """
-        return self.create(replace(claim, uid="", deleting_since=None))
+        written = replace(
+            claim,
+            uid="",
+            deleting_since=None,
+            provider_id="",
+            node_name="",
+            image_id="",
+            capacity=NOTHING,
+            allocatable=NOTHING,
+            conditions=(),
+        )
+        return self.create(written)
 
     def patch_claim(self, name: str, patch: ClaimPatch, version: int | None) -> NodeClaim:
         """Change a claim."""

@@ -10,7 +10,7 @@ from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
-from treenail.adapters.fake.cluster.objects import Change
+from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
 from treenail.adapters.fake.cluster.placement import needs_of, not_simulated, room_misfit, shape_misfit
 from treenail.domain.cluster_facts import DaemonSet
@@ -102,10 +102,13 @@ class DaemonSetController:
 
     def _pod_changed(self, owner: str, pod: Pod) -> None:
         node = self._node_of.get(pod.uid)
-        if node is not None and self._store.by_uid(pod.uid) is None:
+        if node is None:
+            return
+        if not self._store.knows(pod.uid):
             del self._node_of[pod.uid]
-            self._pods_of.get(node, {}).pop(owner, None)
-            self._queue.add(node)
+            del self._pods_of[node][owner]
+            self._waiting.pop(pod.uid, None)
+        self._queue.add(node, after=self._maker.retry_after if pod.terminal else None)
 
     def _node_improved(self, account: NodeAccount) -> None:
         pods_there = self._pods_of.get(account.name)
@@ -115,6 +118,9 @@ class DaemonSetController:
     def _forget(self, name: str) -> None:
         for uid in self._pods_of.pop(name, {}).values():
             del self._node_of[uid]
+            pod = self._store.by_uid(uid)
+            if uid in self._waiting and isinstance(pod, Pod):
+                self._store.remove(address_of(pod))
             self._waiting.pop(uid, None)
 
     # --- what is done
@@ -125,11 +131,20 @@ class DaemonSetController:
             return
         pods_there = self._pods_of.setdefault(name, {})
         for daemon in tuple(self._daemons.values()):
-            pod = self._store.by_uid(pods_there.get(daemon.uid, ""))
+            pod = self._store.by_uid(pods_there.get(daemon.uid) or self._adopt(daemon, account))
             if not isinstance(pod, Pod):
                 self._make(daemon, account)
             elif pod.deleting_since is None:
                 self._keep(daemon, account, pod)
+
+    def _adopt(self, daemon: _Daemon, account: NodeAccount) -> str:
+        """Take a pod that is on the node already, from before this node or by hand; return its uid or ""."""
+        for pod in account.pods.values():
+            if pod.owner is not None and pod.owner.uid == daemon.uid and pod.active:
+                self._pods_of[account.name][daemon.uid] = pod.uid
+                self._node_of[pod.uid] = account.name
+                return pod.uid
+        return ""
 
     def _make(self, daemon: _Daemon, account: NodeAccount) -> None:
         owner = self._store.by_uid(daemon.uid)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from treenail.adapters.api.workloads import ApiObject, ReplicaSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
-from treenail.adapters.fake.cluster.objects import Address, Change, address_of, owners_of
+from treenail.adapters.fake.cluster.objects import NAMESPACED, Address, Change, address_of, owners_of
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 
@@ -19,6 +19,7 @@ class GarbageCollector:
         self._store = plane.store
         self._owned: dict[str, dict[Address, None]] = {}
         self._ownerless = WorkQueue[str](plane, plane.settings.collect, self._collect)
+        self._emptied = WorkQueue[str](plane, plane.settings.collect, self._empty)
         self._waiting = WorkQueue[str](plane, plane.settings.collect, self._clear_way)
         plane.store.listen(self._changed)
 
@@ -41,6 +42,8 @@ class GarbageCollector:
         gone = change.before
         if gone is None or self._store.knows(gone.uid):
             return
+        if change.kind == "Namespace":
+            self._emptied.add(change.address[1])
         if gone.uid in self._owned:
             self._ownerless.add(gone.uid)
         for owner in owners_of(gone):
@@ -67,6 +70,15 @@ class GarbageCollector:
                 self._store.put(_without_owner(thing, uid))
             else:
                 self._delete(thing, foreground=False)
+
+    def _empty(self, namespace: str) -> None:
+        """Delete what a deleted namespace held."""
+        if self._store.find(("Namespace", namespace)) is not None:
+            return
+        for kind in NAMESPACED:
+            for thing in tuple(self._store.of_kind(kind)):
+                if address_of(thing)[1].startswith(f"{namespace}/"):
+                    self._delete(thing, foreground=False)
 
     def _clear_way(self, uid: str) -> None:
         """Delete what an owner waits for; let the owner go when nothing of it is left."""

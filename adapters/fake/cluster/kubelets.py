@@ -116,6 +116,8 @@ class Kubelets:
         self._running[node.name] = node.provider_id
         if condition_of(node.conditions, READY) is None:
             self._get_ready(node.name, node.provider_id)
+        elif not node.ready and NOT_READY not in node.taints:
+            self._plane.store.put(replace(node, taints=(*node.taints, NOT_READY)))
 
     # --- pods
 

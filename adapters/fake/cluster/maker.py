@@ -42,6 +42,8 @@ class PodMaker:
             return self._server.create(pod)
         except (InvalidError, AlreadyExistsError) as error:
             about = ObjectRef(owner.kind, owner.name, namespace, owner.uid)
-            event = ClusterEvent(about, "FailedCreate", f"Error creating: {error}", warning=True)
+            # Without the random end of the name, so that equal failures are counted.
+            why = str(error).replace(f"{namespace}/{name}", f"{namespace}/{owner.name}-")
+            event = ClusterEvent(about, "FailedCreate", f"Error creating: {why}", warning=True)
             self._plane.log.publish(event)
             return None

@@ -46,16 +46,14 @@ KIND_OF: Final[Mapping[type, str]] = {
     StorageClass: "StorageClass",
 }
 KINDS: Final = tuple(KIND_OF.values())
-NAMESPACED: Final = frozenset(
-    {
-        "Pod",
-        "DaemonSet",
-        "Deployment",
-        "ReplicaSet",
-        "StatefulSet",
-        "PodDisruptionBudget",
-        "PersistentVolumeClaim",
-    }
+NAMESPACED: Final = (
+    "Deployment",
+    "DaemonSet",
+    "StatefulSet",
+    "ReplicaSet",
+    "Pod",
+    "PodDisruptionBudget",
+    "PersistentVolumeClaim",
 )
 # What refers to others comes after them.
 _RANKS: Final = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final
 
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
@@ -61,6 +62,16 @@ def needs_of(spec: PodSpec) -> tuple[tuple[str, int], ...]:
     return tuple((resource, amount) for resource, amount in spec.requests.items() if amount)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgement:
+    """Why a node's shape keeps pods off, how many taints they dislike in it, and what wishes it fails."""
+
+    shape: int
+    misfit: str
+    dislikes: int
+    unmet: int
+
+
 class Profile:
     """Pods of one spec that wait for a node, and the nodes they fit, the best one first.
 
@@ -78,7 +89,7 @@ class Profile:
         self._needs = needs_of(spec)
         self._wanted = dict(self._needs)
         self._alternatives = spec.alternatives()
-        self._misfits: dict[str, tuple[int, str]] = {}
+        self._judged: dict[str, _Judgement] = {}
         self._candidates: list[_Candidate] = []
         self._seen = -1
 
@@ -100,7 +111,7 @@ class Profile:
         if self.not_simulated:
             return f"pods with {self.not_simulated} are not simulated by this scheduler"
         accounts = tuple(self._accounts.present())
-        reasons = Counter(self._misfit(a) or room_misfit(self.spec, self._needs, a) for a in accounts)
+        reasons = Counter(self._judge(a).misfit or room_misfit(self.spec, self._needs, a) for a in accounts)
         counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         return f"0/{len(accounts)} nodes are available{': ' if counted else ''}{counted}."
 
@@ -123,31 +134,36 @@ class Profile:
         found = (self._candidate(account) for account in self._accounts.by_name.values())
         self._candidates = [candidate for candidate in found if candidate is not None]
         heapq.heapify(self._candidates)
-        if len(self._misfits) > 2 * len(self._accounts.by_name):
-            self._misfits = {n: m for n, m in self._misfits.items() if n in self._accounts.by_name}
+        if len(self._judged) > 2 * len(self._accounts.by_name):
+            self._judged = {name: j for name, j in self._judged.items() if name in self._accounts.by_name}
 
     def _candidate(self, account: NodeAccount | None) -> _Candidate | None:
         if account is None or account.node is None:
             return None
-        if self._misfit(account) or room_misfit(self.spec, self._needs, account):
+        judgement = self._judge(account)
+        if judgement.misfit or room_misfit(self.spec, self._needs, account):
             return None
         use = self._share(account, CPU) + self._share(account, MEMORY)
         return (
-            self._dislikes(account),
-            self._unmet(account),
+            judgement.dislikes,
+            judgement.unmet,
             -use if self._fill else use,
             account.order,
             account.name,
             account.version,
         )
 
-    def _misfit(self, account: NodeAccount) -> str:
-        known = self._misfits.get(account.name)
-        if known is not None and known[0] == account.shape:
-            return known[1]
-        misfit = shape_misfit(self.spec, self._alternatives, account)
-        self._misfits[account.name] = (account.shape, misfit)
-        return misfit
+    def _judge(self, account: NodeAccount) -> _Judgement:
+        """Return what the node's shape means for pods of this spec; judged anew when it has changed."""
+        known = self._judged.get(account.name)
+        if known is None or known.shape != account.shape:
+            known = self._judged[account.name] = _Judgement(
+                shape=account.shape,
+                misfit=shape_misfit(self.spec, self._alternatives, account),
+                dislikes=self._dislikes(account),
+                unmet=self._unmet(account),
+            )
+        return known
 
     def _share(self, account: NodeAccount, resource: str) -> float:
         """How much of a resource would be in use with one pod more, from 0 to 1."""

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Final
 
-from treenail.adapters.api.workloads import Deployment, ReplicaSet
+from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
@@ -37,9 +37,9 @@ class ReplicaSetController:
             self._queue.add(change.address)
 
     def _pod_changed(self, owner: str, pod: Pod) -> None:
-        del pod
         replica_set = self._store.by_uid(owner)
-        if replica_set is not None:
+        missed = pod.active or self._store.knows(pod.uid)
+        if replica_set is not None and missed:
             self._queue.add(address_of(replica_set))
 
     def _sync(self, where: Address) -> None:
@@ -90,7 +90,7 @@ class DeploymentController:
             elif change.after is None:
                 self._sets.get(owner.uid, {}).pop(change.address, None)
             deployment = self._store.by_uid(owner.uid)
-            if change.after is None and deployment is not None:
+            if deployment is not None and _size(change.before) != _size(change.after):
                 self._queue.add(address_of(deployment))
 
     def _sync(self, where: Address) -> None:
@@ -124,6 +124,10 @@ class DeploymentController:
             selector=selector,
             template=template,
         )
+
+
+def _size(replica_set: ApiObject | None) -> int | None:
+    return replica_set.replicas if isinstance(replica_set, ReplicaSet) else None
 
 
 def _made_from(replica_set: ReplicaSet, deployment: Deployment) -> bool:

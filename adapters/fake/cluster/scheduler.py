@@ -33,6 +33,7 @@ class Scheduler:
         # The same by identity: the pods of one template share their spec, and hashing one is slow.
         self._known: dict[int, tuple[PodSpec, Profile]] = {}
         self._profile_of: dict[str, Profile] = {}
+        self._most_profiles = _MOST_IDLE_PROFILES
         self._arrivals = count()
         self._due = False
         plane.store.listen(self._pod_changed, "Pod")
@@ -67,9 +68,10 @@ class Scheduler:
         known = self._known.get(id(spec))
         if known is not None:
             return known[1]
-        if len(self._known) > _MOST_IDLE_PROFILES:
+        if len(self._known) > self._most_profiles:
             self._profiles = {s: p for s, p in self._profiles.items() if p.waiting}
             self._known = {i: (s, p) for i, (s, p) in self._known.items() if p.waiting}
+            self._most_profiles = max(2 * len(self._known), _MOST_IDLE_PROFILES)
         profile = self._profiles.get(spec)
         if profile is None:
             profile = Profile(spec, self._accounts, fill=self._plane.settings.fill_nodes)

@@ -54,11 +54,21 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
 
 
 def _with_applicable(known: ApiObject, new: Pod | Node | NodeClaim) -> ApiObject:
+    taken: dict[str, Any] = {field: getattr(new, field) for field in _APPLICABLE[type(new)]}
+    if isinstance(new, Pod) and isinstance(known, Pod):
+        known = _opened(known, new)
     for field in _FIXED[type(new)]:
         if getattr(known, field) != getattr(new, field):
             raise InvalidError(f"{spoken(address_of(new))}: {field} cannot be changed")
-    taken: dict[str, Any] = {field: getattr(new, field) for field in _APPLICABLE[type(new)]}
     return replace(known, **taken)
+
+
+def _opened(known: Pod, new: Pod) -> Pod:
+    """Return a pod without the scheduling gates that `new` has not: they alone may go from a spec."""
+    gates = tuple(gate for gate in known.spec.scheduling_gates if gate in new.spec.scheduling_gates)
+    if gates == known.spec.scheduling_gates:
+        return known
+    return replace(known, spec=replace(known.spec, scheduling_gates=gates))
 
 
 def _pool(known: ApiObject, new: NodePool) -> ApiObject:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.adapters.fake.cluster.rig import START, Rig
-from treenail.adapters.api.workloads import Deployment, PodTemplate
+from treenail.adapters.api.workloads import Deployment, PodTemplate, StatefulSet
+from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import LabelSelector, Pod, PodSpec
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Taint
@@ -19,8 +21,16 @@ def a_spec(cpu: str = "1", memory: str = "1Gi", **fields: Any) -> PodSpec:
     return PodSpec(requests=Resources.parse({"cpu": cpu, "memory": memory, "pods": 1}), **fields)
 
 
-def a_pod(name: str, *, spec: PodSpec | None = None, **fields: Any) -> Pod:
-    return Pod(uid="", name=name, spec=spec or a_spec(), created_at=START, **fields)
+def a_pod(name: str, *, spec: PodSpec | None = None, scheduler: str = "", **fields: Any) -> Pod:
+    spec = spec or a_spec()
+    if scheduler:
+        spec = replace(spec, scheduler_name=scheduler)
+    return Pod(uid="", name=name, spec=spec, created_at=START, **fields)
+
+
+def a_node(name: str, *, cpu: str = "4", **fields: Any) -> Node:
+    size = Resources.parse({"cpu": cpu, "memory": "16Gi", "pods": 58})
+    return Node(name=name, capacity=size, allocatable=size, created_at=START, **fields)
 
 
 def a_pool(name: str, **fields: Any) -> NodePool:
@@ -39,6 +49,16 @@ def a_deployment(name: str, replicas: int, *, spec: PodSpec | None = None, **fie
     template = PodTemplate(labels={"app": name}, spec=spec or a_spec())
     selector = LabelSelector(match_labels=(("app", name),))
     return Deployment(name=name, replicas=replicas, selector=selector, template=template, **fields)
+
+
+def a_stateful_set(name: str, replicas: int, *, spec: PodSpec | None = None, **fields: Any) -> StatefulSet:
+    template = PodTemplate(labels={"app": name}, spec=spec or a_spec())
+    selector = LabelSelector(match_labels=(("app", name),))
+    return StatefulSet(name=name, replicas=replicas, selector=selector, template=template, **fields)
+
+
+def a_daemon_set(name: str, cpu: str = "100m", **fields: Any) -> DaemonSet:
+    return DaemonSet(uid="", name=name, spec=a_spec(cpu=cpu, memory="10Mi", **fields))
 
 
 def join(

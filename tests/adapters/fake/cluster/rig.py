@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings, FakeCluster
 from treenail.domain.cluster_facts import ObjectGone, ObjectSeen, ObjectSetAside, Resynced
+from treenail.domain.nodes import Node
+from treenail.domain.pods import Pod
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 F = TypeVar("F", ObjectSeen, ObjectGone, ObjectSetAside, Resynced)
@@ -73,3 +75,16 @@ class Rig:
         listener = Listener()
         self.cluster.feed(listener)
         return listener
+
+    def pod(self, name: str) -> Pod:
+        return next(pod for pod in self.cluster.pods() if pod.name == name)
+
+    def pods_of(self, prefix: str) -> list[Pod]:
+        return [pod for pod in self.cluster.pods() if pod.name.startswith(prefix)]
+
+    def node(self, name: str) -> Node:
+        return next(node for node in self.cluster.nodes() if node.name == name)
+
+    def reasons(self, pod: str) -> list[tuple[str, str]]:
+        """The events about a pod: reason and message."""
+        return [(r.event.reason, r.event.message) for r in self.cluster.events() if r.event.about.name == pod]

@@ -1,52 +1,376 @@
 from __future__ import annotations
 
-from tests.adapters.fake.cluster.builders import a_claim, a_pod, a_pool
-from tests.adapters.fake.cluster.rig import Rig
-from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen, Resynced
-from treenail.domain.ports import ClaimPatch
+import random
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from tests.adapters.fake.cluster.builders import (
+    a_claim,
+    a_class,
+    a_daemon_set,
+    a_deployment,
+    a_node,
+    a_pod,
+    a_pool,
+    a_spec,
+    join,
+    provider_id,
+)
+from tests.adapters.fake.cluster.rig import Listener, Rig
+from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
+from treenail.domain.cluster_facts import (
+    ClusterFact,
+    ClusterObject,
+    Kind,
+    ObjectGone,
+    ObjectSeen,
+    ObjectSetAside,
+    Resynced,
+    key_of,
+    kind_of,
+)
+from treenail.domain.events import ObjectRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Condition, Status, holds
+from treenail.domain.ports import ClaimPatch, PortError
+
+POOL: Final = ObjectRef("NodePool", "default")
 
 
-def test_a_feed_begins_with_all_there_is_at_one_revision() -> None:
+class Mirror:
+    """Believes every fact, as a client would: what it holds is what it was told last."""
+
+    def __init__(self) -> None:
+        self.holds: dict[tuple[Kind, str], ClusterObject] = {}
+        self.backwards = 0
+
+    def tell(self, fact: ClusterFact, /) -> None:
+        match fact:
+            case ObjectSeen():
+                key = (kind_of(fact.object), key_of(fact.object))
+                known = self.holds.get(key)
+                older = known is not None and known.resource_version > fact.object.resource_version
+                self.backwards += older
+                self.holds[key] = fact.object
+            case ObjectGone():
+                self.holds.pop((fact.kind, fact.key), None)
+            case Resynced():
+                self.holds = {(kind_of(thing), key_of(thing)): thing for thing in fact.objects}
+            case ObjectSetAside():
+                pass
+
+
+def there(rig: Rig) -> dict[tuple[Kind, str], ClusterObject]:
+    things: tuple[ClusterObject, ...] = (
+        *rig.cluster.objects(NodePool),
+        *rig.cluster.claims(),
+        *rig.cluster.nodes(),
+        *rig.cluster.pods(),
+    )
+    return {(kind_of(thing), key_of(thing)): thing for thing in things}
+
+
+def test_a_full_list_comes_every_ten_minutes() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+
+    rig.run(3_600)
+
+    assert len(listener.of(Resynced)) == 7
+
+
+def test_only_one_listens_at_a_time() -> None:
+    rig = Rig()
+    rig.watched()
+
+    with pytest.raises(RuntimeError):
+        rig.watched()
+
+
+def test_pods_of_daemon_sets_are_told_too() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+
+    rig.cluster.apply(a_daemon_set("log"), a_node("n-0"))
+    rig.run(1)
+
+    seen = {kind_of(fact.object) for fact in listener.of(ObjectSeen)}
+    assert seen == {Kind.DAEMON_SET, Kind.NODE, Kind.POD}
+
+
+def test_kinds_the_domain_has_no_name_for_are_not_told() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+
+    rig.cluster.apply(a_deployment("inflate", 0))
+    rig.run(1)
+
+    assert listener.of(ObjectSeen) == []
+
+
+def test_changes_arrive_a_little_later_and_those_of_one_instant_together() -> None:
+    rig = Rig(settings=ClusterSettings(watch=(0.5, 0.5)))
+    listener = rig.watched()
+    rig.run(1)
+
+    for number in range(3):
+        rig.cluster.create_claim(a_claim(f"c-{number}"))
+    rig.run(0.4)
+    before = len(listener.of(ObjectSeen))
+    rig.run(0.2)
+
+    assert (before, len(listener.of(ObjectSeen))) == (0, 3)
+
+
+# --- objects that cannot be understood
+
+
+def set_aside(rig: Rig, name: str = "default", problem: str = "spec.weight: -1 is negative") -> None:
+    rig.cluster.apply_broken(Kind.NODE_POOL, name, ObjectRef("NodePool", name), problem)
+
+
+def test_an_object_that_cannot_be_understood_is_told_as_set_aside() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+
+    set_aside(rig)
+    rig.run(1)
+
+    assert listener.facts[1:] == [
+        ObjectSetAside(
+            kind=Kind.NODE_POOL,
+            key="default",
+            resource_version=1,
+            about=POOL,
+            problem="spec.weight: -1 is negative",
+        )
+    ]
+
+
+def test_what_is_set_aside_is_told_with_every_full_list() -> None:
+    rig = Rig()
+    set_aside(rig)
+
+    listener = rig.watched()
+    rig.run(1)
+
+    assert [type(fact) for fact in listener.facts] == [Resynced, ObjectSetAside]
+
+
+def test_an_object_that_is_broken_and_mended_is_the_same_one() -> None:
     rig = Rig()
     rig.cluster.apply(a_pool("default"))
     rig.cluster.create_claim(a_claim("c-0"))
-
+    [before] = rig.cluster.objects(NodePool)
     listener = rig.watched()
     rig.run(1)
 
-    [listed] = listener.facts
-    assert isinstance(listed, Resynced)
-    assert [getattr(o, "name", "") for o in listed.objects] == ["default", "c-0"]
-    assert listed.revision == rig.cluster.revision
+    set_aside(rig)
+    rig.run(1)
+    during = rig.cluster.objects(NodePool)
+    rig.cluster.apply(a_pool("default", weight=3))
+    rig.run(1)
+
+    [after] = rig.cluster.objects(NodePool)
+    assert during == ()
+    assert (after.uid, after.weight) == (before.uid, 3)
+    assert [type(fact) for fact in listener.facts] == [Resynced, ObjectSetAside, ObjectSeen]
 
 
-def test_each_change_is_told_in_order_of_revision() -> None:
+def test_a_broken_object_can_be_deleted_and_takes_conditions() -> None:
     rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+    set_aside(rig)
+    rig.cluster.set_condition(POOL, Condition("Valid", Status.FALSE, "Broken"))
+    assert not holds(rig.cluster.conditions(POOL), "Valid")
+    assert len(rig.cluster.conditions(POOL)) == 1
+
+    rig.cluster.delete("NodePool", "default")
+    rig.run(1)
+
+    assert listener.facts[-1] == ObjectGone(kind=Kind.NODE_POOL, key="default")
+
+
+def test_a_broken_node_class_is_named_by_its_kind() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+
+    about = ObjectRef("EC2NodeClass", "default")
+    rig.cluster.apply_broken(Kind.NODE_CLASS, "default", about, "spec.role: missing")
+    rig.run(1)
+    rig.cluster.apply(a_class("default"))
+    rig.run(1)
+
+    assert [fact.key for fact in listener.of(ObjectSetAside)] == ["EC2NodeClass/default"]
+    assert [key_of(fact.object) for fact in listener.of(ObjectSeen)] == ["EC2NodeClass/default"]
+
+
+# --- faults
+
+
+def test_a_change_may_be_told_twice() -> None:
+    rig = Rig(faults=ClusterFaults(watch_duplicate=1.0))
     listener = rig.watched()
     rig.run(1)
 
     rig.cluster.create_claim(a_claim("c-0"))
     rig.run(1)
-    rig.cluster.patch_claim("c-0", ClaimPatch(provider_id="aws:///zone/i-0"))
-    claim = rig.cluster.get_claim("c-0")
+
+    [first, second] = listener.of(ObjectSeen)
+    assert first == second
+
+
+def test_a_broken_watch_tells_nothing_until_a_full_list_heals_it() -> None:
+    rig = Rig(faults=ClusterFaults(watch_drop=1.0))
+    listener = rig.watched()
+    rig.run(1)
+
+    claim = rig.cluster.create_claim(a_claim("c-0"))
+    rig.cluster.faults = ClusterFaults()
+    rig.cluster.create_claim(a_claim("c-1"))
+    rig.run(4)
+    before = list(listener.facts)
+    rig.run(30)
     rig.cluster.delete_claim("c-0", uid=claim.uid)
     rig.run(1)
 
-    assert [f.object.resource_version for f in listener.of(ObjectSeen)] == [1, 2]
-    assert listener.facts[-1] == ObjectGone(kind=Kind.NODE_CLAIM, key="c-0")
+    assert [type(fact) for fact in before] == [Resynced]
+    assert [type(fact) for fact in listener.facts] == [Resynced, Resynced, ObjectGone]
+    assert len(listener.of(Resynced)[1].objects) == 2
 
 
-def test_whoever_listens_after_a_restart_hears_everything_anew() -> None:
+def test_delayed_changes_keep_the_order_of_each_object() -> None:
+    rig = Rig(faults=ClusterFaults(watch_delay_seconds=20.0))
+    listener = rig.watched()
+    rig.run(1)
+
+    for name in ("a", "b", "c"):
+        rig.cluster.create_claim(a_claim(name))
+    for number in range(5):
+        for name in ("a", "b", "c"):
+            rig.cluster.patch_claim(name, ClaimPatch(labels={"n": str(number)}))
+    rig.run(5)
+    early = len(listener.facts)
+    rig.run(20)
+
+    told = [fact.object.resource_version for fact in listener.of(ObjectSeen)]
+    of_a = [f.object.resource_version for f in listener.of(ObjectSeen) if key_of(f.object) == "a"]
+    assert len(told) == 18
+    assert early < 18
+    assert told != sorted(told)
+    assert of_a == sorted(of_a)
+
+
+def test_delays_that_end_let_nothing_overtake() -> None:
+    rig = Rig(faults=ClusterFaults(watch_delay_seconds=20.0))
+    listener = rig.watched()
+    rig.run(1)
+
+    claim = rig.cluster.create_claim(a_claim("c-0"))
+    rig.cluster.faults = ClusterFaults()
+    rig.cluster.delete_claim("c-0", uid=claim.uid)
+    rig.run(30)
+
+    assert [type(fact) for fact in listener.facts] == [Resynced, ObjectSeen, ObjectGone]
+
+
+def test_a_full_list_ends_what_was_still_on_its_way() -> None:
+    rig = Rig(settings=ClusterSettings(resync=10.0), faults=ClusterFaults(watch_delay_seconds=100.0))
+    mirror = Mirror()
+    rig.cluster.feed(mirror)
+    rig.run(9)
+    claim = rig.cluster.create_claim(a_claim("c-0"))
+    rig.cluster.delete_claim("c-0", uid=claim.uid)
+    rig.cluster.faults = ClusterFaults()
+
+    rig.run(200)
+
+    assert mirror.holds == {}
+
+
+@pytest.mark.seeds(quick=15, soak=500)
+def test_whatever_goes_wrong_a_listener_ends_up_with_what_is_there(seed: int) -> None:
+    rig = Rig(
+        seed=seed,
+        faults=ClusterFaults(
+            conflict=0.1,
+            answer_lost=0.1,
+            unavailable=0.1,
+            watch_duplicate=0.1,
+            watch_drop=0.02,
+            watch_delay_seconds=5.0,
+        ),
+    )
+    mirror = Mirror()
+    rig.cluster.feed(mirror)
+    dice = random.Random(seed)
+    rig.cluster.apply(a_pool("default"), a_deployment("web", 3), a_daemon_set("log"))
+
+    for step in range(60):
+        something_happens(rig, dice, step)
+        rig.run(dice.uniform(0, 8))
+    rig.cluster.faults = ClusterFaults()
+    rig.run(60)
+
+    expected = {key: thing for key, thing in mirror.holds.items() if key[0] is not Kind.DAEMON_SET}
+    assert expected == there(rig)
+    assert mirror.backwards == 0
+
+
+def something_happens(rig: Rig, dice: random.Random, step: int) -> None:
+    acts: list[Callable[[], object]] = [
+        lambda: rig.cluster.scale("web", dice.randrange(8)),
+        lambda: join(rig, f"n-{step}", after=dice.uniform(0, 5)),
+        lambda: rig.cluster.leave(provider_id(f"n-{dice.randrange(step + 1)}")),
+        lambda: rig.cluster.create_claim(a_claim(f"c-{dice.randrange(5)}")),
+        lambda: rig.cluster.patch_claim(f"c-{dice.randrange(5)}", ClaimPatch(labels={"n": str(step)})),
+        lambda: rig.cluster.delete("NodeClaim", f"c-{dice.randrange(5)}"),
+        lambda: rig.cluster.apply(a_pod(f"p-{step}", spec=a_spec(cpu=f"{dice.randrange(3)}"))),
+        lambda: rig.cluster.delete("Pod", dice.choice(rig.cluster.pods()).name),
+    ]
+    act = dice.choice(acts)
+    try:
+        act()
+    except (PortError, IndexError):
+        return
+
+
+def test_a_listener_of_every_change_hears_it_as_it_is_stored() -> None:
     rig = Rig()
-    first = rig.watched()
-    rig.run(1)
-    rig.cluster.apply(a_pod("web"))
-    rig.cluster.stop()
-    rig.run(1)
+    heard: list[tuple[str, bool, bool, int]] = []
+    rig.cluster.on_change(
+        lambda c: heard.append((c.address[1], c.before is None, c.after is None, c.revision))
+    )
 
-    second = rig.watched()
-    rig.run(1)
+    claim = rig.cluster.create_claim(a_claim("c-0"))
+    rig.cluster.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
+    rig.cluster.delete_claim("c-0", uid=claim.uid)
 
-    assert [type(f) for f in first.facts] == [Resynced]
-    [listed] = second.of(Resynced)
-    assert [getattr(o, "name", "") for o in listed.objects] == ["web"]
+    assert heard == [("c-0", True, False, 1), ("c-0", False, False, 2), ("c-0", False, True, 3)]
+
+
+def test_who_is_told_of_a_change_may_change_more() -> None:
+    rig = Rig()
+    heard: list[tuple[str, int]] = []
+
+    def react(kind: str, revision: int) -> None:
+        if kind == "NodePool":
+            rig.cluster.create_claim(a_claim("c-0"))
+        heard.append((kind, revision))
+
+    rig.cluster.on_change(lambda change: react(change.kind, change.revision))
+    second = Listener()
+    rig.cluster.on_change(lambda change: second.tell(change.revision))
+
+    rig.cluster.apply(a_pool("default"))
+
+    assert heard == [("NodePool", 1), ("NodeClaim", 2)]
+    assert second.facts == [1, 2]
