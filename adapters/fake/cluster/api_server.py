@@ -45,7 +45,8 @@ class ApiServer:
         if known is None:
             return self._store.add(admitted)
         changed = updated(known, admitted)
-        return known if changed == known else self._store.put(changed)  # type: ignore[return-value]
+        mended = self._store.mend(address_of(thing)) is not None
+        return known if changed == known and not mended else self._store.put(changed)  # type: ignore[return-value]
 
     def create(self, thing: T) -> T:
         """Create an object.
@@ -95,8 +96,9 @@ class ApiServer:
         return self._store.get(NodeClaim, address("NodeClaim", name))
 
     def claims(self) -> tuple[NodeClaim, ...]:
-        """Return all claims, by name."""
-        return tuple(sorted(self._store.all(NodeClaim), key=lambda c: c.name))
+        """Return all claims that can be understood, by name."""
+        claims = (c for c in self._store.all(NodeClaim) if address_of(c) not in self._store.broken)
+        return tuple(sorted(claims, key=lambda c: c.name))
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Keep a new claim. As of any new object, its status is not kept.
@@ -189,5 +191,5 @@ class ApiServer:
         return self._conditions.get(where, ())
 
     def _forget_conditions(self, change: Change) -> None:
-        if change.after is None and change.address not in self._store.broken:
+        if change.after is None:
             self._conditions.pop(change.address, None)

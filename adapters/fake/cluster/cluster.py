@@ -85,7 +85,10 @@ class FakeCluster:
             self._server.apply(thing)
 
     def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str) -> None:
-        """Put an object there that no client can understand, in place of one of its name that could be."""
+        """Put an object there that no client can understand, or break the one of that name for clients.
+
+        It is told of as set aside, until a good one is applied. The cluster goes on with what was there.
+        """
         where = address(about.kind if kind is Kind.NODE_CLASS else kind, name, about.namespace)
         self._watch.set_aside(self._store.set_aside(where, kind, about, problem))
 
@@ -114,8 +117,9 @@ class FakeCluster:
             NotFoundError: it is not there.
         """
         where = address(kind, name, namespace)
-        broken = self._store.mend(where)
-        if broken is not None:
+        broken = self._store.broken.get(where)
+        if broken is not None and self._store.find(where) is None:
+            self._store.mend(where)
             self._watch.forget(broken)
         else:
             self._server.delete(where, foreground=cascade == "foreground")
@@ -146,7 +150,7 @@ class FakeCluster:
 
     def claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims, by name."""
-        return self._server.claims()
+        return self.objects(NodeClaim)
 
     def events(self) -> tuple[EventRecord, ...]:
         """Return all events, in the order they first came."""

@@ -53,6 +53,9 @@ class NodeController:
             marks = (Taint(_UNREACHABLE, Effect.NO_SCHEDULE), Taint(_UNREACHABLE, Effect.NO_EXECUTE))
             conditions = with_conditions(node.conditions, (_SILENT,), self._plane.store.now())
             self._plane.store.put(replace(node, taints=(*kept, *marks), conditions=conditions))
+            for pod in self._accounts.pods_on(name):
+                if pod.ready:
+                    self._plane.store.put(replace(pod, ready=False))
 
     def _remove(self, name: str, uid: str) -> None:
         node = self._plane.store.find(("Node", name))

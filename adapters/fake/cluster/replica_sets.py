@@ -46,11 +46,11 @@ class ReplicaSetController:
         replica_set = self._store.find(where)
         if not isinstance(replica_set, ReplicaSet) or self._store.deleting(replica_set):
             return
-        active = [pod for pod in self._offspring.of(replica_set.uid) if pod.active]
-        missing = replica_set.replicas - len(active)
+        missing = replica_set.replicas - self._offspring.active(replica_set.uid)
         if missing > 0:
             self._make(replica_set, min(missing, _MOST_AT_ONCE))
         elif missing < 0:
+            active = [pod for pod in self._offspring.of(replica_set.uid) if pod.active]
             for pod in _least_missed(active)[: min(-missing, _MOST_AT_ONCE)]:
                 pods.delete(self._store, pod, pod.spec.grace_seconds)
         if abs(missing) > _MOST_AT_ONCE:

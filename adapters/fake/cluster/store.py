@@ -35,7 +35,7 @@ Listener: TypeAlias = Callable[[Change], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """An object that is there but cannot be understood. `key` is what its watch calls it."""
+    """An object that is there but that no client understands. `key` is what its watch calls it."""
 
     uid: str
     kind: Kind
@@ -121,11 +121,10 @@ class Store:
         address = address_of(thing)
         if self.find(address) is not None:
             raise AlreadyExistsError(f"{spoken(address)} is there already")
-        broken = self.broken.get(address)
+        broken = self.mend(address)
         uid = thing.uid or (broken.uid if broken else "") or self._new_uid()
         if self._addresses.get(uid, address) != address:
             raise InvalidError(f"{spoken(address)}: uid {uid} is another object's")
-        self.broken.pop(address, None)
         self.revision += 1
         given: dict[str, Any] = {"uid": uid, "resource_version": self.revision}
         if isinstance(thing, Pod | Node | NodeClaim):
@@ -178,16 +177,12 @@ class Store:
             self.remove(address_of(thing))
 
     def set_aside(self, address: Address, kind: Kind, about: ObjectRef, problem: str) -> Broken:
-        """Keep an object that cannot be understood, in place of one that could, if there was one.
-
-        Those it owns stay: for the garbage collector it is there.
-        """
-        before = self._objects[address[0]].pop(address[1], None)
-        known = before or self.broken.get(address)
+        """Note that no client can understand the object at `address`. The cluster itself goes on with it."""
+        known = self.find(address) or self.broken.get(address)
         uid = known.uid if known else about.uid or self._new_uid()
         self._addresses[uid] = address
         self.revision += 1
-        broken = Broken(
+        broken = self.broken[address] = Broken(
             uid=uid,
             kind=kind,
             key=uid if kind in (Kind.POD, Kind.DAEMON_SET) else address[1],
@@ -195,17 +190,13 @@ class Store:
             problem=problem,
             resource_version=self.revision,
         )
-        self.broken[address] = broken
-        if before is not None:
-            self._tell(Change(address, before, None, self.revision))
         return broken
 
     def mend(self, address: Address) -> Broken | None:
-        """Let an object go that could not be understood, if there is one at `address`."""
+        """Note that the object at `address` can be understood, or is gone; return what was noted of it."""
         broken = self.broken.pop(address, None)
-        if broken is not None:
+        if broken is not None and self.find(address) is None:
             self._addresses.pop(broken.uid, None)
-            self.revision += 1
         return broken
 
     def _may_go(self, thing: ApiObject) -> bool:
@@ -213,6 +204,7 @@ class Store:
 
     def _drop(self, address: Address, before: ApiObject) -> None:
         self._objects[address[0]].pop(address[1])
+        self.broken.pop(address, None)
         self._addresses.pop(before.uid, None)
         self._foreground.pop(before.uid, None)
         self._tell(Change(address, before, None, self.revision))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
-from treenail.adapters.fake.cluster.objects import WATCHED, Change
+from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults, Span, chance, draw
 from treenail.adapters.fake.cluster.store import Broken
 from treenail.domain.cluster_facts import (
@@ -105,7 +105,13 @@ class Watch:
         self._list_in(self._settings.resync)
 
     def _objects(self) -> tuple[ClusterObject, ...]:
-        return tuple(cast("ClusterObject", thing) for kind in WATCHED for thing in self._store.of_kind(kind))
+        broken = self._store.broken
+        return tuple(
+            cast("ClusterObject", thing)
+            for kind in WATCHED
+            for thing in self._store.of_kind(kind)
+            if not broken or address_of(thing) not in broken
+        )
 
     # --- changes
 
@@ -115,9 +121,12 @@ class Watch:
         before = cast("ClusterObject", change.before)
         after = cast("ClusterObject | None", change.after)
         kind = Kind(change.kind)
-        if after is not None:
+        broken = self._store.broken.get(change.address)
+        if after is not None and broken is not None:
+            self.set_aside(replace(broken, resource_version=after.resource_version))
+        elif after is not None:
             self._send(ObjectSeen(object=after), kind, key_of(after))
-        elif change.address not in self._store.broken:
+        else:
             key = key_of(before)
             self._send(ObjectGone(kind=kind, key=key), kind, key)
 

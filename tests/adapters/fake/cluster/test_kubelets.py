@@ -70,10 +70,11 @@ def test_a_machine_that_leaves_is_found_lost_and_its_node_deleted_with_its_pods(
 
     rig.cluster.leave(provider_id("n-0"))
     rig.run(3.1)
-    lost = rig.node("n-0")
+    lost, silent = rig.node("n-0"), rig.pod("web")
     rig.run(5.5)
 
     assert lost.conditions[0].status is Status.UNKNOWN
+    assert (silent.phase, silent.ready) == (Phase.RUNNING, False)
     assert {str(taint) for taint in lost.taints} == {
         "node.kubernetes.io/unreachable:NoSchedule",
         "node.kubernetes.io/unreachable:NoExecute",

@@ -173,14 +173,45 @@ def test_an_object_that_is_broken_and_mended_is_the_same_one() -> None:
 
     set_aside(rig)
     rig.run(1)
-    during = rig.cluster.objects(NodePool)
-    rig.cluster.apply(a_pool("default", weight=3))
+    rig.cluster.apply(a_pool("default"))
     rig.run(1)
 
     [after] = rig.cluster.objects(NodePool)
-    assert during == ()
-    assert (after.uid, after.weight) == (before.uid, 3)
+    assert after.uid == before.uid
     assert [type(fact) for fact in listener.facts] == [Resynced, ObjectSetAside, ObjectSeen]
+
+
+def test_a_broken_object_is_in_no_list_and_its_changes_are_told_as_set_aside() -> None:
+    rig = Rig()
+    rig.cluster.create_claim(a_claim("c-0"))
+    rig.cluster.create_claim(a_claim("c-1"))
+    about = ObjectRef("NodeClaim", "c-0")
+    rig.cluster.apply_broken(Kind.NODE_CLAIM, "c-0", about, "spec.taints: not a list")
+    listener = rig.watched()
+    rig.run(1)
+
+    changed = rig.cluster.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
+    rig.run(1)
+
+    assert [claim.name for claim in rig.cluster.list_claims()] == ["c-1"]
+    assert [key_of(thing) for thing in listener.of(Resynced)[0].objects] == ["c-1"]
+    assert [f.resource_version for f in listener.of(ObjectSetAside)] == [3, changed.resource_version]
+
+    rig.cluster.delete("NodeClaim", "c-0")
+    rig.run(1)
+
+    assert listener.facts[-1] == ObjectGone(kind=Kind.NODE_CLAIM, key="c-0")
+
+
+def test_the_cluster_goes_on_with_a_node_that_clients_cannot_understand() -> None:
+    rig = Rig()
+    rig.cluster.apply(a_node("n-0"), a_pod("web"))
+    rig.run(5)
+
+    rig.cluster.apply_broken(Kind.NODE, "n-0", ObjectRef("Node", "n-0"), "status.capacity: no quantity")
+    rig.run(10)
+
+    assert rig.pod("web").ready
 
 
 def test_a_broken_object_can_be_deleted_and_takes_conditions() -> None:
