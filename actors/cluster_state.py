@@ -173,7 +173,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _interrupt(self, message: NodeInterrupted) -> None:
         name = self._model.view_of_instance(message.instance_id)
-        if name is None:
+        view = self._model.view(name) if name is not None else None
+        # Our own terminations are announced too: a node that goes already is no news.
+        if name is None or view is None or self._model.going(view):
             return
         self._model.condemn(name)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))

@@ -300,18 +300,17 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 ids = value if isinstance(value, frozenset) else frozenset()
                 state.gone = seen_gone(claim, ids, did.started_at)
                 wait = 0.0 if state.gone else _LOOK_SECONDS
-            case LetGo(claim=claim):
-                self._gone(claim, state)
+                if state.gone:
+                    self._gone(claim, state)
+            case LetGo():
                 wait = _LOOK_SECONDS
             case _:
                 pass
         # The watch brings what we wrote; a tick goes on where that is late or lost.
         self.later(name, _Look(name), seconds=wait)
 
-    def _gone(self, claim: NodeClaim | None, state: Leaving) -> None:
-        if claim is None or not claim.launched or state.terminated_at is None:
-            return
-        self._record("terminate", claim, state, state.terminated_at)
+    def _gone(self, claim: NodeClaim, state: Leaving) -> None:
+        self._record("terminate", claim, state, state.terminated_at or state.began_at)
         self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
         self.log(
             "deleted node",

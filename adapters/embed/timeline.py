@@ -64,7 +64,8 @@ def _disrupt(event: DisruptNodes) -> Fields:
 
 
 # How each event is told. One that goes to several actors is told when the actor named here gets it.
-_TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields]]]] = {
+# What it makes nothing of is not told.
+_TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields | None]]]] = {
     PodBecamePending: ("Batcher", lambda _: {"pods": 1}),
     UrgentWork: ("Batcher", lambda e: {"why": e.why}),
     BatchClosed: ("ClusterState", lambda e: {"decision": e.decision.id, "pods": e.decision.pods}),
@@ -80,10 +81,10 @@ _TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields]]]] = {
         lambda e: {"nodeClaim": e.claim, "cause": e.cause.value, "why": e.why},
     ),
     PodBound: ("PodWatcher", lambda e: {"node": e.view.node_name, "nodeClaim": e.view.name, "pods": 1}),
-    NodeEmptied: ("Disruptor", lambda e: {"nodeClaim": e.name, "empty": e.since is not None}),
+    NodeEmptied: ("Disruptor", lambda e: {"nodeClaim": e.name} if e.since is not None else None),
     DisruptionRefused: ("Disruptor", lambda e: {"nodes": list(e.candidates), "why": e.why}),
     DisruptNodes: ("TerminationActor", _disrupt),
-    NodeInterrupted: ("ClusterState", lambda e: {"instance": e.instance_id, "cause": e.cause.value}),
+    NodeInterrupted: ("TerminationActor", lambda e: {"instance": e.instance_id, "cause": e.cause.value}),
     ObjectSetAside: ("ClusterState", lambda e: {"object": str(e.about), "problem": e.problem}),
     NodeRegistered: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     NodeInitialized: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
@@ -124,7 +125,9 @@ class Timeline:
         if group and last is not None and last.group == group:
             last.fields["pods"] = _count(last.fields) + 1
             return
-        self.add(type(message).__name__, teller[1](message), group=group)
+        fields = teller[1](message)
+        if fields is not None:
+            self.add(type(message).__name__, fields, group=group)
 
     def add(self, event: str, fields: Fields, *, group: str = "") -> None:
         """Append an entry."""

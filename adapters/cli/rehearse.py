@@ -1,0 +1,81 @@
+"""`treenail rehearse`: the whole system on fakes, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treenail.adapters.api.manifests import decode_all, read_manifests
+from treenail.adapters.cli.arguments import taken_apart
+from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.rehearsal_report import as_json, write_report
+from treenail.adapters.embed.actions import Action, parse_action
+from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.domain.durations import parse_duration
+
+_LONGEST_HOURS = 24 * 31
+
+
+def rehearse(
+    file: Annotated[
+        list[str], typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin.")
+    ],
+    duration: Annotated[str, typer.Option("--for", help="How long to rehearse, in virtual time.")] = "10m",
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="TIME ACTION",
+            help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
+            "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], api-away=DURATION, "
+            "crash[=DURATION].",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
+    span = parse_duration(duration)
+    if span is None or not 0 < span.total_seconds() <= _LONGEST_HOURS * 3600:
+        raise BadInputError(f"--for {duration!r} is not a duration between 1s and 744h, such as 10m")
+    actions = _actions([taken_apart(one) for one in at or []])
+    decoded = decode_all(read_manifests([Path(f) if f != "-" else f for f in file]))
+    for warning in decoded.warnings:
+        sys.stderr.write(f"treenail: warning: {warning}\n")
+    with Rehearsal(seed=seed) as rehearsal:
+        rehearsal.cluster.apply(*decoded.objects())
+        _run(rehearsal, actions, span.total_seconds())
+        if output is OutputFormat.JSON:
+            sys.stdout.write(json.dumps(as_json(rehearsal), indent=1, sort_keys=True) + "\n")
+        else:
+            write_report(rehearsal, sys.stdout)
+
+
+def _actions(written: list[tuple[str, str]]) -> list[Action]:
+    try:
+        actions = [parse_action(at, text) for at, text in written]
+    except ValueError as error:
+        raise BadInputError(f"--at: {error}") from None
+    for action in actions:
+        if action.name == "apply":
+            read_manifests([Path(action.argument)])
+    return sorted(actions, key=lambda a: a.at)
+
+
+def _run(rehearsal: Rehearsal, actions: list[Action], seconds: float) -> None:
+    for action in actions:
+        if action.at > seconds:
+            raise BadInputError(f"--at: {action} comes after the rehearsal's end")
+        rehearsal.run(action.at - rehearsal.seconds)
+        try:
+            action.do(rehearsal)
+        except (ValueError, LookupError) as error:
+            raise BadInputError(f"--at {action.at:g}s {action}: {error}") from None
+    rehearsal.run(seconds - rehearsal.seconds)

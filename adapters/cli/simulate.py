@@ -1,0 +1,68 @@
+"""`treenail simulate`: one scheduling decision for the manifests as they stand, and nothing done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
+from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.simulation_report import as_json, write_report
+from treenail.adapters.embed.simulation import Catalogues, EC2Catalogues, FixedCatalogue, Simulation
+from treenail.adapters.kwok.catalogue import read_catalogue
+from treenail.domain.packing.problem import Packing, PackingOrder, Settings
+
+_MOST_REPEATS = 1000
+
+
+def simulate(
+    file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
+    instance_types: Annotated[
+        Path | None,
+        typer.Option(help="Instance types as KWOK's provider writes them; without, those of EC2."),
+    ] = None,
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
+    ] = OutputFormat.TABLE,
+    repeat: Annotated[int, typer.Option(help="Decide this often, from fresh objects each time.")] = 1,
+    packing: Annotated[
+        Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen.")
+    ] = Packing.CHEAPEST,
+    packing_order: Annotated[
+        PackingOrder, typer.Option(envvar="PACKING_ORDER", help="What first-fit-descending calls large.")
+    ] = PackingOrder.CPU,
+    seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
+) -> None:
+    """Show which nodes would be bought, which pods would go where, and why others would not."""
+    if not 1 <= repeat <= _MOST_REPEATS:
+        raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
+    manifests = read_manifests([Path(f) if f != "-" else f for f in file])
+    catalogues: Catalogues = (
+        EC2Catalogues(seed=seed) if instance_types is None else FixedCatalogue(read_catalogue(instance_types))
+    )
+    settings = Settings(packing=packing, order=packing_order)
+    seconds: list[float] = []
+    for _ in range(repeat):
+        simulation = _prepare(manifests, catalogues, settings, optional=instance_types is not None)
+        began = perf_counter()
+        simulation.decide()
+        seconds.append(perf_counter() - began)
+    for warning in simulation.warnings:
+        sys.stderr.write(f"treenail: warning: {warning}\n")
+    if output is OutputFormat.JSON:
+        sys.stdout.write(json.dumps(as_json(simulation, seconds), indent=1) + "\n")
+    else:
+        write_report(simulation, sys.stdout)
+
+
+def _prepare(
+    manifests: tuple[Manifest, ...], catalogues: Catalogues, settings: Settings, *, optional: bool
+) -> Simulation:
+    decoded = decode_all(manifests, node_classes_optional=optional)
+    return Simulation(decoded, catalogues, settings)

@@ -1,0 +1,82 @@
+"""What a simulation decided, for programs and for people."""
+
+from __future__ import annotations
+
+from typing import Final, TextIO
+
+from rich.console import Console
+from rich.table import Table
+
+from treenail.adapters.embed.simulation import Simulation
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.reasons import sentence
+
+_WIDE: Final = 10_000
+_MOST_SHOWN: Final = 5
+
+
+def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
+    """Return a decision as the command line's contract has it: prices in $/h, pods as namespace/name."""
+    plan, names = simulation.plan, simulation.pod_names
+    existing: dict[str, list[str]] = {}
+    for uid, room in plan.nominations.items():
+        existing.setdefault(simulation.node_of(room), []).append(names[uid])
+    return {
+        "nodeClaims": [_claim(c, names) for c in plan.claims],
+        "existing": {node: sorted(pods) for node, pods in sorted(existing.items())},
+        "unschedulable": {
+            names[uid]: sentence(group.refusals) for group in plan.refused for uid in group.pods
+        },
+        "cost": plan.cost,
+        "lowerBound": plan.lower_bound,
+        "pods": len(names),
+        "seconds": seconds,
+    }
+
+
+def _claim(claim: PlannedClaim, names: dict[str, str]) -> dict[str, object]:
+    return {
+        "nodePool": claim.pool,
+        "pods": [names[uid] for uid in claim.pods],
+        "instanceTypes": list(claim.instance_types),
+        "requirements": [
+            {"key": r.key, "operator": operator.value, "values": list(values)}
+            for r in claim.requirements.in_order()
+            for operator, values in r.written()
+        ],
+        "requests": claim.requests.format(),
+        "price": claim.price,
+    }
+
+
+def write_report(simulation: Simulation, to: TextIO) -> None:
+    """Write the nodes to buy, what goes onto existing ones, and why pods were refused."""
+    console = Console(file=to) if to.isatty() else Console(file=to, width=_WIDE, color_system=None)
+    plan, names = simulation.plan, simulation.pod_names
+    table = Table("pool", "cheapest type", "of", "$/h", "pods", "requests", box=None)
+    for claim in plan.claims:
+        requests = ", ".join(f"{name} {amount}" for name, amount in claim.requests.format().items())
+        table.add_row(
+            claim.pool,
+            claim.instance_types[0],
+            str(len(claim.instance_types)),
+            f"{claim.price:.4f}",
+            str(len(claim.pods)),
+            requests,
+        )
+    if plan.claims:
+        console.print(table)
+    if plan.nominations:
+        rooms = len(set(plan.nominations.values()))
+        console.print(f"{len(plan.nominations)} pods go onto {rooms} existing nodes")
+    for group in plan.refused:
+        shown = ", ".join(names[uid] for uid in group.pods[:_MOST_SHOWN])
+        more = f" and {len(group.pods) - _MOST_SHOWN} more" if len(group.pods) > _MOST_SHOWN else ""
+        console.print(f"unschedulable: {shown}{more}", highlight=False)
+        for refusal in group.refusals:
+            console.print(f"  {refusal.reason.value}: {refusal}", highlight=False, markup=False)
+    console.print(
+        f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
+        f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",
+        highlight=False,
+    )

@@ -1,0 +1,9 @@
+"""The whole system on fakes, in virtual time: what `treenail rehearse` and your own tests run."""
+
+from __future__ import annotations
+
+from treenail.adapters.embed.history import NodeRecord
+from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed.timeline import TimelineEntry
+
+__all__ = ["NodeRecord", "Rehearsal", "TimelineEntry"]

@@ -1,0 +1,126 @@
+"""What can be done to a rehearsal while it runs, as the command line writes it: `scale=inflate:0`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.domain.durations import parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action as it was written, `at` seconds after the start."""
+
+    at: float
+    name: str
+    argument: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.argument}" if self.argument else self.name
+
+    def do(self, rehearsal: Rehearsal) -> None:
+        """Do it.
+
+        Raises:
+            ValueError: there is nothing (left) that it could be done to.
+        """
+        _ACTIONS[self.name].do(rehearsal, self.argument)
+
+
+def _scale(rehearsal: Rehearsal, argument: str) -> None:
+    name, replicas = _scaled(argument)
+    namespace, _, short = name.rpartition("/")
+    rehearsal.scale(short, replicas, namespace=namespace or "default")
+
+
+def _scaled(argument: str) -> tuple[str, int]:
+    name, _, replicas = argument.rpartition(":")
+    if not name or not replicas.isdigit():
+        raise ValueError(f"scale={argument}: write scale=NAME:REPLICAS")
+    return name, int(replicas)
+
+
+def _delete(rehearsal: Rehearsal, argument: str) -> None:
+    kind, name = _kind_and_name(argument)
+    namespace, _, short = name.rpartition("/")
+    rehearsal.delete(kind, short, namespace=namespace or "default")
+
+
+def _kind_and_name(argument: str) -> tuple[str, str]:
+    kind, _, name = argument.partition("/")
+    if not kind or not name:
+        raise ValueError(f"delete={argument}: write delete=KIND/NAME or delete=KIND/NAMESPACE/NAME")
+    return kind, name
+
+
+def _run_out(rehearsal: Rehearsal, argument: str) -> None:
+    instance_type, zone = _type_and_zone(argument)
+    rehearsal.run_out(instance_type, zone)
+
+
+def _type_and_zone(argument: str) -> tuple[str, str]:
+    instance_type, _, zone = argument.partition("/")
+    if not instance_type or not zone:
+        raise ValueError(f"ice={argument}: write ice=TYPE/ZONE, * for any")
+    return instance_type, zone
+
+
+def _outage(rehearsal: Rehearsal, argument: str) -> None:
+    rehearsal.api_server_away(_seconds("api-away", argument))
+
+
+def _seconds(name: str, argument: str) -> float:
+    span = parse_duration(argument)
+    if span is None:
+        raise ValueError(f"{name}={argument}: write {name}=DURATION, such as 30s")
+    return span.total_seconds()
+
+
+def _restart(rehearsal: Rehearsal, argument: str) -> None:
+    rehearsal.crash()
+    rehearsal.restart(after=_seconds("crash", argument or "5s"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How an action is done, how its argument is checked before the run, and whether it needs one."""
+
+    do: Callable[[Rehearsal, str], object]
+    check: Callable[[str], object] = lambda _: None
+    needs_argument: bool = True
+
+
+_Actions: TypeAlias = Mapping[str, _Kind]
+_ACTIONS: Final[_Actions] = {
+    "scale": _Kind(_scale, _scaled),
+    "delete": _Kind(_delete, _kind_and_name),
+    "apply": _Kind(lambda r, a: r.apply_file(a)),
+    "ice": _Kind(_run_out, _type_and_zone),
+    "spot-interruption": _Kind(lambda r, a: r.interrupt(a or None), needs_argument=False),
+    "rebalance": _Kind(lambda r, a: r.recommend_rebalance(a or None), needs_argument=False),
+    "terminate": _Kind(lambda r, a: r.terminate_outside(a or None), needs_argument=False),
+    "api-away": _Kind(_outage, lambda a: _seconds("api-away", a)),
+    "crash": _Kind(_restart, lambda a: _seconds("crash", a or "5s"), needs_argument=False),
+}
+
+
+def parse_action(at: str, text: str) -> Action:
+    """Read an action such as ("60s", "spot-interruption") or ("5m", "scale=inflate:0").
+
+    Raises:
+        ValueError: the time is none, the action is unknown, or its argument is not of its form.
+    """
+    span = parse_duration(at)
+    if span is None:
+        raise ValueError(f"{at!r} is not a duration, such as 60s or 5m")
+    name, _, argument = text.partition("=")
+    kind = _ACTIONS.get(name)
+    if kind is None:
+        raise ValueError(f"unknown action {name!r}: there are {', '.join(sorted(_ACTIONS))}")
+    if kind.needs_argument and not argument:
+        raise ValueError(f"{name} needs an argument: {name}=...")
+    kind.check(argument)
+    return Action(span.total_seconds(), name, argument)

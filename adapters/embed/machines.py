@@ -1,0 +1,108 @@
+"""What joins the fake cluster to the fake EC2: an instance that runs becomes a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.embed.history import Known
+from treenail.adapters.fake.cluster import FakeCluster
+from treenail.adapters.fake.cluster.objects import Change
+from treenail.adapters.fake.ec2 import FakeEC2
+from treenail.domain import labels
+from treenail.domain.cluster_facts import Kind
+from treenail.domain.drain import InstanceTerminated
+from treenail.domain.fleets import FleetRequest, Instance
+from treenail.domain.nodes import Node, NodeClaim
+
+
+class Machines:
+    """The instances of the fake EC2 as the nodes of the fake cluster."""
+
+    def __init__(self, cluster: FakeCluster, ec2: FakeEC2) -> None:
+        self._cluster = cluster
+        self._ec2 = ec2
+        self.known: dict[str, Known] = {}
+        cluster.on_change(self._note)
+        ec2.on_running(self._boot)
+        ec2.on_gone(lambda instance: cluster.leave(instance.provider_id))
+
+    def _boot(self, instance: Instance, request: FleetRequest) -> None:
+        boot = self._ec2.boot_seconds(instance)
+        if boot is None:
+            return
+        name = self._ec2.node_name(instance)
+        self._cluster.join(
+            node_name=name,
+            provider_id=instance.provider_id,
+            labels={
+                **request.labels,
+                **instance.labels,
+                labels.HOSTNAME: name,
+                labels.INSTANCE_TYPE: instance.instance_type,
+                labels.ZONE: instance.zone,
+            },
+            taints=request.taints,
+            capacity=instance.capacity,
+            allocatable=instance.allocatable,
+            after=boot,
+        )
+
+    def _note(self, change: Change) -> None:
+        match change.after:
+            case Node(name=name, provider_id=provider_id) if provider_id:
+                self._know(provider_id, node=name)
+            case NodeClaim(name=name, provider_id=provider_id) if provider_id:
+                self._know(provider_id, claim=name)
+            case _:
+                pass
+
+    def _know(self, provider_id: str, *, node: str = "", claim: str = "") -> None:
+        instance_id = provider_id.rpartition("/")[2]
+        known = self.known.get(instance_id, Known())
+        self.known[instance_id] = replace(known, node=node or known.node, claim=claim or known.claim)
+
+    def ended(self, event: InstanceTerminated) -> None:
+        """Note why an instance ended, as the controller says."""
+        known = self.known.get(event.claim.instance_id, Known())
+        self.known[event.claim.instance_id] = replace(known, cause=event.cause.value)
+
+    def find(self, node: str | None, *, spot: bool) -> tuple[str, str]:
+        """Return (node, instance id) of a living node by its name, or of the oldest there is.
+
+        Raises:
+            ValueError: there is none.
+        """
+        wanted = "spot node" if spot else "node"
+        for record in self._ec2.all_instances():
+            instance = record.instance
+            known = self.known.get(instance.id, Known())
+            named = node in (known.node, known.claim, instance.id) if node is not None else bool(known.node)
+            alive = instance.live and (not spot or instance.capacity_type == labels.SPOT)
+            if named and alive:
+                return known.node or known.claim or instance.id, instance.id
+        raise ValueError(f"there is no {wanted} {node}" if node is not None else f"there is no {wanted} now")
+
+    def apply_broken(self, error: ManifestError) -> None:
+        """Put an object there that cannot be understood, as a cluster that does not validate would."""
+        about = error.about
+        if about is None:
+            raise error
+        kind = _KINDS.get(about.kind)
+        if kind is None:
+            raise error
+        problem = f"{error.field}: {error.problem}" if error.field else error.problem
+        self._cluster.apply_broken(kind, about.name, about, problem)
+
+
+_KINDS = {
+    "Pod": Kind.POD,
+    "Node": Kind.NODE,
+    "NodeClaim": Kind.NODE_CLAIM,
+    "Machine": Kind.NODE_CLAIM,
+    "NodePool": Kind.NODE_POOL,
+    "Provisioner": Kind.NODE_POOL,
+    "EC2NodeClass": Kind.NODE_CLASS,
+    "AWSNodeTemplate": Kind.NODE_CLASS,
+    "DaemonSet": Kind.DAEMON_SET,
+}

@@ -1,0 +1,324 @@
+"""The whole system on fakes, in virtual time: apply manifests, let time pass, look."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self, TypeVar
+
+from treenail.actors.base import Runtime
+from treenail.actors.system import Ports, System, SystemSettings
+from treenail.actors.world import Process, SeededDice, World
+from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
+from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.embed.history import NodeRecord, node_records
+from treenail.adapters.embed.machines import Machines
+from treenail.adapters.embed.timeline import Timeline
+from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
+from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2
+from treenail.adapters.fake.queue import FakeQueue
+from treenail.adapters.fake.telemetry import RecordingTelemetry
+from treenail.adapters.solver.inline import InlineSolver
+from treenail.domain.drain import InstanceTerminated
+from treenail.domain.durations import parse_duration
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Phase, Pod
+from treenail.domain.ports import Solver
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under what conditions to rehearse. All faults are off by default."""
+
+    system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
+    cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
+    cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
+    ec2_faults: EC2Faults = field(default_factory=EC2Faults)
+    catalogue: Catalogue | None = None
+    solver: Solver = field(default_factory=InlineSolver)
+
+
+class Rehearsal:
+    """A cluster, EC2 and the controller, all in this process. Equal seeds give equal histories.
+
+    Times are virtual: seconds since the start, or durations such as "5m". Nothing happens until time
+    passes (`run`, `run_until`).
+    """
+
+    def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
+        self.conditions = conditions or Conditions()
+        self.world = World(seed)
+        self.telemetry = RecordingTelemetry()
+        self.timeline = Timeline(self.world.monotonic)
+        self.queue = FakeQueue(agenda=self.world, dice=self._fork())
+        self.cluster = FakeCluster(
+            agenda=self.world,
+            dice=self._fork(),
+            settings=self.conditions.cluster,
+            faults=self.conditions.cluster_faults,
+        )
+        self.ec2 = FakeEC2(
+            agenda=self.world,
+            dice=self._fork(),
+            catalogue=self.conditions.catalogue or Catalogue.shipped(),
+            cluster_name=self.conditions.system.cluster_name,
+            queue=self.queue,
+            faults=self.conditions.ec2_faults,
+        )
+        self.machines = Machines(self.cluster, self.ec2)
+        self._luck = self._fork()
+        self._start()
+
+    def _fork(self) -> random.Random:
+        return random.Random(self.world.dice.getrandbits(64))  # noqa: S311
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.system.stop()
+        self.process.kill()
+
+    # --- the controller
+
+    def _start(self) -> None:
+        self.process = Process(self.world, latency=self._latency)
+        self.process.taps.append(lambda actor, message: self.timeline.note(type(actor).__name__, message))
+        runtime = Runtime(
+            timers=self.process,
+            tasks=self.process,
+            dice=SeededDice(self._luck),
+            telemetry=self.telemetry,
+            failed=_raise,
+        )
+        ports = Ports(
+            reader=self.cluster,
+            writer=self.cluster,
+            cloud=self.ec2,
+            queue=self.queue,
+            solver=self.conditions.solver,
+        )
+        self.system = System(
+            runtime,
+            self.process,
+            ports,
+            self.conditions.system,
+            observer=_Observer(self.timeline, self.machines),
+        )
+        self.system.start()
+
+    def _latency(self, key: tuple[str, ...]) -> tuple[float, float]:
+        match key[0]:
+            case "kubernetes":
+                return self.cluster.latency(key)
+            case "ec2" | "sqs":
+                return self.ec2.latency(key)
+            case _:
+                return 0.0, 0.0
+
+    def crash(self) -> None:
+        """Kill the controller, as by SIGKILL, at this very moment."""
+        self.timeline.add("ControllerKilled", {})
+        self.process.kill()
+        self.system.stop()
+
+    def restart(self, *, after: float = 0.0) -> None:
+        """Start the controller anew, `after` seconds from now."""
+
+        def start() -> None:
+            if not self.process.alive:
+                self.timeline.add("ControllerStarted", {})
+                self._start()
+
+        self.world.call_at(self.world.monotonic() + after, start)
+
+    # --- time
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return self.world.monotonic()
+
+    def run(self, duration: float | str) -> None:
+        """Let `duration` pass ("5m", or seconds)."""
+        self.world.run(until=self.seconds + _span(duration))
+
+    def run_until(self, condition: Callable[[], bool], *, within: float | str = "15m") -> None:
+        """Let time pass until `condition` holds.
+
+        Raises:
+            AssertionError: it does not hold `within` that time; the message tells how things stand.
+        """
+        if not self.world.run_until(condition, at_most=self.seconds + _span(within)):
+            raise AssertionError(f"not so within {within}: {self.summary()}")
+
+    # --- the cluster's users
+
+    def apply(self, *what: str | Path | ApiObject) -> Decoded:
+        """Apply manifests (a path, or YAML text) and objects.
+
+        Raises:
+            ManifestError: a manifest cannot be read or says something wrong. Nothing is applied then.
+        """
+        manifests: list[Manifest] = []
+        for one in what:
+            if isinstance(one, Path):
+                manifests += read_manifests([one])
+            elif isinstance(one, str):
+                manifests += parse_manifests(one.encode(), "manifest")
+        decoded = decode_all(manifests, at=self.world.now())
+        objects = [one for one in what if not isinstance(one, str | Path)]
+        self.cluster.apply(*decoded.objects(), *objects)
+        return decoded
+
+    def apply_file(self, path: str) -> None:
+        """Apply a file as a cluster without our validation would: what is wrong is there, and set aside.
+
+        Raises:
+            ManifestError: the file cannot be read at all.
+        """
+        decoded = decode_all(
+            read_manifests([path]), lenient=True, at=self.world.now(), node_classes_optional=True
+        )
+        self.cluster.apply(*decoded.objects())
+        for error in decoded.set_aside:
+            self.machines.apply_broken(error)
+
+    def scale(
+        self, name: str, replicas: int, *, namespace: str = "default", kind: str = "Deployment"
+    ) -> None:
+        """Set the replicas of a workload."""
+        self.timeline.add("Scaled", {"name": name, "replicas": replicas})
+        self.cluster.scale(name, replicas, namespace=namespace, kind=kind)
+
+    def delete(
+        self,
+        kind: str,
+        name: str,
+        *,
+        namespace: str = "default",
+        cascade: Literal["background", "foreground"] = "background",
+    ) -> None:
+        """Delete an object, as `kubectl delete` would."""
+        self.timeline.add("Deleted", {"kind": kind, "name": name})
+        self.cluster.delete(kind, name, namespace=namespace, cascade=cascade)
+
+    # --- what EC2 does by itself
+
+    def interrupt(self, node: str | None = None) -> str:
+        """Announce the end of a spot node (the oldest, unless named) in two minutes; return its name.
+
+        Raises:
+            ValueError: there is no such node, or no spot node at all.
+        """
+        name, instance_id = self.machines.find(node, spot=True)
+        self.timeline.add("SpotInterruptionAnnounced", {"node": name, "instance": instance_id})
+        self.ec2.interrupt(instance_id)
+        return name
+
+    def recommend_rebalance(self, node: str | None = None) -> str:
+        """Announce that a spot node is at risk; return its name."""
+        name, instance_id = self.machines.find(node, spot=True)
+        self.timeline.add("RebalanceRecommended", {"node": name, "instance": instance_id})
+        self.ec2.recommend_rebalance(instance_id)
+        return name
+
+    def terminate_outside(self, node: str | None = None) -> str:
+        """Terminate a node's instance behind the controller's back; return its name."""
+        name, instance_id = self.machines.find(node, spot=False)
+        self.timeline.add("TerminatedOutside", {"node": name, "instance": instance_id})
+        self.ec2.terminate_outside(instance_id)
+        return name
+
+    def run_out(self, instance_type: str, zone: str) -> None:
+        """Let EC2 have no more of a type in a zone; "*" is any."""
+        self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
+        self.ec2.run_out(instance_type, zone)
+
+    def api_server_away(self, seconds: float) -> None:
+        """Let the API server answer nothing for a while."""
+        self.timeline.add("ApiServerAway", {"seconds": seconds})
+        self.cluster.unavailable_until(self.seconds + seconds)
+
+    # --- how things stand
+
+    def pods(self, namespace: str | None = None) -> tuple[Pod, ...]:
+        """Return the pods, less those of DaemonSets."""
+        return tuple(p for p in self.cluster.pods() if not p.daemon and namespace in (None, p.namespace))
+
+    def running(self) -> int:
+        """Return how many pods (less those of DaemonSets) are running and ready."""
+        return sum(p.phase is Phase.RUNNING and p.ready and p.deleting_since is None for p in self.pods())
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes there are."""
+        return self.cluster.nodes()
+
+    def claims(self) -> tuple[NodeClaim, ...]:
+        """Return the claims there are."""
+        return self.cluster.claims()
+
+    def history(self) -> tuple[NodeRecord, ...]:
+        """Return every node there ever was, oldest first."""
+        start = self.world.now() - timedelta(seconds=self.seconds)
+        return node_records(self.ec2.all_instances(), self.machines.known, self.telemetry.spans(), start)
+
+    def cost(self) -> float:
+        """Return what all instances have cost so far, in $."""
+        return self.ec2.cost(self.world.now())
+
+    def decisions(self) -> Sequence[tuple[str, str]]:
+        """Return (decision id, trace id) of every decision whose plan was committed, in order."""
+        return [
+            (str(span.attributes["treenail.decision.id"]), span.context.trace_id)
+            for span in self.telemetry.spans()
+            if span.name == "decide"
+        ]
+
+    def summary(self) -> str:
+        """Return in one line how things stand."""
+        pods = self.pods()
+        pending = [p.key for p in pods if not p.node_name]
+        return (
+            f"at {self.seconds:.0f} s: {len(pods)} pods, {self.running()} running, pending {pending[:5]}, "
+            f"{len(self.nodes())} nodes, {len(self.claims())} claims, {len(self.ec2.live())} instances"
+        )
+
+
+class _Observer:
+    """Where the actors' own reports go."""
+
+    def __init__(self, timeline: Timeline, machines: Machines) -> None:
+        self._timeline = timeline
+        self._machines = machines
+
+    def tell(self, message: object, /) -> None:
+        """Note it."""
+        if isinstance(message, InstanceTerminated):
+            self._machines.ended(message)
+        self._timeline.note("", message)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+def _span(duration: float | str) -> float:
+    if isinstance(duration, str):
+        span = parse_duration(duration)
+        if span is None:
+            raise ValueError(f"{duration!r} is not a duration, such as 90s or 5m")
+        return span.total_seconds()
+    return duration

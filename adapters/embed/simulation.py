@@ -1,0 +1,225 @@
+"""One decision on manifests as they stand: the domain's own model and packer, without a world."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+from treenail.actors.world import World
+from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.manifests import Decoded
+from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, StatefulSet
+from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2 import FakeEC2
+from treenail.adapters.fake.queue import FakeQueue
+from treenail.adapters.solver.inline import InlineSolver
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.cluster_facts import ClusterObject, Resynced
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import PoolOffer, Problem, Settings
+from treenail.domain.pods import Pod
+from treenail.domain.ports import NodeClassNotReadyError
+
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_CLUSTER: Final = "demo"
+_TRUE: Final = (
+    Condition(type=REGISTERED, status=Status.TRUE),
+    Condition(type=INITIALIZED, status=Status.TRUE),
+)
+
+
+class Catalogues(Protocol):
+    """Where the instance types of a pool come from."""
+
+    def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
+        """Return what the pool could buy; NodeClassNotReadyError where its class leads nowhere."""
+        ...
+
+
+class FixedCatalogue:
+    """The same types for every pool, whatever its node class."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self._types = types
+
+    def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
+        """Return all types there are."""
+        del pool, node_class
+        return self._types
+
+
+class EC2Catalogues:
+    """The types of EC2 with the prices of the fake of that seed."""
+
+    def __init__(self, *, seed: int) -> None:
+        world = World(seed)
+        dice = random.Random(seed)  # noqa: S311
+        queue = FakeQueue(agenda=world, dice=dice)
+        self._ec2 = FakeEC2(
+            agenda=world, dice=dice, catalogue=Catalogue.shipped(), cluster_name=_CLUSTER, queue=queue
+        )
+
+    def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
+        """Return the types that the pool's node class could launch."""
+        if node_class is None:
+            raise NodeClassNotReadyError(f"{pool.node_class} is missing")
+        return self._ec2.instance_types(node_class, pool.kubelet or node_class.kubelet)
+
+
+class Simulation:
+    """A decision to be made on manifests: `decide` makes it, `plan` is it.
+
+    Raises:
+        ManifestError: a pool's node class leads nowhere.
+    """
+
+    def __init__(self, decoded: Decoded, catalogues: Catalogues, settings: Settings) -> None:
+        self.warnings = decoded.warnings
+        self.plan = PackingPlan()
+        self._decoded = decoded
+        self._settings = settings
+        self._priorities = {c.name: c.value for c in decoded.priority_classes}
+        self._pods = tuple(self._all_pods())
+        self.pod_names = {p.uid: p.key for p in self._pods if not p.node_name}
+        self._nodes = {self._claim_name(n): n.name for n in decoded.nodes}
+        self._types = self._read_types(catalogues)
+
+    def _read_types(self, catalogues: Catalogues) -> dict[str, tuple[InstanceType, ...]]:
+        classes = {str(c.ref): c for c in self._decoded.node_classes}
+        types: dict[str, tuple[InstanceType, ...]] = {}
+        for pool in self._decoded.node_pools:
+            try:
+                types[pool.name] = catalogues.types_for(pool, classes.get(str(pool.node_class)))
+            except NodeClassNotReadyError as error:
+                kind = pool.generation.pool_kind
+                problem = f"{pool.node_class}: {error}"
+                raise ManifestError("manifests", f"{kind} {pool.name}", "nodeClassRef", problem) from None
+        return types
+
+    def node_of(self, room: str) -> str:
+        """Return the node a room of the plan is on."""
+        return self._nodes.get(room, room)
+
+    def decide(self) -> None:
+        """Build the problem and solve it."""
+        model = ClusterModel(promise_lasts=timedelta(seconds=20))
+        model.learn(Resynced(revision=1, objects=tuple(self._objects())), _NOW)
+        snapshot = model.snapshot(_NOW)
+        offers = tuple(
+            PoolOffer(
+                pool=pool,
+                instance_types=self._types[pool.name],
+                limits_left=snapshot.limits_left.get(pool.name),
+            )
+            for pool in snapshot.pools
+        )
+        problem = Problem(
+            pods=snapshot.pods,
+            rooms=snapshot.rooms,
+            offers=offers,
+            daemons=tuple(d.spec for d in snapshot.daemons),
+            settings=self._settings,
+        )
+        self.plan = InlineSolver().solve(problem)
+
+    def _objects(self) -> list[ClusterObject]:
+        decoded = self._decoded
+        placeholder = [
+            NodeClass(ref=ref)
+            for ref in sorted({p.node_class for p in decoded.node_pools})
+            if str(ref) not in {str(c.ref) for c in decoded.node_classes}
+        ]
+        things: list[ClusterObject] = [
+            *placeholder,
+            *decoded.node_classes,
+            *decoded.node_pools,
+            *decoded.daemon_sets,
+            *decoded.node_claims,
+            *(self._claim(n) for n in decoded.nodes if self._pool_of(n)),
+            *(self._node(n) for n in decoded.nodes),
+            *self._pods,
+        ]
+        return [replace(thing, resource_version=1) for thing in things]
+
+    # --- nodes
+
+    def _pool_of(self, node: Node) -> NodePool | None:
+        """Return the pool that a node says it is of: it counts against its limits."""
+        names = {p.generation.pool_label: p for p in self._decoded.node_pools}
+        claimed = {c.provider_id for c in self._decoded.node_claims if c.provider_id}
+        if node.provider_id in claimed:
+            return None
+        return next(
+            (
+                p
+                for p in self._decoded.node_pools
+                if p.generation.pool_label in names and node.labels.get(p.generation.pool_label) == p.name
+            ),
+            None,
+        )
+
+    def _claim_name(self, node: Node) -> str:
+        return f"node/{node.name}"
+
+    def _provider_id(self, node: Node) -> str:
+        return node.provider_id or f"simulated:///{node.name}"
+
+    def _node(self, node: Node) -> Node:
+        return replace(node, provider_id=self._provider_id(node))
+
+    def _claim(self, node: Node) -> NodeClaim:
+        pool = self._pool_of(node)
+        assert pool is not None  # noqa: S101
+        return NodeClaim(
+            name=self._claim_name(node),
+            generation=pool.generation,
+            pool=pool.name,
+            node_class=pool.node_class,
+            labels=node.labels,
+            taints=node.taints,
+            created_at=node.created_at,
+            provider_id=self._provider_id(node),
+            node_name=node.name,
+            capacity=node.capacity or node.allocatable,
+            allocatable=node.allocatable,
+            conditions=_TRUE,
+        )
+
+    # --- pods
+
+    def _all_pods(self) -> list[Pod]:
+        decoded = self._decoded
+        pods = [self._pending(p) if not p.node_name else p for p in decoded.pods]
+        workloads: list[Deployment | ReplicaSet | StatefulSet] = [
+            *decoded.deployments,
+            *decoded.replica_sets,
+            *decoded.stateful_sets,
+        ]
+        for workload in workloads:
+            pods += self._replicas(workload.name, workload.namespace, workload.template, workload.replicas)
+        return pods
+
+    def _replicas(self, name: str, namespace: str, template: PodTemplate, count: int) -> list[Pod]:
+        return [
+            self._pending(
+                Pod(
+                    uid=f"{namespace}/{name}-{n}",
+                    name=f"{name}-{n}",
+                    namespace=namespace,
+                    labels=template.labels,
+                    annotations=template.annotations,
+                    spec=template.spec,
+                    created_at=_NOW,
+                )
+            )
+            for n in range(count)
+        ]
+
+    def _pending(self, pod: Pod) -> Pod:
+        return replace(pod, uid=pod.uid or pod.key, unschedulable_since=_NOW)

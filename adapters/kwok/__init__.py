@@ -1,0 +1,1 @@
+"""KWOK: nodes without machines."""
