@@ -47,7 +47,7 @@ def _of(kind: inspect.Type, value: Any, path: str) -> FieldError | None:  # noqa
         case inspect.Metadata():
             problem = _of(kind.type, value, path)
             wanted = (kind.extra or {}).get("wanted")
-            if problem and problem.field == path and wanted:
+            if problem and problem.field == path and wanted and isinstance(value, str):
                 return FieldError(path, f"{quoted(value)} is not {wanted}")
             return problem
         case inspect.UnionType():

@@ -90,7 +90,9 @@ def kind_of(api_version: str, name: str) -> Kind[Any]:
     if found is not None:
         return found
     if not name:
-        raise FieldError("kind", "is missing")
+        raise FieldError("kind", "is missing, or no text")
+    if name == "List":
+        raise FieldError("items", "must be a list of objects")
     versions = sorted(k.api_version for k in _ALL if k.name == name)
     if not versions:
         known = sorted(k.name for k in _ALL)
@@ -98,6 +100,6 @@ def kind_of(api_version: str, name: str) -> Kind[Any]:
             "kind", f"{quoted(name)} is not known{meant(name, known)}; known are {', '.join(known)}"
         )
     if not api_version:
-        raise FieldError("apiVersion", f"is missing; {name} is of {' or '.join(versions)}")
+        raise FieldError("apiVersion", f"is missing, or no text; {name} is of {' or '.join(versions)}")
     problem = f"{quoted(api_version)} is not known for {name}; known is {' and '.join(versions)}"
     raise FieldError("apiVersion", problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from msgspec import field
@@ -66,7 +67,8 @@ class KubeletModel(StrictModel):
             for signal, threshold in thresholds.items():
                 check_threshold(threshold, f"{at}.{name}[{signal}]")
         for signal, period in self.eviction_soft_grace_period.items():
-            if parse_duration(period) is None:
+            span = parse_duration(period)
+            if span is None or span < timedelta(0):
                 problem = f"{quoted(period)} is not a duration (such as 1m30s)"
                 raise FieldError(f"{at}.evictionSoftGracePeriod[{signal}]", problem)
         alone = sorted(self.eviction_soft.keys() ^ self.eviction_soft_grace_period.keys())

@@ -13,7 +13,14 @@ from treenail.adapters.api.errors import FieldError, ManifestError
 from treenail.adapters.api.kinds import KINDS, kind_of
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
 from treenail.adapters.api.workloads import ApiObject
-from treenail.domain.events import ObjectRef
+from treenail.adapters.api.written.claims import claim_manifest
+from treenail.adapters.api.written.events import event_manifest
+from treenail.adapters.api.written.nodes import node_manifest
+from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.api.written.pods import pod_manifest
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Pod
 
 __all__ = [
     "Decoded",
@@ -23,6 +30,7 @@ __all__ = [
     "decode_all",
     "parse_manifests",
     "read_manifests",
+    "to_manifest",
 ]
 
 
@@ -81,6 +89,23 @@ def decode_all(
         warnings=tuple(line for entry in kept for line in _warnings(entry)),
         set_aside=tuple(errors),
     )
+
+
+def to_manifest(thing: NodeClaim | Node | Pod | ClusterEvent) -> Tree:
+    """Write an object as the API server would show it: a mapping of plain values, ready for JSON or YAML.
+
+    A claim is a NodeClaim, or a Machine of the old generation. Decoding what is written for a claim or node
+    gives it again; of a pod's containers only what they ask for together is kept.
+    """
+    match thing:
+        case NodeClaim():
+            return claim_manifest(thing)
+        case Node():
+            return node_manifest(thing)
+        case Pod():
+            return pod_manifest(thing)
+        case ClusterEvent():
+            return event_manifest(thing)
 
 
 def _translated(manifest: Manifest, reading: Reading) -> Translation:

@@ -11,6 +11,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import check_key, check_value
+from treenail.domain.labels import integer_of
 from treenail.domain.pods import Expression, LabelSelector
 from treenail.domain.requirements import Operator
 from treenail.domain.taints import Effect, Taint
@@ -109,12 +110,9 @@ def expression(key: str, operator: str, values: Sequence[str], at: str) -> Expre
 
 def check_bound(operator: str, values: Sequence[str], at: str, *, negative: bool = True) -> None:
     """Raise FieldError unless `values` are one integer, which must not be below zero unless `negative`."""
-    try:
-        (number,) = (int(value) for value in values)
-    except ValueError:
-        raise FieldError(
-            at, f"{operator} needs exactly one whole number, not {quoted(list(values))}"
-        ) from None
+    number = integer_of(values[0]) if len(values) == 1 else None
+    if number is None:
+        raise FieldError(at, f"{operator} needs exactly one whole number, not {quoted(list(values))}")
     if number < 0 and not negative:
         raise FieldError(at, f"{operator} {number} must not be negative")
 

@@ -26,7 +26,7 @@ class NodeStatusModel(Model):
     """What a node has. Where it does not say what pods may have of that, it is all of it."""
 
     capacity: Quantities = field(default_factory=dict)
-    allocatable: Quantities = field(default_factory=dict)
+    allocatable: Quantities | None = None
     conditions: tuple[ConditionModel, ...] = ()
 
 
@@ -44,7 +44,9 @@ def node(model: NodeModel, reading: Reading) -> Translation:
     own_taints = taints(spec.taints, "spec.taints")
     check_taints_differ(("spec.taints", own_taints))
     capacity = resources(status.capacity, "status.capacity")
-    allocatable = resources(status.allocatable, "status.allocatable") if status.allocatable else capacity
+    allocatable = capacity
+    if status.allocatable is not None:
+        allocatable = resources(status.allocatable, "status.allocatable")
     return Translation(
         objects=(
             Node(

@@ -1,0 +1,1 @@
+"""Objects of the domain as the API server would show them: plain mappings of JSON values."""

@@ -1,0 +1,32 @@
+"""Nodes as manifests."""
+
+from __future__ import annotations
+
+from treenail.adapters.api.written.parts import Tree, conditions, metadata, quantities, said, taints
+from treenail.domain.nodes import Node
+
+
+def node_manifest(node: Node) -> Tree:
+    """Write a v1 Node."""
+    capacity = quantities(node.capacity)
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata(
+            name=node.name,
+            uid=node.uid,
+            resource_version=node.resource_version,
+            labels=node.labels,
+            annotations=node.annotations,
+            owners=node.owners,
+            created_at=node.created_at,
+            deleting_since=node.deleting_since,
+            finalizers=list(node.finalizers),
+        ),
+        "spec": said(
+            taints=taints(node.taints), unschedulable=node.unschedulable, providerID=node.provider_id
+        ),
+        # Without allocatable, all of the capacity would be.
+        "status": said(capacity=capacity, conditions=conditions(node.conditions))
+        | ({"allocatable": quantities(node.allocatable)} if capacity or node.allocatable else {}),
+    }

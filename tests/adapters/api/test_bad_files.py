@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.api.builders import problem
+from treenail.adapters.api.manifests import ManifestError, decode_all, parse_manifests, read_manifests
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        ("# nothing\n---\n", "holds no object, only comments"),
+        ("a: b\n c: d", "line 2: is not YAML: mapping values are not allowed in this context"),
+        ('{"kind": "Pod", ]', "line 1: is not YAML: did not find expected node content"),
+        ("kind: Pod\nspec:\n  a: 1\n  a: 2", "line 4: the key a is there twice"),
+        ("[" * 1000, "line 1: is nested too deep"),
+        ("a: &a [*a]", "line 1: an alias stands within what it stands for"),
+        ("just words", 'an object with apiVersion and kind is expected, not "just words"'),
+        ("kind: [Pod]", "object (number 1): kind: is missing, or no text"),
+        ("kind: List\nitems: {}", "List (number 1): items: must be a list of objects"),
+        ("kind: List\nitems: [3]", "an object with apiVersion and kind is expected, not 3"),
+    ],
+)
+def test_a_bad_file_is_refused_in_one_line(text: str, expected: str) -> None:
+    assert problem(text) == expected
+
+
+def test_an_unknown_kind_is_told_which_kinds_there_are() -> None:
+    line = problem("{apiVersion: karpenter.sh/v1, kind: NodePol, metadata: {name: x}}")
+
+    assert line.startswith(
+        'NodePol x: kind: "NodePol" is not known; did you mean NodePool?; known are AWSNode'
+    )
+    assert line.endswith("ReplicaSet, StatefulSet, StorageClass")
+
+
+def test_aliases_that_stand_for_more_than_memory_holds_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
+
+    assert problem("\n".join(lines)) == "line 1: stands for more than 5000000 values"
+
+
+def test_text_that_is_not_utf8_is_refused() -> None:
+    with pytest.raises(ManifestError, match=r"^latin\.yaml: line 2: is not UTF-8 text$"):
+        parse_manifests(b"a: b\nc: \xe4", "latin.yaml")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match=r"gone\.yaml: there is no such file$"):
+        read_manifests([tmp_path / "gone.yaml"])
+
+
+def test_a_directory_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match=r": is a directory, not a file$"):
+        read_manifests([tmp_path])
+
+
+def test_a_path_that_runs_in_circles_is_unreadable(tmp_path: Path) -> None:
+    circle = tmp_path / "circle.yaml"
+    circle.symlink_to(circle)
+
+    with pytest.raises(ManifestError, match=r"circle\.yaml: cannot be read: "):
+        read_manifests([circle])
+
+
+def test_an_error_tells_its_parts() -> None:
+    tree = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "prod"}, "spec": {}}'
+
+    with pytest.raises(ManifestError) as raised:
+        decode_all(parse_manifests(tree.encode(), "p.json"))
+
+    error = raised.value
+    assert (error.file, error.object, error.field) == ("p.json", "Pod prod/p", "spec.containers")
+    assert error.problem == "is missing"
+    assert error.about is not None
+    assert (error.about.kind, error.about.namespace, error.about.name) == ("Pod", "prod", "p")
+    assert str(error) == "p.json: Pod prod/p: spec.containers: is missing"
