@@ -198,12 +198,14 @@ def test_a_refused_pod_holds_no_room() -> None:
     rig = Rig()
     rig.cluster.apply(a_node("n-0", cpu="2"), a_pod("a"))
     rig.run(5)
-    rig.cluster.apply(a_pod("b", spec=a_spec(cpu="2"), node_name="n-0"))
+    rig.cluster.apply(a_pod("b", spec=a_spec(cpu="2"), node_name="n-0"), a_pod("c"))
+    rig.run(0.4)
+    refused = rig.pod("c").unschedulable_since
+
     rig.run(5)
 
-    rig.cluster.apply(a_pod("c"))
-    rig.run(5)
-
+    assert refused is not None
+    assert rig.pod("b").phase is Phase.FAILED
     assert rig.pod("c").ready
 
 
