@@ -1,0 +1,82 @@
+"""Amounts as arrays: which column stands for which resource, and how many pods fit in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treenail.domain.resources import CPU, MEMORY, PODS
+
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+Bools: TypeAlias = NDArray[np.bool_]
+
+# Below this every sum and difference of whole amounts is exact in a double. No machine is as large
+# (4 PiB of memory): room is cut down to it, and a request beyond it fits nowhere.
+_EXACT: Final = 2.0**52
+
+
+class Axis:
+    """The resources a problem is about, each with its column. CPU, memory and pods come first."""
+
+    def __init__(self, vectors: Iterable[Mapping[str, int]]) -> None:
+        named = {name for vector in vectors for name in vector}
+        first = (CPU, MEMORY, PODS)
+        self.names: tuple[str, ...] = (*first, *sorted(named.difference(first)))
+
+    def rooms(self, vectors: Sequence[Mapping[str, int]]) -> Floats:
+        """Return one row of amounts per vector; a resource not named is zero."""
+        room: Floats = np.minimum(self._rows(vectors), _EXACT)
+        return room
+
+    def requests(self, vector: Mapping[str, int]) -> Floats:
+        """Return a request as one row.
+
+        Raises:
+            ValueError: an amount is negative.
+        """
+        for name, amount in vector.items():
+            if amount < 0:
+                raise ValueError(f"requests {amount} of {name}")
+        row: Floats = self._rows((vector,))[0]
+        row[row > _EXACT] = np.inf
+        return row
+
+    def _rows(self, vectors: Sequence[Mapping[str, int]]) -> Floats:
+        names = self.names
+        rows = [[vector.get(name, 0) for name in names] for vector in vectors]
+        array: Floats = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+        return array
+
+
+def holds(room: Floats, loads: Floats) -> Bools:
+    """Tell which `room` (..., R) holds which of `loads` (..., R), the leading axes broadcast."""
+    # Column by column: reducing over so short an axis takes several times as long.
+    held: Bools = np.ones(np.broadcast_shapes(room.shape[:-1], loads.shape[:-1]), dtype=np.bool_)
+    for column in range(room.shape[-1]):
+        held &= room[..., column] >= loads[..., column]
+    return held
+
+
+def count_fitting(free: Floats, requests: Floats) -> Floats:
+    """Return how many pods of `requests` (R) fit into each row of `free` (..., R).
+
+    Where they request nothing, that is infinitely many.
+    """
+    counts: Floats = np.full(free.shape[:-1], np.inf)
+    for column in np.flatnonzero(requests > 0):
+        np.minimum(counts, free[..., column] / requests[column], out=counts)
+    return np.maximum(np.floor(counts), 0.0)
+
+
+def maximal_rows(rows: Floats) -> Floats:
+    """Return those of `rows` (N, R) that no other exceeds or equals in every column, the largest first."""
+    left = np.unique(rows, axis=0)[::-1]
+    kept = []
+    while len(left):
+        kept.append(left[0])
+        left = left[(left > left[0]).any(axis=1)]
+    return np.array(kept).reshape(len(kept), rows.shape[1])

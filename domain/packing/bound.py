@@ -1,0 +1,92 @@
+"""What no plan can be cheaper than."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats, count_fitting
+
+# A linear program with one row per resource: a library would take longer to start than this to end.
+_MOST_PIVOTS: Final = 60
+_CLOSE: Final = 1e-9
+# What it costs to leave all of a resource unprovided, in prices of the dearest type.
+_UNPROVIDED: Final = 1e6
+# Sums of prices are rounded; a bound must be below the cost all the same.
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """The cheapest way to provide a demand with fractions of types.
+
+    `worth` (R) is what one unit of each resource is worth at most: no type offers for its price more
+    than its price's worth, so that `demand @ worth` is never above the cost of nodes that provide it.
+    `nodes` is how many the fractions add up to.
+    """
+
+    worth: Floats
+    nodes: float
+
+
+def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
+    """Cover `demand` (R) with fractions of the types that have `room` (T, R) at `prices` (T).
+
+    Found by the simplex method; were that cut short, `worth` would be lower, and no less true.
+    """
+    worth, nodes = np.zeros(len(demand)), 0.0
+    asked = np.flatnonzero((demand > 0) & (room > 0).any(axis=0))
+    if len(asked):
+        share, nodes = _simplex(room[:, asked] / demand[asked], prices)
+        worth[asked] = share / demand[asked]
+    offered = room @ worth
+    over = offered > prices
+    return Cover(worth * float((prices[over] / offered[over]).min(initial=1.0)), nodes)
+
+
+def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
+    """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types."""
+    types, rows = share.shape
+    # A cover may use the types, go without a row at a forbidding price, and cover too much for nothing.
+    columns = np.vstack([share, np.eye(rows), -np.eye(rows)])
+    forbidding = np.full(rows, _UNPROVIDED * max(float(prices.max()), 1.0))
+    costs = np.concatenate([prices, forbidding, np.zeros(rows)])
+    basis = np.arange(types, types + rows)
+    tolerance = _CLOSE * float(prices.max())
+    for _ in range(_MOST_PIVOTS):
+        inverse = np.linalg.inv(columns[basis].T)
+        worth, amounts = costs[basis] @ inverse, inverse.sum(axis=1)
+        gain = columns @ worth - costs
+        entering = int(gain.argmax())
+        if gain[entering] <= tolerance:
+            break
+        change = inverse @ columns[entering]
+        falling = change > _CLOSE
+        ratios = np.where(falling, amounts / np.where(falling, change, 1.0), np.inf)
+        basis[int(ratios.argmin())] = entering
+    return np.maximum(worth, 0.0), float(amounts[basis < types].sum())
+
+
+def lower_bound(pods: Floats, requests: Floats, room: Floats, prices: Floats) -> float:
+    """Return a cost ($/h) below which no nodes hold `pods` (I) of the classes that request `requests` (I, R).
+
+    `room` (T, R) is every type there is, `prices` (I, T) what each costs with pods of a class on it,
+    infinite where they cannot be.
+    """
+    known = np.isfinite(prices).any(axis=0)
+    room, prices = room[known], prices[:, known]
+    cheapest = prices.min(axis=0)
+    demand = pods @ requests
+    bounds = [float(demand @ fractional_cover(demand, room, cheapest).worth)]
+    for count, row, price in zip(pods, requests, prices, strict=True):
+        bounds.append(_bound_of_one(count, count_fitting(room, row), price))
+    return max(bounds) * (1 - _ROUNDING)
+
+
+def _bound_of_one(pods: float, fitting: Floats, prices: Floats) -> float:
+    """Return what nodes cost at least that hold one class alone, so many of which fit into each type."""
+    able = (fitting >= 1) & np.isfinite(prices)
+    fitting, prices = np.minimum(fitting[able], pods), prices[able]
+    return float(max((prices / fitting).min() * pods, prices.min()))

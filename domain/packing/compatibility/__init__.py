@@ -1,0 +1,1 @@
+"""What may run where, before any amount is looked at."""

@@ -1,0 +1,112 @@
+"""Requirements as masks over instance types and over nodes, computed once for each requirement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.packing.arrays import Bools, Floats, Indices
+from treenail.domain.requirements import Requirement, Requirements
+
+
+class TypeMasks:
+    """What the labels of T instance types allow."""
+
+    def __init__(self, types: Sequence[InstanceType]) -> None:
+        self._types = types
+        self._by_key: dict[str, tuple[list[Requirement | None], Indices]] = {}
+        self._known: dict[Requirement, Bools] = {}
+
+    def admitting(self, requirement: Requirement) -> Bools:
+        """Return which types (T) may have a label that `requirement` allows.
+
+        A type that does not define the label admits everything, as two negatives admit each other.
+        """
+        mask = self._known.get(requirement)
+        if mask is None:
+            kinds, codes = self._kinds(requirement.key)
+            mask = np.array([_admits(kind, requirement) for kind in kinds], dtype=np.bool_)[codes]
+            self._known[requirement] = mask
+        return mask
+
+    def values(self, key: str) -> list[str]:
+        """Return, sorted, the values the types have for the label `key`."""
+        kinds, _ = self._kinds(key)
+        return sorted({value for kind in kinds if kind and not kind.complement for value in kind.values})
+
+    def _kinds(self, key: str) -> tuple[list[Requirement | None], Indices]:
+        """Return the different requirements the types have on `key`, and which of them each type has."""
+        known = self._by_key.get(key)
+        if known is None:
+            codes: dict[Requirement | None, int] = {}
+            column = [codes.setdefault(t.requirements.get(key), len(codes)) for t in self._types]
+            known = self._by_key[key] = (list(codes), np.array(column, dtype=np.intp))
+        return known
+
+
+def _admits(own: Requirement | None, wanted: Requirement) -> bool:
+    return own is None or own.intersects(wanted) or (own.negative and wanted.negative)
+
+
+class Offers:
+    """Where and how the T types are sold: K different (zone, capacity type, zone id), and prices (T, K).
+
+    `prices` is infinite where nothing is available; `listed` (T, K) counts what has run out as well.
+    """
+
+    def __init__(self, types: Sequence[InstanceType]) -> None:
+        codes: dict[tuple[str, str, str], int] = {}
+        rows, columns, prices = [], [], []
+        for row, instance_type in enumerate(types):
+            for offering in instance_type.offerings:
+                place = (offering.zone, offering.capacity_type, offering.zone_id)
+                rows.append(row)
+                columns.append(codes.setdefault(place, len(codes)))
+                prices.append(offering.price if offering.available else np.inf)
+        self.places: tuple[tuple[str, str, str], ...] = tuple(codes)
+        self.prices: Floats = np.full((len(types), len(codes)), np.inf)
+        self.listed: Bools = np.zeros(self.prices.shape, dtype=np.bool_)
+        at = (np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
+        np.minimum.at(self.prices, at, np.array(prices, dtype=np.float64))
+        self.listed[at] = True
+        self._known: dict[tuple[Requirement | None, ...], Bools] = {}
+
+    def within(self, requirements: Requirements) -> Bools:
+        """Return which of the K places `requirements` allow."""
+        asked = tuple(requirements.get(k) for k in (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID))
+        mask = self._known.get(asked)
+        if mask is None:
+            allowed = [
+                all(r is None or r.has(value) for r, value in zip(asked, place, strict=True))
+                for place in self.places
+            ]
+            mask = self._known[asked] = np.array(allowed, dtype=np.bool_)
+        return mask
+
+
+class NodeMasks:
+    """What the labels of N real nodes allow: here a label that is missing is missing."""
+
+    def __init__(self, nodes: Sequence[Mapping[str, str]]) -> None:
+        self._nodes = nodes
+        self._by_key: dict[str, tuple[list[str | None], Indices]] = {}
+
+    def meeting(self, requirements: Requirements) -> Bools:
+        """Return which nodes (N) meet all of `requirements`."""
+        mask = np.ones(len(self._nodes), dtype=np.bool_)
+        for requirement in requirements.values():
+            values, codes = self._values(requirement.key)
+            met = [requirement.negative if v is None else requirement.has(v) for v in values]
+            mask &= np.array(met, dtype=np.bool_)[codes]
+        return mask
+
+    def _values(self, key: str) -> tuple[list[str | None], Indices]:
+        known = self._by_key.get(key)
+        if known is None:
+            codes: dict[str | None, int] = {}
+            column = [codes.setdefault(node.get(key), len(codes)) for node in self._nodes]
+            known = self._by_key[key] = (list(codes), np.array(column, dtype=np.intp))
+        return known

@@ -1,0 +1,110 @@
+"""Which classes could ever share a new node, so that those that cannot are planned apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats, holds
+from treenail.domain.packing.bound import lower_bound
+from treenail.domain.packing.chains import Link
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.families import Families, Family
+from treenail.domain.packing.templates import Template
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component:
+    """Classes that may share new nodes with each other, directly or not, but with no other class.
+
+    `chains` and `reach` are in the order of `classes`: where a class may open a node, and all nodes it
+    may be on, those opened by others included.
+    """
+
+    classes: tuple[PodClass, ...]
+    chains: tuple[tuple[Link, ...], ...]
+    reach: tuple[tuple[Family, ...], ...]
+
+    def lower_bound(self, pods: Mapping[int, int]) -> float:
+        """Return a cost ($/h) below which no nodes hold so many `pods` of each class (by index)."""
+        held = [i for i, one in enumerate(self.classes) if pods.get(one.index)]
+        if not held:
+            return 0.0
+        templates = {f.template.index: f.template for i in held for f in self.reach[i]}
+        counts = np.array([pods[self.classes[i].index] for i in held], dtype=np.float64)
+        requests = np.array([self.classes[i].requests for i in held])
+        room = np.vstack([template.room for template in templates.values()])
+        prices = np.array([_prices(self.reach[i], list(templates.values())) for i in held])
+        return lower_bound(counts, requests, room, prices)
+
+
+def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
+    """Return what each type of each template costs at least with a pod of the class on it."""
+    of: dict[int, Floats] = {t.index: np.full(len(t.room), np.inf) for t in templates}
+    for family in reach:
+        column = of[family.template.index]
+        column[family.types] = np.minimum(column[family.types], family.prices)
+    return np.concatenate(list(of.values()))
+
+
+def components(
+    classes: Sequence[PodClass], chains: Sequence[tuple[Link, ...]], families: Families
+) -> list[Component]:
+    """Part `classes`, which all have a chain, into components."""
+    opened = sorted({link.family.template.index for chain in chains for link in chain})
+    reach = [_reach(one, chain, opened, families) for one, chain in zip(classes, chains, strict=True)]
+    known = {family.index: family for reached in reach for family in reached}
+    root = _connected(sorted(known.values(), key=lambda family: (-family.choices, family.index)), reach)
+    parts: dict[int, list[int]] = {}
+    for i, reached in enumerate(reach):
+        parts.setdefault(root[reached[0].index], []).append(i)
+    return [
+        Component(
+            tuple(classes[i] for i in part), tuple(chains[i] for i in part), tuple(reach[i] for i in part)
+        )
+        for part in parts.values()
+    ]
+
+
+def _reach(
+    one: PodClass, chain: tuple[Link, ...], opened: Sequence[int], families: Families
+) -> tuple[Family, ...]:
+    """Return the families a pod of the class may be in without giving up more than its chain does."""
+    found: dict[int, Family] = {}
+    for rung in one.ladder.rungs[: chain[-1].rung + 1]:
+        for template in opened:
+            family = families.of(template, rung)
+            if family is not None and holds(family.largest, one.requests).any():
+                found[family.index] = family
+    return tuple(found.values())
+
+
+def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> dict[int, int]:
+    """Return, for each family by index, one of those it is connected with, the same for all of them."""
+    parent = {family.index: family.index for family in known}
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    for reached in reach:
+        for family in reached[1:]:
+            parent[root(family.index)] = root(reached[0].index)
+    # The most flexible come first: they connect the most, and the rest need no look then.
+    for number, one in enumerate(known):
+        for other in known[number + 1 :]:
+            if root(one.index) != root(other.index) and _may_meet(one, other):
+                parent[root(other.index)] = root(one.index)
+    return {family.index: root(family.index) for family in known}
+
+
+def _may_meet(one: Family, other: Family) -> bool:
+    return (
+        one.template is other.template
+        and one.requirements.intersects(other.requirements)
+        and bool(np.isin(one.types, other.types).any())
+    )

@@ -1,0 +1,72 @@
+"""What daemons take of a new node before any pod comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.packing.arrays import Axis, Bools, Floats
+from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, ladder_of
+from treenail.domain.packing.compatibility.masks import TypeMasks
+from treenail.domain.pods import PodSpec
+from treenail.domain.requirements import Requirements
+from treenail.domain.taints import Taint, Toleration, untolerated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Daemon:
+    """A DaemonSet's pod: what it requests (R), and the alternatives it requires of a node's labels.
+
+    Its preferences do not matter, nor do taints PreferNoSchedule keep it off.
+    """
+
+    requests: Floats
+    tolerations: tuple[Toleration, ...]
+    alternatives: tuple[Requirements, ...]
+
+
+def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
+    """Return the daemons of `specs`, less those nobody could schedule for what their spec says."""
+    daemons = []
+    for spec in specs:
+        try:
+            required = ladder_of(spec, soft_taints=False).required
+            requests = axis.requests(spec.requests)
+        except ValueError:
+            continue
+        tolerations = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
+        daemons.append(Daemon(requests, tolerations, tuple(rung.requirements for rung in required)))
+    return tuple(daemons)
+
+
+def daemon_load(
+    daemons: Iterable[Daemon],
+    taints: tuple[Taint, ...],
+    template: Requirements,
+    masks: TypeMasks,
+    like: Floats,
+) -> Floats:
+    """Return what the daemons that would run on a new node of each type request of it (T, R), as `like` is.
+
+    A daemon runs where it tolerates the template's `taints` and where template and type allow one of
+    its alternatives.
+    """
+    load = np.zeros_like(like)
+    for daemon in daemons:
+        if untolerated(taints, daemon.tolerations) is None:
+            load[_runs_on(daemon, template, masks, len(like))] += daemon.requests
+    return load
+
+
+def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: int) -> Bools:
+    anywhere = np.zeros(types, dtype=np.bool_)
+    for alternative in daemon.alternatives:
+        if template.compatible(alternative, may_be_undefined=WELL_KNOWN):
+            here = np.ones_like(anywhere)
+            for requirement in alternative.values():
+                here &= masks.admitting(requirement)
+            anywhere |= here
+    return anywhere

@@ -1,0 +1,89 @@
+"""Turn drafts into the claims of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from treenail.domain import labels
+from treenail.domain.packing.arrays import Axis, Indices, holds
+from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.packing.drafts import Draft
+from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.templates import IN_THE_END
+from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.resources import Resources
+
+# Every node has these by itself: nothing of a launch decides them.
+_NOT_ASKED: Final = (labels.HOSTNAME, *IN_THE_END)
+
+
+class Finishing:
+    """Makes claims of drafts, one after the other.
+
+    A claim lists every type that holds its load and that the limits allow. From then on it counts
+    with the largest of them, where as a draft it counted with the type it was meant to be.
+    """
+
+    def __init__(self, ledger: Ledger, axis: Axis, requests: Mapping[int, Resources]) -> None:
+        self._ledger = ledger
+        self._axis = axis
+        self._requests = requests
+        self._known: dict[tuple[int, bytes, bytes], PlannedClaim] = {}
+
+    def claim(self, draft: Draft) -> PlannedClaim:
+        """Return the claim of one copy of `draft`, its pods still to be named."""
+        family = draft.family
+        able = holds(family.room, draft.load)
+        own = family.capacity[draft.row]
+        if family.template.limited:
+            able &= self._ledger.allowed(family, own)
+            self._ledger.take(family.template, family.capacity[able].max(axis=0) - own)
+        key = (family.index, draft.load.tobytes(), able.tobytes())
+        if key not in self._known:
+            self._known[key] = self._claim(draft, np.flatnonzero(able))
+        return self._known[key]
+
+    def _claim(self, draft: Draft, rows: Indices) -> PlannedClaim:
+        family = draft.family
+        shelf = family.template.shelf
+        types = family.types[rows]
+        names, capacities = shelf.capacities
+        largest = zip(names, capacities[types].max(axis=0), strict=True)
+        return PlannedClaim(
+            pool=family.template.offer.pool.name,
+            pods=(),
+            requirements=_narrowed(family, types),
+            instance_types=tuple(shelf.types[t].name for t in types),
+            requests=self._requested(draft, types),
+            largest=Resources({name: int(amount) for name, amount in largest if amount}),
+            price=float(family.prices[rows[0]]),
+        )
+
+    def _requested(self, draft: Draft, types: Indices) -> Resources:
+        """Return what the pods request, and those daemons that will run whichever of `types` it becomes."""
+        amounts: dict[str, int] = {}
+        for index, pods in draft.parts.items():
+            for name, amount in self._requests[index].items():
+                amounts[name] = amounts.get(name, 0) + pods * amount
+        least = draft.family.template.daemons[types].min(axis=0)
+        for name, amount in zip(self._axis.names, least, strict=True):
+            if amount:
+                amounts[name] = amounts.get(name, 0) + int(amount)
+        return Resources(amounts)
+
+
+def _narrowed(family: Family, types: Indices) -> Requirements:
+    """Return the family's requirements, with no zone or capacity type left in which no type is sold."""
+    offers = family.template.shelf.offers
+    within = offers.within(family.requirements)
+    sold = within & np.isfinite(offers.prices[types]).any(axis=0)
+    places = [place for place, here in zip(offers.places, sold, strict=True) if here]
+    zones = frozenset(zone for zone, _, _ in places)
+    ways = frozenset(way for _, way, _ in places)
+    return family.requirements.without(_NOT_ASKED).with_(
+        (Requirement(labels.ZONE, zones), Requirement(labels.CAPACITY_TYPE, ways))
+    )

@@ -1,0 +1,112 @@
+"""Gather what packing decides, and write the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from treenail.domain.packing.drafts import Draft, added, placed_in
+from treenail.domain.packing.finishing import Finishing
+from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
+from treenail.domain.packing.reading import Reading
+from treenail.domain.packing.refusals import Refusals
+from treenail.domain.pods import Pod
+from treenail.domain.reasons import Refusal
+
+
+class Outcome:
+    """How many pods of each part of the reading (by number) went where, and how many are `left`."""
+
+    def __init__(self, reading: Reading, rooms: Sequence[str]) -> None:
+        self.reading = reading
+        self.rooms = rooms
+        self.left = {index: len(pods) for index, (_, pods) in enumerate(reading.parts)}
+        self.deferred: set[int] = set()
+        self.drafts: list[Draft] = []
+        self.bound = 0.0
+        self.in_rooms: dict[int, dict[int, int]] = {index: {} for index in self.left}
+
+    def nominate(self, index: int, to_rooms: Mapping[int, int]) -> None:
+        """Note that so many pods of the part `index` go to which rooms (by number)."""
+        self.in_rooms[index] = added(self.in_rooms[index], to_rooms)
+        self.left[index] -= sum(to_rooms.values())
+
+    def buy(self, drafts: Sequence[Draft], bound: float) -> None:
+        """Note nodes to buy, and what they must cost at least ($/h)."""
+        self.drafts += drafts
+        self.bound += bound
+        for index, pods in placed_in(drafts).items():
+            self.left[index] -= pods
+
+
+class _Writer:
+    """Names the pods: of each part the oldest go to rooms, the next to claims, and the youngest are left."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._pods: list[Iterator[Pod]] = [iter(pods) for _, pods in outcome.reading.parts]
+        self._to_claims: list[dict[int, int]] = [{} for _ in self._pods]
+        self.nominations: dict[str, str] = {}
+        self.claims: list[PlannedClaim] = []
+
+    def name_rooms(self) -> None:
+        for index, rooms in self._outcome.in_rooms.items():
+            for room, count in rooms.items():
+                for uid in self._take(index, count):
+                    self.nominations[uid] = self._outcome.rooms[room]
+
+    def name_claims(self, finishing: Finishing) -> None:
+        for draft in self._outcome.drafts:
+            for _ in range(draft.copies):
+                pods: list[str] = []
+                for index in sorted(draft.parts):
+                    pods += self._take(index, draft.parts[index])
+                    self._to_claims[index][len(self.claims)] = draft.parts[index]
+                self.claims.append(replace(finishing.claim(draft), pods=tuple(pods)))
+
+    def report(self, index: int, refusals: tuple[Refusal, ...]) -> ClassReport:
+        _, pods = self._outcome.reading.parts[index]
+        rooms = self._outcome.in_rooms[index]
+        return ClassReport(
+            example=pods[0].key,
+            pods=len(pods),
+            to_rooms={self._outcome.rooms[room]: count for room, count in rooms.items()},
+            to_claims=self._to_claims[index],
+            refused=self._outcome.left[index] if refusals else 0,
+            refusals=refusals,
+        )
+
+    def _take(self, index: int, count: int) -> list[str]:
+        return [pod.uid for pod in islice(self._pods[index], count)]
+
+    def rest(self, index: int) -> tuple[str, ...]:
+        """Return the pods that have no place, once all others are named."""
+        return tuple(self._take(index, self._outcome.left[index]))
+
+
+def plan_of(outcome: Outcome, ledger: Ledger, refusals: Refusals) -> PackingPlan:
+    """Write the plan; `ledger` comes to count each claim with its largest type."""
+    reading = outcome.reading
+    why: dict[int, tuple[Refusal, ...]] = {i: (refusal,) for i, refusal in reading.refused.items()}
+    for one in reading.classes:
+        if outcome.left[one.index] and one.index not in outcome.deferred:
+            why[one.index] = refusals.of(one)
+    writer = _Writer(outcome)
+    writer.name_rooms()
+    requests = {index: spec.requests for index, (spec, _) in enumerate(reading.parts)}
+    writer.name_claims(Finishing(ledger, reading.axis, requests))
+    classes = tuple(writer.report(index, why.get(index, ())) for index in range(len(reading.parts)))
+    rest = {index: writer.rest(index) for index in range(len(reading.parts))}
+    deferred = [uid for index, pods in rest.items() if index not in why for uid in pods]
+    return PackingPlan(
+        claims=tuple(writer.claims),
+        nominations=writer.nominations,
+        refused=tuple(RefusedClass(pods=rest[index], refusals=why[index]) for index in sorted(why)),
+        classes=classes,
+        deferred=tuple(deferred),
+        cost=sum(claim.price for claim in writer.claims),
+        lower_bound=outcome.bound,
+        exhausted=bool(deferred),
+    )
