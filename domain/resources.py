@@ -86,7 +86,7 @@ def format_amount(resource: str, amount: int) -> str:
     if resource == CPU:
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-"):
-        for suffix in ("Gi", "Mi", "Ki"):
+        for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
             unit = int(_SUFFIXES[suffix])
             if amount and amount % unit == 0:
                 return f"{amount // unit}{suffix}"

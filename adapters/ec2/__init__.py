@@ -1,0 +1,1 @@
+"""EC2: what it sells, and the calls that buy it."""

@@ -1,0 +1,112 @@
+"""All instance types of a region, as each node class would launch them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.instance_types import Market, SpotPrices, resolve
+from treenail.adapters.ec2.labels import requirements_of
+from treenail.adapters.ec2.node_settings import NodeSettings
+from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass
+from treenail.domain.requirements import Requirements
+
+Zones = tuple[tuple[str, str], ...]
+
+# Different node settings in use at once; each costs a few megabytes.
+_REMEMBERED: Final = 16
+_DEFAULTS: Final = ClusterSettings()
+
+
+class Catalogue:
+    """What EC2 sells in a region. Safe to share between threads; what it returns it never changes.
+
+    Types that differ in nothing but prices are resolved once: node classes and kubelets that size their
+    nodes alike share the result.
+    """
+
+    def __init__(
+        self, types: Iterable[TypeRecord], region: RegionRecord, settings: ClusterSettings = _DEFAULTS
+    ) -> None:
+        self._records = tuple(sorted(types, key=lambda record: record.name))
+        self._region = region.region
+        self._sales = {sale.instance_type: sale for sale in region.sales}
+        self._settings = settings
+        self._zone_ids = region.zones
+        self._markets = lru_cache(maxsize=_REMEMBERED)(self._find_markets)
+        self._requirements = lru_cache(maxsize=_REMEMBERED)(self._label)
+        self._resolved = lru_cache(maxsize=_REMEMBERED)(self._resolve)
+
+    @classmethod
+    def shipped(cls, region: str = "us-east-1", settings: ClusterSettings = _DEFAULTS) -> Catalogue:
+        """Return the catalogue that comes with the package.
+
+        Raises:
+            ValueError: no data of this region is shipped.
+        """
+        return cls(shipped_types(), shipped_region(region), settings)
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The names of the region's zones, sorted."""
+        return tuple(sorted(self._zone_ids))
+
+    def on_demand_price(self, instance_type: str) -> float | None:
+        """Return the price in US dollars per hour, None where the region has none of the type."""
+        sale = self._sales.get(instance_type)
+        return sale.on_demand_price if sale else None
+
+    def instance_types(
+        self,
+        node_class: NodeClass,
+        kubelet: Kubelet,
+        *,
+        zones: Sequence[str | tuple[str, str]] | None = None,
+        spot_prices: SpotPrices | None = None,
+    ) -> tuple[InstanceType, ...]:
+        """Return all known types as `node_class` and `kubelet` make them, sorted by name.
+
+        `zones` are those the node class has subnets in, all of the region if None: names, or names with
+        ids where the account's are not those of the data. A type sold in none of them has no offerings. A
+        type and zone missing in `spot_prices` has no spot price, and its spot offering is unavailable;
+        without any `spot_prices` the on-demand price stands in. Equal arguments without `spot_prices`
+        return the same tuple.
+
+        Raises:
+            ValueError: an eviction threshold of `kubelet` is neither a quantity nor a percentage.
+        """
+        node = NodeSettings.of(node_class, kubelet)
+        places = self._places(self.zones if zones is None else zones)
+        resolved = self._resolved(node, places)
+        if spot_prices is None:
+            return resolved
+        return tuple(
+            replace(one, offerings=market.offerings(node.family, spot_prices))
+            for one, market in zip(resolved, self._markets(places), strict=True)
+        )
+
+    def _places(self, zones: Sequence[str | tuple[str, str]]) -> Zones:
+        ids = self._zone_ids
+        return tuple(sorted({(zone, ids.get(zone, "")) if isinstance(zone, str) else zone for zone in zones}))
+
+    def _resolve(self, node: NodeSettings, zones: Zones) -> tuple[InstanceType, ...]:
+        return tuple(
+            resolve(market, requirements, node, self._settings)
+            for market, requirements in zip(
+                self._markets(zones), self._requirements(node.family, zones), strict=True
+            )
+        )
+
+    def _label(self, family: AmiFamily, zones: Zones) -> tuple[Requirements, ...]:
+        return tuple(
+            requirements_of(market.record, family, region=self._region, zones=market.zones)
+            for market in self._markets(zones)
+        )
+
+    def _find_markets(self, zones: Zones) -> tuple[Market, ...]:
+        return tuple(Market.of(record, self._sales.get(record.name), zones) for record in self._records)

@@ -1,0 +1,107 @@
+"""The shipped data of EC2's instance types, as the files beside this module hold it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+
+_DATA: Final = files("treenail.adapters.ec2") / "data"
+TYPES_FILE: Final = "instance-types.json"
+
+
+class Gpu(msgspec.Struct, array_like=True, frozen=True):
+    """GPUs of one model: how many, and the memory of each."""
+
+    name: str
+    manufacturer: str
+    count: int
+    memory_mib: int
+
+
+class Accelerator(msgspec.Struct, array_like=True, frozen=True):
+    """Inference or training chips of one model; `neuron_cores` of each is 0 where it is no Neuron."""
+
+    name: str
+    manufacturer: str
+    count: int
+    neuron_cores: int
+
+
+class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
+    """An instance type as EC2 describes it, alike in all regions.
+
+    `memory_mib` is the whole memory. `interfaces` is how many fit the default network card, each with
+    `ipv4_per_interface` addresses; `branch_interfaces` is 0 where the type cannot trunk them. None says
+    that no figure is published; `local_nvme` tells whether the local storage is NVMe.
+    """
+
+    name: str
+    arch: str
+    cpus: int
+    memory_mib: int
+    cpu_manufacturer: str
+    clock_mhz: int
+    hypervisor: str
+    encryption_in_transit: bool
+    usage_classes: tuple[str, ...]
+    ebs_mbps: int | None
+    network_mbps: int | None
+    interfaces: int
+    ipv4_per_interface: int
+    branch_interfaces: int
+    efa_interfaces: int
+    local_storage_gb: int | None
+    local_nvme: bool
+    gpus: tuple[Gpu, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+
+    @property
+    def family(self) -> str:
+        return self.name.partition(".")[0]
+
+
+class Sale(msgspec.Struct, array_like=True, frozen=True):
+    """Where a region sells an instance type, and its on-demand price in US dollars per hour, if known."""
+
+    instance_type: str
+    zones: tuple[str, ...]
+    on_demand_price: float | None
+
+
+class RegionRecord(msgspec.Struct, frozen=True):
+    """What a region sells. `zones` maps the names of its zones to their ids."""
+
+    region: str
+    zones: dict[str, str]
+    sales: tuple[Sale, ...]
+
+
+@cache
+def shipped_types() -> tuple[TypeRecord, ...]:
+    """Return every shipped instance type, sorted by name."""
+    return msgspec.json.decode((_DATA / TYPES_FILE).read_bytes(), type=tuple[TypeRecord, ...])
+
+
+@cache
+def shipped_region(region: str) -> RegionRecord:
+    """Return what `region` sells.
+
+    Raises:
+        ValueError: no data of this region is shipped.
+    """
+    file = _DATA / f"{region}.json"
+    if region not in shipped_regions():
+        raise ValueError(
+            f"no prices of region {region!r} are shipped, only of {', '.join(shipped_regions())}"
+        )
+    return msgspec.json.decode(file.read_bytes(), type=RegionRecord)
+
+
+@cache
+def shipped_regions() -> tuple[str, ...]:
+    """Return the regions whose offerings and prices are shipped, sorted."""
+    names = (file.name for file in _DATA.iterdir())
+    return tuple(sorted(n.removesuffix(".json") for n in names if n.endswith(".json") and n != TYPES_FILE))
