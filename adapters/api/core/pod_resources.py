@@ -101,7 +101,8 @@ def _of_whole_pod(
     asked = Resources({**own_limits, **requests, **own})
     for name, amount in own.items():
         if amount < requests.get(name, 0):
-            problem = f"is less than its containers request, {format_amount(name, requests[name])}"
+            asked_alone, together = (format_amount(name, a) for a in (amount, requests[name]))
+            problem = f"{asked_alone} is less than its containers request, {together}"
             raise FieldError(under(f"{at}.requests", name), problem)
     _check_within(Resources({n: a for n, a in asked.items() if n in own_limits}), own_limits, at)
     return asked, Resources({**limits, **own_limits})

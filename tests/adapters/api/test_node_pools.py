@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.adapters.api.builders import node_pool_tree, read
+from treenail.domain import labels
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.requirements import ANYTHING, Operator
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Effect, Taint
+
+
+def pool(template: dict[str, Any] | None = None, **spec: Any) -> NodePool:
+    return read(node_pool_tree(template, **spec), NodePool)
+
+
+def test_a_node_pool_has_the_defaults_of_its_version_and_no_types_by_default() -> None:
+    own = pool()
+
+    assert own.requirements == ANYTHING
+    assert own.weight == 0
+    assert own.generation is Generation.V1
+    assert own.disruption == Disruption(
+        empty_after=timedelta(0),
+        expire_after=timedelta(hours=720),
+        consolidation=True,
+        budgets=(Budget(percent=10),),
+    )
+    assert own.not_acted_on == ()
+
+
+def test_every_field_of_a_node_pool_comes_through() -> None:
+    tree = node_pool_tree(
+        {
+            "requirements": [
+                {"key": labels.INSTANCE_CPU, "operator": "Gte", "values": ["4"]},
+                {"key": labels.CAPACITY_TYPE, "operator": "In", "values": ["spot", "on-demand"]},
+            ],
+            "taints": [{"key": "team", "value": "a", "effect": "NoSchedule"}],
+            "startupTaints": [{"key": "boot", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}],
+            "terminationGracePeriod": "1h30m",
+        },
+        limits={"cpu": "10", "nodes": 3},
+        weight=9,
+        disruption={"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"},
+    )
+    tree["spec"]["template"]["metadata"] = {"labels": {"team": "a"}, "annotations": {"example.com/x": "y"}}
+
+    own = read(tree, NodePool)
+
+    assert own.requirements[labels.INSTANCE_CPU].at_least == 4
+    assert own.requirements[labels.CAPACITY_TYPE].values == {"spot", "on-demand"}
+    assert own.taints == (Taint("team", Effect.NO_SCHEDULE, "a"),)
+    assert own.startup_taints == (Taint("boot", Effect.NO_EXECUTE),)
+    assert own.termination_grace_period == timedelta(minutes=90)
+    assert own.limits == Resources({"cpu": 10_000, "nodes": 3})
+    assert own.weight == 9
+    assert own.labels == {"team": "a"}
+    assert own.annotations == {"example.com/x": "y"}
+    assert own.disruption.empty_after == timedelta(seconds=30)
+    assert not own.disruption.consolidation
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("Never", None), ("0s", timedelta(0)), ("1h30m", timedelta(minutes=90))],
+)
+def test_consolidate_after_is_how_long_a_node_may_stand_empty(
+    written: str, expected: timedelta | None
+) -> None:
+    assert pool(disruption={"consolidateAfter": written}).disruption.empty_after == expected
+
+
+def test_nodes_that_never_expire_are_told() -> None:
+    own = pool({"expireAfter": "Never"})
+
+    assert own.disruption.expire_after is None
+    assert own.not_acted_on == ("spec.template.spec.expireAfter",)
+
+
+@pytest.mark.parametrize("policy", ["WhenEmptyOrUnderutilized", "Balanced"])
+def test_consolidation_asked_for_in_words_is_listed_as_not_acted_on(policy: str) -> None:
+    assert pool(disruption={"consolidationPolicy": policy}).not_acted_on == (
+        "spec.disruption.consolidationPolicy",
+    )
+
+
+def test_budgets_come_through_and_schedules_are_listed_as_not_acted_on() -> None:
+    own = pool(
+        disruption={
+            "budgets": [
+                {"nodes": "3", "reasons": ["Empty", "Drifted"]},
+                {"nodes": "100%"},
+                {"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h"},
+            ]
+        }
+    )
+
+    assert own.disruption.budgets == (
+        Budget(nodes=3, reasons=("Drifted", "Empty")),
+        Budget(percent=100),
+        Budget(nodes=0, schedule="0 9 * * 1-5", duration=timedelta(hours=8)),
+    )
+    assert own.not_acted_on == ("spec.disruption.budgets[2].schedule",)
+
+
+def test_static_pools_and_flexibility_are_listed_as_not_acted_on() -> None:
+    own = pool(
+        {
+            "requirements": [
+                {"key": labels.INSTANCE_FAMILY, "operator": "Exists", "minValues": 5},
+            ]
+        },
+        replicas=3,
+    )
+
+    assert own.requirements[labels.INSTANCE_FAMILY].min_values == 5
+    assert own.requirements[labels.INSTANCE_FAMILY].operator is Operator.EXISTS
+    assert own.not_acted_on == ("spec.replicas", "spec.template.spec.requirements[0].minValues")
+
+
+def test_a_reference_to_a_class_of_kwok_is_fine() -> None:
+    ref = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
+
+    assert pool({"nodeClassRef": ref}).node_class == NodeClassRef(
+        "karpenter.kwok.sh", "KWOKNodeClass", "default"
+    )
+
+
+def test_what_the_api_server_adds_is_no_unknown_field() -> None:
+    tree = node_pool_tree()
+    tree["metadata"] |= {
+        "uid": "u-1",
+        "resourceVersion": "42",
+        "generation": 3,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "managedFields": [{"manager": "kubectl"}],
+        "deletionTimestamp": "2026-01-02T00:00:00Z",
+        "deletionGracePeriodSeconds": 0,
+    }
+    tree["status"] = {"nodes": 3, "conditions": [{"type": "Ready", "status": "True"}]}
+
+    own = read(tree, NodePool)
+
+    assert (own.uid, own.resource_version, own.deleting) == ("u-1", 42, True)
+
+
+def test_null_is_as_good_as_not_there() -> None:
+    tree = node_pool_tree({"taints": None, "expireAfter": None}, limits=None, disruption=None, weight=None)
+    tree["metadata"] |= {"labels": None, "creationTimestamp": None}
+
+    assert read(tree, NodePool) == pool()
