@@ -1,0 +1,324 @@
+"""The fake EC2: one object to launch from, to embed, to make trouble with, and to ask what it cost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from math import fsum
+from typing import TypeAlias
+
+from treenail.adapters.fake.ec2.capacity import ANY, Pool
+from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2.fleets import Fleets
+from treenail.adapters.fake.ec2.images import Image
+from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
+from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.region import Layout, Region
+from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.throttle import (
+    CREATE_FLEET,
+    DESCRIBE_INSTANCE_TYPES,
+    DESCRIBE_INSTANCES,
+    TERMINATE_INSTANCES,
+    Throttle,
+)
+from treenail.adapters.fake.ec2.troubles import Troubles
+from treenail.adapters.fake.luck import chance, draw, fork
+from treenail.adapters.fake.queue import FakeQueue
+from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.ports import InvalidError, TooManyRequestsError, UnavailableError
+from treenail.domain.runtime import Agenda, TaskKey
+
+OnRunning: TypeAlias = Callable[[Instance, FleetRequest], None]
+OnGone: TypeAlias = Callable[[Instance], None]
+
+
+class FakeEC2:
+    """EC2 in memory, in virtual time. Implements the port `Cloud`; its calls meet limits and `faults`.
+
+    The agenda gives the time and calls back; `dice` decides all that is left to chance. `faults` may be
+    set anew at any time. What happens to instances is told through `queue`, if there is one. Without
+    `subnets`, there is one in each of `zones` (the first three of the catalogue). Methods that are not of
+    the port never fail by chance, and raise ValueError where they are asked for what cannot happen.
+    """
+
+    def __init__(  # noqa: PLR0913 (what can be set is set by name)
+        self,
+        agenda: Agenda,
+        dice: random.Random,
+        catalogue: Catalogue,
+        *,
+        cluster_name: str,
+        queue: FakeQueue | None = None,
+        settings: EC2Settings | None = None,
+        faults: EC2Faults | None = None,
+        zones: Sequence[str] | None = None,
+        subnets: Sequence[Subnet] | None = None,
+        security_groups: Sequence[SecurityGroup] | None = None,
+    ) -> None:
+        self.faults = faults or EC2Faults()
+        self.settings = settings or EC2Settings()
+        self.cluster_name = cluster_name
+        self._luck, self._latency = fork(dice), fork(dice)
+        self._throttle = Throttle(
+            agenda, enabled=self.settings.throttled, launches=self.settings.launches_throttled
+        )
+        self._region = Region.of(
+            agenda=agenda,
+            dice=fork(dice),
+            catalogue=catalogue,
+            settings=self.settings,
+            faults=self._present_faults,
+            layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups),
+        )
+        self._machines = self._region.machines
+        self._fleets = Fleets(self._region)
+        self._troubles = Troubles(self._region, queue)
+        self._running: list[OnRunning] = []
+        self._gone: list[OnGone] = []
+        self._machines.on_change.append(self._changed)
+
+    # --- the port
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
+
+        Raises:
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found.
+            UnavailableError: no answer.
+            TooManyRequestsError: a rate limit.
+        """
+        self._admit(DESCRIBE_INSTANCE_TYPES)
+        return self._region.shop.assortment(node_class, kubelet).launchable
+
+    def launch(self, request: FleetRequest) -> FleetAnswer:
+        """Buy `request.count` instances at once, or fewer.
+
+        Raises:
+            InvalidError: the request is refused as a whole, or its token was used for another one.
+            NodeClassNotReadyError: the node class cannot be launched from.
+            UnavailableError: no answer; perhaps it was done.
+            TooManyRequestsError: a rate limit. Nothing was done.
+        """
+        self._admit(CREATE_FLEET, max(request.count, 1))
+        if request.tags.get(CLUSTER_TAG) != self.cluster_name:
+            raise InvalidError(
+                f"UnauthorizedOperation: instances of {self.cluster_name} bear the tag {CLUSTER_TAG}"
+            )
+        answer = self._fleets.create(request)
+        if chance(self._luck, self.faults.answer_lost):
+            raise UnavailableError("EC2's answer to CreateFleet got lost")
+        return answer
+
+    def launched_by(self, token: str) -> tuple[Instance, ...]:
+        """Return the instances tagged with `token`, as far as they are visible yet.
+
+        Raises:
+            UnavailableError: no answer.
+            TooManyRequestsError: a rate limit.
+        """
+        self._admit(DESCRIBE_INSTANCES)
+        return self._machines.describe(self.cluster_name, token)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return all visible instances of this cluster, terminated ones left out.
+
+        Raises:
+            UnavailableError: no answer.
+            TooManyRequestsError: a rate limit.
+        """
+        self._admit(DESCRIBE_INSTANCES)
+        return self._machines.describe(self.cluster_name)
+
+    def terminate(self, ids: tuple[str, ...]) -> None:
+        """Terminate instances; those that are gone already do not matter.
+
+        Raises:
+            InvalidError: one is another cluster's. None is terminated.
+            UnavailableError: no answer; perhaps it was done.
+            TooManyRequestsError: a rate limit. Nothing was done.
+        """
+        self._admit(TERMINATE_INSTANCES, len(ids))
+        machines = [machine for i in ids if (machine := self._machines.find(i)) is not None]
+        foreign = [m.instance.id for m in machines if m.cluster != self.cluster_name]
+        if foreign:
+            raise InvalidError(f"UnauthorizedOperation: {foreign[0]} is not of {self.cluster_name}")
+        for machine in machines:
+            self._machines.terminate(machine, EndCause.CONTROLLER)
+        if chance(self._luck, self.faults.terminate_lost):
+            raise UnavailableError("EC2's answer to TerminateInstances got lost")
+
+    def _admit(self, api: str, resources: int = 1) -> None:
+        self._throttle.note(api)
+        if chance(self._luck, self.faults.throttled):
+            raise TooManyRequestsError(f"RequestLimitExceeded: {api}: Request limit exceeded.")
+        self._throttle.admit(api, resources)
+        if chance(self._luck, self.faults.unavailable):
+            raise UnavailableError(f"EC2 does not answer {api}")
+
+    # --- for those that embed it
+
+    def latency(self, key: TaskKey) -> tuple[float, float]:
+        """Return the seconds a call takes to EC2, and its answer back. `key[1]` names what it is about."""
+        there = draw(self._latency, self.settings.latency)
+        fleet = key[1:2] == ("fleet",)
+        back = draw(self._latency, self.settings.fleet_latency if fleet else self.settings.latency)
+        if chance(self._latency, self.faults.slow):
+            seconds = draw(self._latency, self.faults.slow_seconds)
+            return (there + seconds, back) if chance(self._latency, 0.5) else (there, back + seconds)
+        return there, back
+
+    def on_running(self, call: OnRunning) -> None:
+        """Call `call` with every instance of the cluster that starts to run, and the request it is from."""
+        self._running.append(call)
+
+    def on_gone(self, call: OnGone) -> None:
+        """Call `call` with every instance of the cluster whose machine goes down, for whatever reason."""
+        self._gone.append(call)
+
+    def boot_seconds(self, instance: Instance) -> float | None:
+        """Return the seconds from running to a kubelet that joins; None where none ever does.
+
+        Raises:
+            ValueError: there was never such an instance.
+        """
+        return self._machine(instance.id).boot_seconds
+
+    def node_name(self, instance: Instance) -> str:
+        """Return the private DNS name of an instance, by which its node goes.
+
+        Raises:
+            ValueError: there was never such an instance.
+        """
+        address = self._machine(instance.id).private_ip.replace(".", "-")
+        domain = (
+            "ec2.internal" if self._region.name == "us-east-1" else f"{self._region.name}.compute.internal"
+        )
+        return f"ip-{address}.{domain}"
+
+    def _machine(self, instance_id: str) -> Machine:
+        machine = self._machines.find(instance_id)
+        if machine is None:
+            raise ValueError(f"there was never an instance {instance_id}")
+        return machine
+
+    def _changed(self, machine: Machine) -> None:
+        if machine.cluster != self.cluster_name:
+            return
+        match machine.instance.state:
+            case InstanceState.RUNNING:
+                for running in self._running:
+                    running(machine.instance, machine.request)
+            case InstanceState.SHUTTING_DOWN | InstanceState.STOPPING:
+                for gone in self._gone:
+                    gone(machine.instance)
+            case _:
+                pass
+
+    def _present_faults(self) -> EC2Faults:
+        return self.faults
+
+    # --- for users: what there is
+
+    def add_subnet(self, subnet: Subnet) -> None:
+        """Add a subnet."""
+        self._region.vpc.add_subnet(subnet)
+
+    def add_security_group(self, group: SecurityGroup) -> None:
+        """Add a security group."""
+        self._region.vpc.add_group(group)
+
+    def add_image(self, image: Image) -> None:
+        """Add a machine image."""
+        self._region.images.add(image)
+
+    @property
+    def region(self) -> str:
+        return self._region.name
+
+    @property
+    def subnets(self) -> tuple[Subnet, ...]:
+        return self._region.vpc.subnets
+
+    @property
+    def security_groups(self) -> tuple[SecurityGroup, ...]:
+        return self._region.vpc.groups
+
+    def free_addresses(self, subnet_id: str) -> int:
+        """Return how many addresses of a subnet are free."""
+        return next(self._region.vpc.free(s) for s in self._region.vpc.subnets if s.id == subnet_id)
+
+    def spot_price(self, instance_type: str, zone: str) -> float | None:
+        """Return what spot costs now, in $/h; None where the type has no price."""
+        return self._region.market.price(
+            instance_type, zone, self._region.market.epoch(self._region.agenda.monotonic())
+        )
+
+    # --- for users: what happens
+
+    def launch_outside(self, request: FleetRequest) -> tuple[Instance, ...]:
+        """Launch as somebody else would, who need not tag instances as this cluster's."""
+        return self._fleets.create(request).instances
+
+    def run_out(
+        self, instance_type: str, zone: str, capacity_type: str | None = None, until: float | None = None
+    ) -> None:
+        """Have nothing left of a type ("*" is any) in a zone ("*") and way of buying (None).
+
+        `until` is a monotonic second; None is for good, or until `restock`.
+        """
+        self._region.pools.run_out(Pool(capacity_type or ANY, instance_type, zone), until)
+
+    def limit(self, instance_type: str, zone: str, capacity_type: str | None = None, *, most: int) -> None:
+        """Have at most `most` instances at a time in each of these pools."""
+        self._region.pools.limit(Pool(capacity_type or ANY, instance_type, zone), most)
+
+    def restock(self, instance_type: str = ANY, zone: str = ANY, capacity_type: str | None = None) -> None:
+        """End the shortages and limits of these pools."""
+        self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
+
+    def interrupt(self, instance_id: str, notice_seconds: float = 120) -> None:
+        """Warn of the end of a spot instance, and end it when the notice is over."""
+        self._troubles.interrupt(instance_id, notice_seconds)
+
+    def recommend_rebalance(self, instance_id: str) -> None:
+        """Tell that a spot instance is at an elevated risk of interruption."""
+        self._troubles.recommend_rebalance(instance_id)
+
+    def terminate_outside(self, instance_id: str) -> None:
+        """Terminate an instance as somebody at a console would."""
+        self._troubles.terminate(instance_id)
+
+    def stop_outside(self, instance_id: str) -> None:
+        """Stop an instance as somebody at a console would."""
+        self._troubles.stop(instance_id)
+
+    def retire(self, *instance_ids: str, after_seconds: float = 14 * 86_400) -> None:
+        """Announce the retirement of the hardware of instances, and end them at that time."""
+        self._troubles.retire(instance_ids, after_seconds)
+
+    # --- for users: how things stand
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How often each API of EC2 was called through the port, refused calls included."""
+        return self._throttle.calls
+
+    def all_instances(self) -> tuple[InstanceRecord, ...]:
+        """Return all instances this cluster ever had, oldest first, visible or not."""
+        return tuple(m.record() for m in self._own())
+
+    def live(self) -> tuple[InstanceRecord, ...]:
+        """Return the instances this cluster has that are not on their way out, oldest first."""
+        return tuple(m.record() for m in self._own() if m.instance.live)
+
+    def cost(self, now: datetime | None = None) -> float:
+        """Return what this cluster's instances have cost until `now` (or until the present), in $."""
+        until = now or self._region.agenda.now()
+        return fsum(m.cost(until) for m in self._own())
+
+    def _own(self) -> list[Machine]:
+        return [m for m in self._machines.all() if m.cluster == self.cluster_name]

@@ -1,0 +1,202 @@
+"""Instant fleets: instances bought by one call, once per client token."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from treenail.adapters.fake.ec2.allocation import Option, allocate, candidates
+from treenail.adapters.fake.ec2.capacity import Pool
+from treenail.adapters.fake.ec2.region import Region
+from treenail.adapters.fake.ec2.shop import Assortment
+from treenail.adapters.fake.luck import chance, draw, fork, uuid
+from treenail.domain import labels
+from treenail.domain.fleets import (
+    FleetAnswer,
+    FleetError,
+    FleetRequest,
+    Instance,
+    InstanceState,
+    Override,
+)
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.ports import InvalidError
+
+_FLEET_TAG: Final = "aws:ec2:fleet-id"
+_LONGEST_TOKEN: Final = 64
+# EC2's quota of instances per fleet.
+_MOST_INSTANCES: Final = 10_000
+
+
+class Fleets:
+    """Answers CreateFleet calls."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._dice = fork(region.dice)
+        self._answers: dict[str, tuple[str, FleetAnswer]] = {}
+
+    def create(self, request: FleetRequest) -> FleetAnswer:
+        """Buy what a request asks for, or as much of it as there is; asked again, answer as before.
+
+        Raises:
+            InvalidError: the request is refused as a whole, or its token was used for another one.
+            NodeClassNotReadyError: the node class cannot be launched from.
+        """
+        self._check(request)
+        digest = request.digest()
+        known = self._answers.get(request.token)
+        if known is not None:
+            if known[0] != digest:
+                raise InvalidError(
+                    f"IdempotentParameterMismatch: the token {request.token} was used for another request"
+                )
+            return known[1]
+        assortment = self._region.shop.assortment(request.node_class, request.kubelet)
+        answer = self._buy(request, assortment)
+        self._answers[request.token] = (digest, answer)
+        return answer
+
+    def _check(self, request: FleetRequest) -> None:
+        if not 0 < len(request.token) <= _LONGEST_TOKEN:
+            raise InvalidError(f"InvalidParameterValue: a client token has 1 to {_LONGEST_TOKEN} characters")
+        if not 0 < request.count <= _MOST_INSTANCES:
+            raise InvalidError(
+                f"InvalidTargetCapacitySpecification: {request.count} is not from 1 to {_MOST_INSTANCES}"
+            )
+        if request.capacity_type not in (labels.SPOT, labels.ON_DEMAND):
+            raise InvalidError(
+                f"InvalidTargetCapacitySpecification: fleets do not know {request.capacity_type!r} capacity"
+            )
+        if not request.overrides:
+            raise InvalidError("MissingParameter: the fleet has no overrides to choose from")
+        offered = [(o.instance_type, o.zone) for o in request.overrides]
+        if len(dict.fromkeys(offered)) < len(offered):
+            raise InvalidError(
+                "InvalidFleetConfig: the fleet configuration contains duplicate instance pools"
+            )
+        unknown = sorted({name for name, _ in offered if not self._region.shop.knows(name)})
+        if unknown:
+            raise InvalidError(
+                f"InvalidInstanceType: these instance types do not exist: {', '.join(unknown)}"
+            )
+
+    def _buy(self, request: FleetRequest, assortment: Assortment) -> FleetAnswer:
+        options: list[Option] = []
+        errors: list[FleetError] = []
+        for override in sorted(request.overrides):
+            option = self._option(override, request, assortment)
+            if isinstance(option, FleetError):
+                errors.append(option)
+            else:
+                options.append(option)
+        self._run_short(options, request.capacity_type)
+        fleet_id = f"fleet-{uuid(self._dice)}"
+        bought: list[Instance] = []
+
+        def take(option: Option) -> None:
+            bought.append(self._start(option, request, assortment, fleet_id))
+
+        errors += allocate(
+            options,
+            request.count,
+            request.capacity_type,
+            dice=self._dice,
+            refusal=partial(self._refusal, request.capacity_type, assortment),
+            take=take,
+        )
+        return FleetAnswer(
+            instances=tuple(bought), errors=tuple(errors), fleet_id=fleet_id, request_id=uuid(self._dice)
+        )
+
+    def _option(
+        self, override: Override, request: FleetRequest, assortment: Assortment
+    ) -> Option | FleetError:
+        """Return an override as an option, or why EC2 does not take it for one."""
+        name, zone = override.instance_type, override.zone
+        if self._region.vpc.roomiest(assortment.subnets, zone) is None:
+            raise InvalidError(f"InvalidSubnetID.NotFound: {request.node_class.ref} has no subnet in {zone}")
+        instance_type = assortment.types.get(name)
+        offering = None
+        if instance_type is not None:
+            if assortment.image_for(instance_type) is None:
+                why = f"The architecture of {name} does not match the architecture of the specified AMI."
+                return FleetError("InvalidFleetConfiguration", why, name, zone)
+            offering = _offering(instance_type, zone, request.capacity_type)
+        if offering is None:
+            why = (
+                f"Your requested instance type ({name}) is not supported "
+                f"in your requested Availability Zone ({zone})."
+            )
+            return FleetError("InvalidFleetConfiguration", why, name, zone)
+        return Option(offering.price, name, zone, self._region.market.depth(name, zone))
+
+    def _run_short(self, options: list[Option], capacity_type: str) -> None:
+        """By bad luck, have a pool run out that would have been taken from."""
+        if options and chance(self._dice, self._region.faults().shortage):
+            unlucky = self._dice.choice(candidates(sorted(options), capacity_type))
+            seconds = draw(self._dice, self._region.faults().shortage_seconds)
+            pool = Pool(capacity_type, unlucky.instance_type, unlucky.zone)
+            self._region.pools.run_out(pool, self._region.agenda.monotonic() + seconds)
+
+    def _refusal(self, capacity_type: str, assortment: Assortment, option: Option) -> FleetError | None:
+        name, zone = option.instance_type, option.zone
+        if not self._region.pools.has_room(Pool(capacity_type, name, zone)):
+            if capacity_type == labels.SPOT:
+                why = "There is no Spot capacity available that matches your request."
+            else:
+                why = (
+                    f"We currently do not have sufficient {name} capacity "
+                    f"in the Availability Zone you requested ({zone})."
+                )
+            return FleetError("InsufficientInstanceCapacity", why, name, zone)
+        subnet = self._region.vpc.roomiest(assortment.subnets, zone)
+        if subnet is not None and self._region.vpc.free(subnet) == 0:
+            why = f"There are not enough free addresses in subnet '{subnet.id}'."
+            return FleetError("InsufficientFreeAddressesInSubnet", why, name, zone)
+        return None
+
+    def _start(
+        self, option: Option, request: FleetRequest, assortment: Assortment, fleet_id: str
+    ) -> Instance:
+        instance_type = assortment.types[option.instance_type]
+        image = assortment.image_for(instance_type)
+        subnet = self._region.vpc.roomiest(assortment.subnets, option.zone)
+        offering = _offering(instance_type, option.zone, request.capacity_type)
+        assert image is not None and subnet is not None and offering is not None  # noqa: S101, PT018
+        instance = Instance(
+            id=f"i-{self._dice.getrandbits(68):017x}",
+            instance_type=option.instance_type,
+            zone=option.zone,
+            capacity_type=request.capacity_type,
+            state=InstanceState.PENDING,
+            launched_at=self._region.agenda.now(),
+            image_id=image.id,
+            price=option.price,
+            tags={**request.tags, _FLEET_TAG: fleet_id},
+            capacity=instance_type.capacity,
+            allocatable=instance_type.allocatable,
+            labels=_labels(instance_type, offering),
+        )
+        self._region.machines.start(instance, request, subnet)
+        return instance
+
+
+def _offering(instance_type: InstanceType, zone: str, capacity_type: str) -> Offering | None:
+    return next(
+        (
+            o
+            for o in instance_type.offerings
+            if o.available and (o.zone, o.capacity_type) == (zone, capacity_type)
+        ),
+        None,
+    )
+
+
+def _labels(instance_type: InstanceType, offering: Offering) -> dict[str, str]:
+    """Return what is certain of a node of this type from this offering."""
+    single = {r.key: r.single for r in instance_type.requirements.in_order() if r.single is not None}
+    bought = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
+    if offering.zone_id:
+        bought[labels.ZONE_ID] = offering.zone_id
+    return {**single, **bought}

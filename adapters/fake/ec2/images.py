@@ -1,0 +1,84 @@
+"""Machine images: those EKS publishes for each family, and those of users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.adapters.fake.ec2.network import digits
+from treenail.adapters.fake.ec2.selectors import means, nothing_found
+from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+
+_ARCHITECTURES: Final = ("amd64", "arm64")
+_FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A machine image for one architecture ("amd64" or "arm64")."""
+
+    id: str
+    arch: str
+    name: str = ""
+    owner: str = "self"
+    tags: Mapping[str, str] | None = None
+
+
+class Images:
+    """The images there are. Published ones are made up as they are asked for, with ids that stay.
+
+    Names and tags that no added image bears are taken as borne by images nobody told us of, one per
+    architecture; an id must be that of an added image.
+    """
+
+    def __init__(self) -> None:
+        self._added: list[Image] = []
+
+    def add(self, image: Image) -> None:
+        """Add an image of a user's. Later ones are newer."""
+        self._added.append(image)
+
+    def of(self, node_class: NodeClass) -> Mapping[str, Image]:
+        """Return the image a node class launches for each architecture.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+        """
+        family, terms = node_class.ami_family, node_class.ami_terms
+        if not terms and family is not AmiFamily.CUSTOM:
+            return {image.arch: image for image in _published(family, "latest")}
+        found: dict[str, Image] = {}
+        for term in terms:
+            for image in self._meant(term, family):
+                found.setdefault(image.arch, image)
+        if not found:
+            raise nothing_found("images", node_class, terms)
+        return found
+
+    def _meant(self, term: SelectorTerm, family: AmiFamily) -> tuple[Image, ...]:
+        if term.alias:
+            name, _, version = term.alias.partition("@")
+            known = _FAMILIES.get(name)
+            return () if known is None or not version else _published(known, version)
+        if term.ssm_parameter:
+            return (_made_up(term.ssm_parameter, "arm64" if "arm64" in term.ssm_parameter else "amd64"),)
+        added = tuple(
+            image for image in reversed(self._added) if means(term, image) and term.owner in ("", image.owner)
+        )
+        if added or term.id or not (term.name or term.tags):
+            return added
+        return _for_each_architecture(f"{term.name} {sorted(term.tags)} {term.owner}", family)
+
+
+def _published(family: AmiFamily, version: str) -> tuple[Image, ...]:
+    return _for_each_architecture(f"{family.value}@{version}", family)
+
+
+def _for_each_architecture(name: str, family: AmiFamily) -> tuple[Image, ...]:
+    architectures = _ARCHITECTURES[:1] if family.windows else _ARCHITECTURES
+    return tuple(_made_up(f"{name} {arch}", arch) for arch in architectures)
+
+
+def _made_up(name: str, arch: str) -> Image:
+    return Image(id=f"ami-{digits(name)}", arch=arch, name=name, owner="amazon")

@@ -1,0 +1,195 @@
+"""The instances there are and were: their states, their addresses, what they cost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+from treenail.adapters.fake.ec2.capacity import CapacityPools, Pool
+from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.luck import Span, chance, draw
+from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
+from treenail.domain.runtime import Agenda
+
+_SECONDS_PER_HOUR: Final = 3600
+
+
+class EndCause(StrEnum):
+    """Who or what ended an instance."""
+
+    CONTROLLER = "controller"
+    USER = "user"
+    SPOT_INTERRUPTION = "spot interruption"
+    SCHEDULED_CHANGE = "scheduled change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceRecord:
+    """An instance, as it is or was at last, and its history. What it costs ends with `terminated_at`."""
+
+    instance: Instance
+    request: FleetRequest
+    subnet_id: str
+    private_ip: str
+    launched_at: datetime
+    terminated_at: datetime | None
+    cause: EndCause | None
+
+    @property
+    def price(self) -> float:
+        """What the instance costs or did cost, in $/h."""
+        return self.instance.price
+
+
+@dataclass(slots=True, kw_only=True)
+class Machine:
+    """An instance and what only EC2 knows of it. Seconds are monotonic ones."""
+
+    instance: Instance
+    request: FleetRequest
+    subnet_id: str
+    private_ip: str
+    visible_at: float
+    boot_seconds: float | None
+    ended_at: datetime | None = None
+    cause: EndCause | None = None
+
+    @property
+    def pool(self) -> Pool:
+        instance = self.instance
+        return Pool(instance.capacity_type, instance.instance_type, instance.zone)
+
+    @property
+    def cluster(self) -> str:
+        return self.instance.tags.get(CLUSTER_TAG, "")
+
+    def record(self) -> InstanceRecord:
+        return InstanceRecord(
+            instance=self.instance,
+            request=self.request,
+            subnet_id=self.subnet_id,
+            private_ip=self.private_ip,
+            launched_at=self.instance.launched_at,
+            terminated_at=self.ended_at,
+            cause=self.cause,
+        )
+
+    def cost(self, now: datetime) -> float:
+        """Return what it has cost until `now`, in $."""
+        until = now if self.ended_at is None else min(now, self.ended_at)
+        hours = (until - self.instance.launched_at).total_seconds() / _SECONDS_PER_HOUR
+        return self.instance.price * max(hours, 0.0)
+
+
+class Machines:
+    """All machines, and what becomes of them by itself."""
+
+    def __init__(
+        self,
+        agenda: Agenda,
+        dice: random.Random,
+        settings: EC2Settings,
+        faults: Callable[[], EC2Faults],
+        *,
+        vpc: Vpc,
+        pools: CapacityPools,
+    ) -> None:
+        self.on_change: list[Callable[[Machine], None]] = []
+        self._agenda = agenda
+        self._dice = dice
+        self._settings = settings
+        self._faults = faults
+        self._vpc = vpc
+        self._pools = pools
+        self._all: dict[str, Machine] = {}
+        self._present: dict[str, Machine] = {}
+        self._by_token: dict[str, list[Machine]] = {}
+
+    # --- looking
+
+    def all(self) -> Iterable[Machine]:
+        """Return every machine that ever was, oldest first."""
+        return self._all.values()
+
+    def find(self, instance_id: str) -> Machine | None:
+        """Return a machine that is or was."""
+        return self._all.get(instance_id)
+
+    def describe(self, cluster: str, token: str | None = None) -> tuple[Instance, ...]:
+        """Return what a listing shows now of the instances of a cluster, or those of one launch."""
+        now = self._agenda.monotonic()
+        among = self._present.values() if token is None else self._by_token.get(token, ())
+        return tuple(
+            m.instance
+            for m in among
+            if m.visible_at <= now
+            and m.cluster == cluster
+            and m.instance.state is not InstanceState.TERMINATED
+        )
+
+    # --- life
+
+    def start(self, instance: Instance, request: FleetRequest, subnet: Subnet) -> None:
+        """Take an instance in that was just bought; there must be an address and capacity for it."""
+        settings, faults = self._settings, self._faults()
+        invisible = chance(self._dice, faults.invisible)
+        hidden = draw(self._dice, faults.invisible_seconds if invisible else settings.visible)
+        machine = Machine(
+            instance=instance,
+            request=request,
+            subnet_id=subnet.id,
+            private_ip=self._vpc.take(subnet),
+            visible_at=self._agenda.monotonic() + hidden,
+            boot_seconds=None if chance(self._dice, faults.never_joins) else draw(self._dice, settings.boot),
+        )
+        self._pools.take(machine.pool)
+        self._all[instance.id] = self._present[instance.id] = machine
+        self._by_token.setdefault(instance.tags.get(LAUNCH_TAG, ""), []).append(machine)
+        self._later(settings.pending, partial(self._run, machine))
+        self._tell(machine)
+
+    def terminate(self, machine: Machine, cause: EndCause) -> None:
+        """Shut a machine down for good, unless it is already."""
+        if not machine.instance.live:
+            return
+        if machine.ended_at is None:
+            machine.ended_at, machine.cause = self._agenda.now(), cause
+        self._enter(machine, InstanceState.SHUTTING_DOWN)
+        self._later(self._settings.shutdown, partial(self._remove, machine))
+
+    def stop(self, machine: Machine, cause: EndCause) -> None:
+        """Stop a running machine. It costs nothing from then on, and stays."""
+        machine.ended_at, machine.cause = self._agenda.now(), cause
+        self._enter(machine, InstanceState.STOPPING)
+        self._later(self._settings.shutdown, partial(self._stopped, machine))
+
+    def _run(self, machine: Machine) -> None:
+        if machine.instance.state is InstanceState.PENDING:
+            self._enter(machine, InstanceState.RUNNING)
+
+    def _stopped(self, machine: Machine) -> None:
+        if machine.instance.state is InstanceState.STOPPING:
+            self._enter(machine, InstanceState.STOPPED)
+
+    def _remove(self, machine: Machine) -> None:
+        self._vpc.give_back(machine.subnet_id, machine.private_ip)
+        self._pools.give_back(machine.pool)
+        del self._present[machine.instance.id]
+        self._enter(machine, InstanceState.TERMINATED)
+
+    def _enter(self, machine: Machine, state: InstanceState) -> None:
+        machine.instance = replace(machine.instance, state=state)
+        self._tell(machine)
+
+    def _tell(self, machine: Machine) -> None:
+        for listener in self.on_change:
+            listener(machine)
+
+    def _later(self, span: Span, call: Callable[[], None]) -> None:
+        self._agenda.call_at(self._agenda.monotonic() + draw(self._dice, span), call)

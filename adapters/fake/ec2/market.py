@@ -1,0 +1,52 @@
+"""What spot capacity costs and how deep its pools are: by seed, type and zone, whoever asks first."""
+
+from __future__ import annotations
+
+import hashlib
+from math import pi, sin
+from typing import Final
+
+from treenail.adapters.fake.ec2.catalogue import Catalogue
+
+_EPOCH_SECONDS: Final = 600
+# A moving price goes up and down once within 6 to 24 hours, by up to this share of itself.
+_SWING: Final = 0.15
+_PERIOD_SECONDS: Final = (21_600.0, 86_400.0)
+_DEEPEST: Final = 10
+
+
+class SpotMarket:
+    """The spot market of a region. It is drawn from the seed alone: asking changes nothing."""
+
+    def __init__(self, seed: int, catalogue: Catalogue, *, factor: tuple[float, float], moving: bool) -> None:
+        self._seed = seed
+        self._catalogue = catalogue
+        self._factor = factor
+        self._moving = moving
+
+    def epoch(self, now: float) -> int:
+        """Return the number of the span of time, at monotonic second `now`, within which prices stay."""
+        return int(now // _EPOCH_SECONDS) if self._moving else 0
+
+    def price(self, instance_type: str, zone: str, epoch: int) -> float | None:
+        """Return what spot costs, in $/h; None where the type has no price."""
+        on_demand = self._catalogue.on_demand_price(instance_type)
+        if on_demand is None:
+            return None
+        low, high = self._factor
+        factor = low + (high - low) * self._drawn("factor", instance_type, zone)
+        if self._moving:
+            short, long = _PERIOD_SECONDS
+            period = short + (long - short) * self._drawn("period", instance_type, zone)
+            phase = self._drawn("phase", instance_type, zone)
+            factor *= 1 + _SWING * sin(2 * pi * (epoch * _EPOCH_SECONDS / period + phase))
+        return round(on_demand * factor, 6)
+
+    def depth(self, instance_type: str, zone: str) -> int:
+        """Return how much spare capacity there is, from 1 to 10."""
+        return 1 + int(self._drawn("depth", instance_type, zone) * _DEEPEST)
+
+    def _drawn(self, what: str, instance_type: str, zone: str) -> float:
+        text = f"{self._seed}/{what}/{instance_type}/{zone}"
+        digest = hashlib.blake2b(text.encode(), digest_size=6).digest()
+        return int.from_bytes(digest, "big") / 2**48

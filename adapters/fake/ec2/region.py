@@ -1,0 +1,92 @@
+"""The parts of a fake EC2 region, made to work together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.adapters.fake.ec2.capacity import CapacityPools
+from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2.images import Images
+from treenail.adapters.fake.ec2.machines import Machines
+from treenail.adapters.fake.ec2.market import SpotMarket
+from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
+from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.shop import Shop
+from treenail.adapters.fake.luck import fork
+from treenail.domain.runtime import Agenda
+
+_DEFAULT_ZONES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a region is laid out with; None stands for what is usual."""
+
+    zones: Sequence[str] | None = None
+    subnets: Sequence[Subnet] | None = None
+    security_groups: Sequence[SecurityGroup] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A region of EC2. `dice` are for its users to fork from."""
+
+    name: str
+    agenda: Agenda
+    dice: random.Random
+    settings: EC2Settings
+    faults: Callable[[], EC2Faults]
+    vpc: Vpc
+    images: Images
+    pools: CapacityPools
+    market: SpotMarket
+    shop: Shop
+    machines: Machines
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        agenda: Agenda,
+        dice: random.Random,
+        catalogue: Catalogue,
+        settings: EC2Settings,
+        faults: Callable[[], EC2Faults],
+        layout: Layout,
+    ) -> Region:
+        """Make a region.
+
+        Raises:
+            ValueError: the catalogue does not have its zones, or its subnets overlap.
+        """
+        zones = _checked_zones(layout.zones, catalogue)
+        vpc = Vpc(layout.subnets or default_subnets(zones), layout.security_groups or default_groups())
+        images, pools = Images(), CapacityPools(agenda)
+        market = SpotMarket(
+            dice.getrandbits(64), catalogue, factor=settings.spot_factor, moving=settings.moving_prices
+        )
+        return cls(
+            name=zones[0].rstrip("abcdef"),
+            agenda=agenda,
+            dice=dice,
+            settings=settings,
+            faults=faults,
+            vpc=vpc,
+            images=images,
+            pools=pools,
+            market=market,
+            shop=Shop(agenda, catalogue, market, vpc=vpc, images=images),
+            machines=Machines(agenda, fork(dice), settings, faults, vpc=vpc, pools=pools),
+        )
+
+
+def _checked_zones(zones: Sequence[str] | None, catalogue: Catalogue) -> tuple[str, ...]:
+    known = catalogue.zones
+    chosen = tuple(known[:_DEFAULT_ZONES] if zones is None else zones)
+    unknown = [zone for zone in chosen if zone not in known]
+    if not chosen or unknown:
+        raise ValueError(f"the catalogue has {', '.join(known)}, not {', '.join(unknown) or 'no zones'}")
+    return chosen

@@ -1,0 +1,99 @@
+"""What a node class can launch here: its subnets, images and instance types, with prices."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2.images import Image, Images
+from treenail.adapters.fake.ec2.market import SpotMarket
+from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.ports import NodeClassNotReadyError
+from treenail.domain.runtime import Clock
+
+_MOST_KEPT: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assortment:
+    """What a node class can launch. `types` has also those of other architectures than its images'."""
+
+    subnets: tuple[Subnet, ...]
+    images: Mapping[str, Image]
+    types: Mapping[str, InstanceType]
+    launchable: tuple[InstanceType, ...]
+
+    def image_for(self, instance_type: InstanceType) -> Image | None:
+        """Return the image instances of a type run; None where there is none for its architecture."""
+        return self.images.get(_arch(instance_type))
+
+
+def _arch(instance_type: InstanceType) -> str:
+    return instance_type.label(labels.ARCH) or "amd64"
+
+
+class Shop:
+    """Puts together what is on offer, and remembers it, as making it takes long."""
+
+    def __init__(
+        self, clock: Clock, catalogue: Catalogue, market: SpotMarket, *, vpc: Vpc, images: Images
+    ) -> None:
+        self._clock = clock
+        self._catalogue = catalogue
+        self._market = market
+        self._vpc = vpc
+        self._images = images
+        self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
+
+    def knows(self, instance_type: str) -> bool:
+        """Tell whether there is an instance type of this name at all."""
+        return self._catalogue.on_demand_price(instance_type) is not None
+
+    def assortment(self, node_class: NodeClass, kubelet: Kubelet) -> Assortment:
+        """Return what a node class can launch, with the prices of now.
+
+        Raises:
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found, or it sets
+                its kubelets up in a way no catalogue can work with.
+        """
+        subnets = self._vpc.subnets_of(node_class)
+        self._vpc.check_groups(node_class)
+        images = self._images.of(node_class)
+        # What changes with every write to the class and says nothing of its content is left out.
+        same = replace(node_class, resource_version=0)
+        epoch = self._market.epoch(self._clock.monotonic())
+        key = (same, kubelet, subnets, images, epoch)
+        for known, made in self._made:
+            if known == key:
+                return made
+        zones = tuple(sorted({subnet.zone for subnet in subnets}))
+        try:
+            types = self._types(node_class, kubelet, zones, epoch)
+        except ValueError as error:
+            raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
+        made = Assortment(
+            subnets=subnets,
+            images=images,
+            types={t.name: t for t in types},
+            launchable=tuple(t for t in types if _arch(t) in images),
+        )
+        self._made.append((key, made))
+        return made
+
+    def _types(
+        self, node_class: NodeClass, kubelet: Kubelet, zones: tuple[str, ...], epoch: int
+    ) -> tuple[InstanceType, ...]:
+        plain = self._catalogue.instance_types(node_class, kubelet, zones=zones)
+        prices = {
+            (t.name, o.zone): price
+            for t in plain
+            for o in t.offerings
+            if (price := self._market.price(t.name, o.zone, epoch)) is not None
+        }
+        return self._catalogue.instance_types(node_class, kubelet, zones=zones, spot_prices=prices)

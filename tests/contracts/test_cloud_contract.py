@@ -1,0 +1,162 @@
+"""What every `Cloud` must do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.adapters.fake.ec2.rig import HeapAgenda, SmallCatalogue, node_class, request
+from treenail.adapters.fake.ec2 import FakeEC2
+from treenail.domain import labels
+from treenail.domain.fleets import LAUNCH_TAG, InstanceState
+from treenail.domain.node_classes import Kubelet, SelectorTerm
+from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
+
+NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A cloud, and how to let enough time pass for what was done to be seen."""
+
+    cloud: Cloud
+    settle: Callable[[], None]
+
+
+@pytest.fixture(params=["fake"])
+def setup(request: pytest.FixtureRequest) -> Setup:
+    assert request.param == "fake"
+    agenda = HeapAgenda()
+    cloud = FakeEC2(agenda, random.Random(1), SmallCatalogue(), cluster_name="demo")
+    return Setup(cloud, lambda: agenda.run(90))
+
+
+def test_types_are_sorted_by_name_and_offered_where_the_class_has_subnets(setup: Setup) -> None:
+    types = setup.cloud.instance_types(node_class(), Kubelet())
+
+    assert [t.name for t in types] == sorted(t.name for t in types)
+    offered = {(o.zone, o.capacity_type) for t in types for o in t.offerings}
+    assert {way for _, way in offered} == {labels.SPOT, labels.ON_DEMAND}
+    assert len({zone for zone, _ in offered}) == 3
+    assert all(o.price > 0 for t in types for o in t.offerings if o.available)
+
+
+def test_spot_is_offered_for_less_than_on_demand(setup: Setup) -> None:
+    types = setup.cloud.instance_types(node_class(), Kubelet())
+
+    for found in types:
+        prices = {(o.zone, o.capacity_type): o.price for o in found.offerings}
+        for (zone, way), price in prices.items():
+            if way == labels.SPOT:
+                assert price < prices[zone, labels.ON_DEMAND]
+
+
+def test_a_class_whose_selectors_find_nothing_is_not_ready(setup: Setup) -> None:
+    with pytest.raises(NodeClassNotReadyError, match="subnet-00000000000000000"):
+        setup.cloud.instance_types(NOWHERE, Kubelet())
+    with pytest.raises(NodeClassNotReadyError):
+        setup.cloud.launch(request(of=NOWHERE))
+
+
+def test_what_is_launched_is_what_was_asked_for(setup: Setup) -> None:
+    answer = setup.cloud.launch(request("m5.large/a", "m5.large/b", count=2))
+
+    assert len(answer.instances) == 2
+    assert answer.fleet_id
+    for instance in answer.instances:
+        assert instance.instance_type == "m5.large"
+        assert instance.zone in ("us-east-1a", "us-east-1b")
+        assert instance.capacity_type == labels.ON_DEMAND
+        assert instance.provider_id == f"aws:///{instance.zone}/{instance.id}"
+        assert instance.live
+        assert instance.image_id
+        assert instance.price > 0
+        assert instance.tags.items() >= request().tags.items()
+        assert instance.labels[labels.INSTANCE_TYPE] == "m5.large"
+        assert instance.capacity["cpu"] == 2000
+        assert 0 < instance.allocatable["memory"] < instance.capacity["memory"]
+
+
+def test_a_call_made_again_with_its_token_buys_nothing_more(setup: Setup) -> None:
+    first = setup.cloud.launch(request(count=2))
+    setup.settle()
+
+    again = setup.cloud.launch(request(count=2))
+    setup.settle()
+
+    assert sorted(i.id for i in again.instances) == sorted(i.id for i in first.instances)
+    assert len(setup.cloud.instances()) == 2
+
+
+def test_a_token_is_not_to_be_used_for_another_request(setup: Setup) -> None:
+    setup.cloud.launch(request(count=2))
+
+    with pytest.raises(InvalidError):
+        setup.cloud.launch(request(count=3))
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [replace(request(), overrides=()), request(count=0), request("no-such-type.large/a")],
+    ids=["no overrides", "no instances", "no such type"],
+)
+def test_a_request_that_can_never_be_met_is_refused(setup: Setup, impossible: object) -> None:
+    with pytest.raises(InvalidError):
+        setup.cloud.launch(impossible)  # type: ignore[arg-type]
+
+
+def test_instances_are_found_by_the_token_they_were_bought_under(setup: Setup) -> None:
+    one = setup.cloud.launch(request(call="one", count=2))
+    setup.cloud.launch(request(call="two"))
+    setup.settle()
+
+    found = setup.cloud.launched_by("one")
+
+    assert sorted(i.id for i in found) == sorted(i.id for i in one.instances)
+    assert {i.tags[LAUNCH_TAG] for i in found} == {"one"}
+    assert setup.cloud.launched_by("three") == ()
+
+
+def test_a_listing_describes_instances_as_the_launch_did(setup: Setup) -> None:
+    (launched,) = setup.cloud.launch(request()).instances
+    setup.settle()
+
+    (listed,) = setup.cloud.instances()
+
+    assert listed.state is InstanceState.RUNNING
+    assert replace(listed, state=launched.state) == launched
+
+
+def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:
+    kept, given_back = setup.cloud.launch(request(count=2)).instances
+    setup.settle()
+
+    setup.cloud.terminate((given_back.id,))
+    at_once = [i.id for i in setup.cloud.instances() if i.live]
+    setup.settle()
+
+    assert at_once == [kept.id]
+    assert [i.id for i in setup.cloud.instances()] == [kept.id]
+    assert [i.id for i in setup.cloud.launched_by("call-1")] == [kept.id]
+
+
+def test_terminating_twice_or_what_never_was_does_not_matter(setup: Setup) -> None:
+    (instance,) = setup.cloud.launch(request()).instances
+    setup.settle()
+
+    for _ in range(2):
+        setup.cloud.terminate((instance.id, "i-00000000000000000"))
+        setup.settle()
+
+    assert setup.cloud.instances() == ()
+
+
+def test_instances_of_other_clusters_are_none_of_ours(setup: Setup) -> None:
+    with pytest.raises(InvalidError):
+        setup.cloud.launch(request(cluster="other"))
+    setup.settle()
+
+    assert setup.cloud.instances() == ()

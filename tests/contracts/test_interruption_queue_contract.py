@@ -1,0 +1,90 @@
+"""What every `InterruptionQueue` must do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.adapters.fake.ec2.rig import HeapAgenda, Mailbox
+from treenail.adapters.fake.queue import FakeQueue
+from treenail.domain.ports import InterruptionQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A queue, how to send to it from outside, a receiver, and how to let seconds pass."""
+
+    queue: InterruptionQueue
+    send: Callable[[str], object]
+    mailbox: Mailbox
+    wait: Callable[[float], None]
+
+
+@pytest.fixture(params=["fake"])
+def setup(request: pytest.FixtureRequest) -> Setup:
+    assert request.param == "fake"
+    agenda = HeapAgenda()
+    queue = FakeQueue(agenda, random.Random(1))
+    return Setup(queue, queue.put, Mailbox(agenda), agenda.run)
+
+
+def test_every_message_is_received_with_its_body_untouched(setup: Setup) -> None:
+    bodies = ["{}", "no JSON at all", '{"text": "ünï"}']
+    setup.queue.feed(setup.mailbox)
+
+    for body in bodies:
+        setup.send(body)
+    setup.wait(5)
+
+    assert sorted(m.body for m in setup.mailbox.messages) == sorted(bodies)
+    assert all(m.sent_at.tzinfo is not None for m in setup.mailbox.messages)
+    assert len({m.id for m in setup.mailbox.messages}) == 3
+
+
+def test_what_was_sent_before_anybody_listened_is_received(setup: Setup) -> None:
+    setup.send("early")
+    setup.wait(5)
+
+    setup.queue.feed(setup.mailbox)
+    setup.wait(5)
+
+    assert [m.body for m in setup.mailbox.messages] == ["early"]
+
+
+def test_a_message_comes_again_until_it_is_deleted(setup: Setup) -> None:
+    setup.queue.feed(setup.mailbox)
+    setup.send("again")
+    setup.wait(45)
+    twice = len(setup.mailbox.messages)
+
+    setup.queue.delete((setup.mailbox.messages[-1].receipt,))
+    setup.wait(45)
+
+    assert twice == len(setup.mailbox.messages) > 1
+    assert len({m.id for m in setup.mailbox.messages}) == 1
+
+
+def test_deleting_twice_does_not_matter(setup: Setup) -> None:
+    setup.queue.feed(setup.mailbox)
+    setup.send("once")
+    setup.wait(5)
+    receipts = (setup.mailbox.messages[0].receipt,)
+
+    setup.queue.delete(receipts)
+    setup.queue.delete(receipts)
+    setup.wait(45)
+
+    assert len(setup.mailbox.messages) == 1
+
+
+def test_nothing_is_received_after_stopping(setup: Setup) -> None:
+    setup.queue.feed(setup.mailbox)
+
+    setup.queue.stop()
+    setup.send("late")
+    setup.wait(45)
+
+    assert setup.mailbox.messages == []
