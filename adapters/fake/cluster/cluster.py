@@ -10,16 +10,17 @@ from typing import Literal, TypeVar
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, fork
+from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.gate import Gate
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.node_controller import NodeController
 from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
-from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings, draw
+from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.cluster.watch import Watch
 from treenail.adapters.fake.cluster.workloads import run_workloads
+from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster_facts import ClusterFact, Kind
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.nodes import Condition, Node, NodeClaim

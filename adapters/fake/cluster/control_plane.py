@@ -9,8 +9,9 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from treenail.adapters.fake.cluster.event_log import EventLog
-from treenail.adapters.fake.cluster.settings import ClusterSettings, Span, draw
+from treenail.adapters.fake.cluster.settings import ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
+from treenail.adapters.fake.luck import Span, draw, fork
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.pods import Pod
 from treenail.domain.runtime import Agenda
@@ -28,26 +29,7 @@ class ControlPlane:
     log: EventLog
     dice: random.Random
 
-    def fork(self) -> random.Random:
-        """Return dice for one concern, so that more luck taken there changes no other."""
-        return fork(self.dice)
-
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call `call` in `seconds`."""
-        self.agenda.call_at(self.agenda.monotonic() + seconds, call)
-
-    def warn(self, pod: Pod, reason: str, message: str) -> None:
-        """Publish a warning about a pod."""
-        about = ObjectRef("Pod", pod.name, pod.namespace, pod.uid)
-        self.log.publish(ClusterEvent(about, reason, message, warning=True))
-
-
-def fork(dice: random.Random) -> random.Random:
-    """Return dice that `dice` decided on."""
-    return random.Random(dice.getrandbits(64))  # noqa: S311
-
-
-class WorkQueue(Generic[K]):
+    class WorkQueue(Generic[K]):
     """Work to be done on each key a little after it was last needed; once, however often it was asked."""
 
     def __init__(self, plane: ControlPlane, span: Span, work: Callable[[K], None]) -> None:

@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Address
-from treenail.adapters.fake.cluster.settings import ClusterFaults, chance
+from treenail.adapters.fake.cluster.settings import ClusterFaults
+from treenail.adapters.fake.luck import chance
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import UnavailableError

@@ -12,7 +12,7 @@ from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
-from treenail.adapters.fake.cluster.settings import Span, chance, draw
+from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain import labels
 from treenail.domain.nodes import READY, Condition, Node, Status, condition_of
 from treenail.domain.pods import Phase, Pod

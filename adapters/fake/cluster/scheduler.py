@@ -12,7 +12,7 @@ from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.placement import Profile
-from treenail.adapters.fake.cluster.settings import draw
+from treenail.adapters.fake.luck import draw
 from treenail.domain.pods import Pod, PodSpec
 
 _NAME: Final = "default-scheduler"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from treenail.adapters.fake.luck import Span
 from treenail.domain.cluster_facts import DaemonSet
-
-# Between how many seconds something takes.
-Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +54,3 @@ class ClusterFaults:
     watch_duplicate: float = 0.0
     watch_drop: float = 0.0
     watch_delay_seconds: float = 0.0
-
-
-def draw(dice: random.Random, span: Span) -> float:
-    """Return a number of seconds within `span`."""
-    low, high = span
-    return low + (high - low) * dice.random()
-
-
-def chance(dice: random.Random, probability: float) -> bool:
-    """Tell whether something of this probability happens. What never happens takes no luck."""
-    return probability > 0 and dice.random() < probability

@@ -20,6 +20,7 @@ from treenail.adapters.fake.cluster.objects import (
     finalizers_of,
     spoken,
 )
+from treenail.adapters.fake.luck import uuid
 from treenail.domain.cluster_facts import Kind
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import NodeClass
@@ -122,7 +123,7 @@ class Store:
         if self.find(address) is not None:
             raise AlreadyExistsError(f"{spoken(address)} is there already")
         broken = self.mend(address)
-        uid = thing.uid or (broken.uid if broken else "") or self._new_uid()
+        uid = thing.uid or (broken.uid if broken else "") or uuid(self._dice)
         if self._addresses.get(uid, address) != address:
             raise InvalidError(f"{spoken(address)}: uid {uid} is another object's")
         self.revision += 1
@@ -179,7 +180,7 @@ class Store:
     def set_aside(self, address: Address, kind: Kind, about: ObjectRef, problem: str) -> Broken:
         """Note that no client can understand the object at `address`. The cluster itself goes on with it."""
         known = self.find(address) or self.broken.get(address)
-        uid = known.uid if known else about.uid or self._new_uid()
+        uid = known.uid if known else about.uid or uuid(self._dice)
         self._addresses[uid] = address
         self.revision += 1
         broken = self.broken[address] = Broken(
@@ -208,10 +209,6 @@ class Store:
         self._addresses.pop(before.uid, None)
         self._foreground.pop(before.uid, None)
         self._tell(Change(address, before, None, self.revision))
-
-    def _new_uid(self) -> str:
-        digits = f"{self._dice.getrandbits(128):032x}"
-        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
     # --- telling
 

@@ -9,8 +9,9 @@ from typing import Final, cast
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
-from treenail.adapters.fake.cluster.settings import ClusterFaults, Span, chance, draw
+from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.cluster.store import Broken
+from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain.cluster_facts import (
     ClusterFact,
     ClusterObject,
