@@ -29,7 +29,21 @@ class ControlPlane:
     log: EventLog
     dice: random.Random
 
-    class WorkQueue(Generic[K]):
+    def fork(self) -> random.Random:
+        """Return dice for one concern, so that more luck taken there changes no other."""
+        return fork(self.dice)
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call `call` in `seconds`."""
+        self.agenda.call_at(self.agenda.monotonic() + seconds, call)
+
+    def warn(self, pod: Pod, reason: str, message: str) -> None:
+        """Publish a warning about a pod."""
+        about = ObjectRef("Pod", pod.name, pod.namespace, pod.uid)
+        self.log.publish(ClusterEvent(about, reason, message, warning=True))
+
+
+class WorkQueue(Generic[K]):
     """Work to be done on each key a little after it was last needed; once, however often it was asked."""
 
     def __init__(self, plane: ControlPlane, span: Span, work: Callable[[K], None]) -> None:
