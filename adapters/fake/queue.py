@@ -137,18 +137,18 @@ class FakeQueue:
             self._waiting[known] = None
             return
         self._later(self._settings.visibility, known)
-        self._tell(known, self._to)
+        messages = [self._received(known)]
         if chance(self._dice, self.faults.duplicate):
-            self._tell(known, self._to)
+            messages.append(self._received(known))
+        for message in messages:
+            self._to.tell(message)
 
-    def _tell(self, known: str, to: Ref[QueueMessage]) -> None:
-        held = self._held.get(known)
-        if held is None:
-            return
+    def _received(self, known: str) -> QueueMessage:
+        held = self._held[known]
         held.received += 1
         receipt = f"{known}#{held.received}"
         self._receipts[receipt] = known
-        to.tell(QueueMessage(id=known, receipt=receipt, body=held.body, sent_at=held.sent_at))
+        return QueueMessage(id=known, receipt=receipt, body=held.body, sent_at=held.sent_at)
 
     def _drop_old(self) -> None:
         now = self._agenda.monotonic()

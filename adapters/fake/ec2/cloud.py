@@ -79,6 +79,8 @@ class FakeEC2:
         self._troubles = Troubles(self._region, queue)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []
+        # Stopped or ended, by id: an instance may be ended after it was stopped.
+        self._down: dict[str, None] = {}
         self._machines.on_change.append(self._changed)
 
     # --- the port
@@ -176,7 +178,7 @@ class FakeEC2:
         self._running.append(call)
 
     def on_gone(self, call: OnGone) -> None:
-        """Call `call` with every instance of the cluster whose machine goes down, for whatever reason."""
+        """Call `call` once with every instance of the cluster whose machine goes down, why ever."""
         self._gone.append(call)
 
     def boot_seconds(self, instance: Instance) -> float | None:
@@ -212,7 +214,10 @@ class FakeEC2:
             case InstanceState.RUNNING:
                 for running in self._running:
                     running(machine.instance, machine.request)
-            case InstanceState.SHUTTING_DOWN | InstanceState.STOPPING:
+            case InstanceState.SHUTTING_DOWN | InstanceState.STOPPING if (
+                machine.instance.id not in self._down
+            ):
+                self._down[machine.instance.id] = None
                 for gone in self._gone:
                     gone(machine.instance)
             case _:

@@ -81,7 +81,7 @@ class Shop:
             subnets=subnets,
             images=images,
             types={t.name: t for t in types},
-            launchable=tuple(t for t in types if _arch(t) in images),
+            launchable=tuple(t for t in types if t.offerings and _arch(t) in images),
         )
         self._made.append((key, made))
         return made

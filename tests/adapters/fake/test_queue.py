@@ -131,6 +131,17 @@ def test_a_duplicate_has_the_same_id_and_its_own_receipt() -> None:
     assert one.receipt != other.receipt
 
 
+def test_a_duplicate_comes_even_if_the_first_is_deleted_at_once() -> None:
+    agenda, queue, _ = queue_of(QueueFaults(duplicate=1))
+    eager = Mailbox(agenda, deletes_from=queue)
+    queue.feed(eager)
+    queue.put("double")
+
+    agenda.run(100)
+
+    assert len(eager.messages) == 2
+
+
 def test_a_late_message_comes_late() -> None:
     agenda, queue, mailbox = queue_of(QueueFaults(late=1))
     queue.put("late")

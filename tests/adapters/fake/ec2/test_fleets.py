@@ -40,6 +40,7 @@ def test_an_instance_carries_what_its_type_and_its_request_say() -> None:
     assert answer.errors == ()
     (record,) = rig.ec2.all_instances()
     assert record.request == request("m5.large/b")
+    assert record.price == instance.price
 
 
 def test_the_same_call_again_gets_the_same_answer_and_buys_nothing() -> None:
@@ -185,6 +186,15 @@ def test_a_type_without_an_image_of_its_architecture_is_neither_offered_nor_laun
     assert [e.code for e in answer.errors] == ["InvalidFleetConfiguration"]
     offered = [t.name for t in rig.ec2.instance_types(windows, Kubelet())]
     assert offered == ["c5.large", "m5.large", "p3.2xlarge"]
+
+
+def test_a_type_not_sold_where_the_class_has_subnets_is_not_offered() -> None:
+    rig = Rig()
+    first_zone = node_class(subnets=(SelectorTerm(id=rig.ec2.subnets[0].id),))
+
+    offered = [t.name for t in rig.ec2.instance_types(first_zone, Kubelet())]
+
+    assert offered == ["c5.large", "m5.large", "m6g.large"]
 
 
 def test_a_kubelet_that_cannot_be_worked_with_makes_its_class_unready() -> None:

@@ -192,7 +192,8 @@ def test_zones_must_be_the_catalogues() -> None:
     def made(*zones: str) -> FakeEC2:
         return FakeEC2(HeapAgenda(), random.Random(1), SmallCatalogue(), cluster_name="demo", zones=zones)
 
-    assert [s.zone for s in made("us-east-1d").subnets] == ["us-east-1d"]
+    ec2 = made("us-east-1d")
+    assert ([s.zone for s in ec2.subnets], ec2.region) == (["us-east-1d"], "us-east-1")
     for zones in (("eu-west-1a",), ()):
         with pytest.raises(ValueError, match="the catalogue has us-east-1a"):
             made(*zones)
