@@ -93,6 +93,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._next: Decision | None = None
         self._waiting: dict[str, None] = {}
         self._empty: dict[str, str] = {}
+        self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
 
     def handle(self, message: ClusterStateInbox) -> None:
@@ -116,12 +117,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionEnded():
                 self._model.spare(message.name)
             case _PromisesExpire():
+                self._promises_watched = None
                 self._model.expire_promises(now)
             case _PlanLost():
                 self._give_up(message.decision)
             case _:
                 assert_never(message)
         self._tell(self._model.take_changes(), now)
+        self._watch_promises(now)
         self._plan_next(now)
 
     # --- planning
@@ -213,7 +216,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._tell_view(name, now)
         if changes.pools:
             self._tell_pools()
-        self._watch_promises(now)
 
     def _tell_pod(self, uid: str) -> None:
         waiting = self._model.waiting(uid)
@@ -269,5 +271,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _watch_promises(self, now: datetime) -> None:
         at = self._model.promises.next_expiry()
-        if at is not None:
+        if at is not None and at != self._promises_watched:
+            self._promises_watched = at
             self.later("promises", _PromisesExpire(), seconds=max(0.0, (at - now).total_seconds()))

@@ -14,15 +14,24 @@ from treenail.domain.drain import (
     Cordon,
     DeleteClaim,
     DeleteNode,
+    FindInstance,
     Leaving,
     LetGo,
     Step,
     Terminate,
     uncordon,
 )
+from treenail.domain.launching import LaunchMark, deal
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ClaimPatch, Cloud, ClusterWriter, NodePatch, NotFoundError
+from treenail.domain.ports import (
+    ClaimPatch,
+    Cloud,
+    ClusterReader,
+    ClusterWriter,
+    NodePatch,
+    NotFoundError,
+)
 from treenail.domain.runtime import TaskKey
 from treenail.domain.tracing import SpanContext
 
@@ -35,7 +44,8 @@ Call: TypeAlias = "Callable[[], object]"
 class DrainCalls:
     """Ways to the API server and to EC2. Every function it returns may block and may raise a PortError."""
 
-    def __init__(self, *, writer: ClusterWriter, cloud: Cloud) -> None:
+    def __init__(self, *, reader: ClusterReader, writer: ClusterWriter, cloud: Cloud) -> None:
+        self._reader = reader
         self._writer = writer
         self._cloud = cloud
 
@@ -47,6 +57,8 @@ class DrainCalls:
                 return key, lambda: self._writer.patch_node(node.name, patch)
             case DeleteClaim(claim=claim):
                 return key, lambda: self._delete_claim(claim, state)
+            case FindInstance(claim=claim, token=token):
+                return key, lambda: self._find(claim, token)
             case DeleteNode(node=node):
                 return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
             case Terminate(claim=claim):
@@ -63,6 +75,20 @@ class DrainCalls:
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
         self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations))
         self._writer.delete_claim(claim.name, uid=claim.uid)
+
+    def _find(self, claim: NodeClaim, token: str) -> bool:
+        """Give the claim what its call bought for it; tell whether there was anything."""
+        instances = self._cloud.launched_by(token)
+        claims = [
+            c
+            for c in self._reader.list_claims()
+            if (mark := LaunchMark.of(c)) is not None and mark.token == token
+        ]
+        dealt = deal(claims, instances).get(claim.name)
+        if dealt is not None:
+            patch = ClaimPatch(provider_id=dealt.provider_id, labels=dealt.labels, capacity=dealt.capacity)
+            self._writer.patch_claim(claim.name, patch)
+        return dealt is not None
 
     def _instances(self) -> frozenset[str]:
         return frozenset(i.id for i in self._cloud.instances())

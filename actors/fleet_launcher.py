@@ -218,16 +218,24 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _failed(self, done: _StepDone, error: Exception) -> None:
         step = done.step
+        if isinstance(step, CallFleet):
+            self._note_call(done, None, error=str(error))
+            if self._book.all_leaving(step.token):
+                # What this call bought, if anything, is found by those who see the claims out.
+                for name in self._book.waiting_for(step.token):
+                    self._book.forget(name)
+                return
         final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
         if isinstance(error, ConflictError):
             final = not isinstance(step, MarkClaim)
         if not final and step.attempt < _MOST_ATTEMPTS:
-            if isinstance(step, CallFleet):
-                self._note_call(done, None, error=str(error))
             seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
             self.later(first(step), again(step), seconds=seconds)
-            return
-        self.log("launch step failed", step=type(step).__name__, error=str(error))
+        else:
+            self.log("launch step failed", step=type(step).__name__, error=str(error))
+            self._give_up(step, error, final=final)
+
+    def _give_up(self, step: Step, error: Exception, *, final: bool) -> None:
         match step:
             case WriteClaim(name=name):
                 self._fail(name, Cause.LAUNCH_FAILED, str(error))
@@ -236,7 +244,6 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case MarkClaim(name=name, token=token):
                 self._unmarkable(name, token)
             case CallFleet(token=token):
-                self._note_call(done, None, error=str(error))
                 self._call_failed(token, error, final=final)
             case RecordInstance(name=name) if isinstance(error, NotFoundError):
                 self._book.forget(name)

@@ -9,7 +9,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch
-from treenail.domain.launching import LaunchMark
+from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark
 from treenail.domain.nodes import LAUNCHED, Condition, NodeClaim, Status
 from treenail.domain.ports import (
     AlreadyExistsError,
@@ -90,10 +90,13 @@ class LaunchCalls:
         return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
 
     def delete(self, claim: NodeClaim) -> Call[None]:
-        """Delete a claim."""
+        """Delete a claim that got no instance."""
 
         def call() -> None:
             known = self._reader.get_claim(claim.name)
+            # Nothing was bought for it, so nobody need look for an instance before it goes.
+            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT})
+            self._writer.patch_claim(claim.name, void)
             self._writer.delete_claim(claim.name, uid=known.uid)
 
         return _about(claim.name), call

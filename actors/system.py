@@ -182,7 +182,7 @@ class System:
                 )
             )
         )
-        calls = DrainCalls(writer=ports.writer, cloud=ports.cloud)
+        calls = DrainCalls(reader=ports.reader, writer=ports.writer, cloud=ports.cloud)
         self.termination.leads_to(
             self._place(
                 lambda: TerminationActor(runtime, arbiter=self.arbiter, observer=self._observer, calls=calls)

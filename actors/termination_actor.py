@@ -14,6 +14,7 @@ from treenail.domain.drain import (
     Abandon,
     AwaitGone,
     Cordon,
+    FindInstance,
     InstanceTerminated,
     Leaving,
     LetGo,
@@ -25,6 +26,7 @@ from treenail.domain.drain import (
     marked,
     next_step,
     seen_gone,
+    surely_nothing,
 )
 from treenail.domain.ending_trace import (
     disrupt_span,
@@ -198,14 +200,12 @@ class TerminationActor(DomainActor[TerminationInbox]):
         name = view.name
         if name in self._leaving:
             return
-        trace = trace_of(view)
-        if trace is None and view.claim is not None and view.claim.launched:
-            trace = disruption_context(view.claim)
-            self._telemetry.record(disrupt_span(view.claim, cause, began_at, self._timers.now()))
         now = self._timers.now()
+        claim = view.claim
+        own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{name}")
         self._leaving[name] = Leaving(
             cause=cause,
-            trace=trace or SpanContext.root(f"disrupt/{name}"),
+            trace=trace_of(view) or own,
             deadline=_deadline(view),
             began_at=min(began_at, now),
         )
@@ -294,6 +294,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
                 self.log("node is not empty any more", node=view.node_name)
                 return
+            case FindInstance(claim=claim):
+                state.nothing_bought = not value and surely_nothing(claim, did.started_at)
+                wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
             case Terminate():
                 state.terminated_at = now
             case AwaitGone(claim=claim):
@@ -322,6 +325,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _record(self, stage: str, claim: NodeClaim, state: Leaving, start: datetime) -> None:
         now = self._timers.now()
+        if not state.root_recorded and state.trace == disruption_context(claim):
+            self._telemetry.record(disrupt_span(claim, state.cause, state.began_at, start))
+        state.root_recorded = True
         self._telemetry.record(stage_span(stage, claim, state.trace, start=start, end=now))
 
     # --- pods

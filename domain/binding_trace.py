@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from treenail.domain import labels
@@ -33,6 +33,7 @@ class BindingLog:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str], _Group] = {}
+        self._look_again_at = datetime.min.replace(tzinfo=UTC)
 
     def note(self, bound: PodBound, now: datetime) -> tuple[Span, ...]:
         """Take in a binding; return the spans of groups that have been quiet for a while."""
@@ -40,6 +41,9 @@ class BindingLog:
         parent = SpanContext.parse(claim.annotations.get(labels.TRACEPARENT, "")) if claim else None
         if claim is not None and parent is not None:
             self._add(bound, claim.name, parent, bound.pod.scheduled_at or now)
+        if now < self._look_again_at:
+            return ()
+        self._look_again_at = now + _QUIET
         return self._close(lambda group: now - group.last > _QUIET)
 
     def _add(self, bound: PodBound, claim: str, parent: SpanContext, at: datetime) -> None:

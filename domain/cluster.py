@@ -179,9 +179,10 @@ class ClusterModel:
     def _restore(self, pod: Pod) -> None:
         """Promise a pod anew what was promised it before a restart, while that is still on its way."""
         claim = self.claims.get(self._restorable.pop(pod.uid, ""))
-        if claim is None or self.promises.of(pod.uid) is not None or self.going(NodeView(claim=claim)):
+        view = self.view(claim.name) if claim is not None else None
+        if claim is None or view is None or self.promises.of(pod.uid) is not None:
             return
-        if not claim.initialized:
+        if not claim.initialized and not self.going(view):
             decision = claim.annotations.get(DECISION, "")
             self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
             self._check_promises(claim.name)

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
+from treenail.domain.launching import LaunchMark
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
@@ -18,6 +19,10 @@ from treenail.domain.tracing import SpanContext
 
 # A pod may have been bound before the scheduler saw the taint: it shows up within this time.
 _SETTLING: Final = timedelta(seconds=5)
+# A call for a claim that is deleted meanwhile is answered, and its answer written down, by this time;
+# what it bought is visible by the later one.
+_LAUNCH_ANSWERED: Final = timedelta(seconds=60)
+_LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 # New instances may be invisible to a listing for a while: only then is absence a proof.
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
 
@@ -58,6 +63,8 @@ class Leaving:
     drained_at: datetime | None = None
     terminated_at: datetime | None = None
     gone: bool = False
+    nothing_bought: bool = False
+    root_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,14 @@ class DeleteClaim:
     """Say in the API that the claim is to go, and why: from here on a restart goes on by itself."""
 
     claim: NodeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindInstance:
+    """Look whether the call that a claim was marked for has bought it an instance after all."""
+
+    claim: NodeClaim
+    token: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +136,8 @@ class LetGo:
 
 
 Step: TypeAlias = (
-    "Cordon | Abandon | DeleteClaim | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo | datetime | None"
+    "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo"
+    " | datetime | None"
 )
 
 
@@ -145,7 +161,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
     if claim is not None and not claim.leaving:
         return _decide(claim, node, pods, state, now)
     if claim is not None and not claim.launched:
-        return LetGo(node=None, claim=claim)
+        return _unlaunched(claim, state, now)
     if node is not None and (claim is None or claim.registered):
         step = _drain(node, pods, state, now)
         if step is not None:
@@ -162,6 +178,22 @@ def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Lea
         if now < settled:
             return settled
     return DeleteClaim(claim=claim)
+
+
+def _unlaunched(claim: NodeClaim, state: Leaving, now: datetime) -> Step:
+    """A claim that was marked for a call may have an instance nobody wrote down yet."""
+    mark = LaunchMark.of(claim)
+    since = claim.deleting_since or state.began_at
+    if mark is None or state.nothing_bought:
+        return LetGo(node=None, claim=claim)
+    if now < since + _LAUNCH_ANSWERED:
+        return since + _LAUNCH_ANSWERED
+    return FindInstance(claim=claim, token=mark.token)
+
+
+def surely_nothing(claim: NodeClaim, asked_at: datetime) -> bool:
+    """Tell whether a look for a deleted claim's instance, at `asked_at`, that found none is final."""
+    return claim.deleting_since is not None and asked_at - claim.deleting_since >= _LAUNCH_VISIBLE
 
 
 def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:

@@ -284,6 +284,11 @@ class LaunchBook:
             self._work[name].claim if name in self._work else claim for name, claim in sorted(known.items())
         )
 
+    def all_leaving(self, token: str) -> bool:
+        """Tell whether every claim of a call that still waits for its instance is to go."""
+        known = self._by_token.get(token, {})
+        return all(known[name].leaving for name in self.waiting_for(token))
+
     def waiting_for(self, token: str) -> tuple[str, ...]:
         """Return the claims of a call that are still to get their instance, sorted."""
         return tuple(sorted(name for name in self._by_token.get(token, {}) if name in self._work))

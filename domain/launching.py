@@ -18,6 +18,8 @@ from treenail.domain.requirements import Requirements
 from treenail.domain.selection import OfferingKey
 from treenail.domain.taints import UNREGISTERED
 
+# What a claim says of its launch, in place of a mark, when it is known to have come to nothing.
+NOTHING_BOUGHT: Final = "nothing-bought"
 _MOST_TYPES: Final = 60
 # The walkthroughs of the old API offer up to 20 types to one fleet.
 _MOST_TYPES_V1ALPHA5: Final = 20

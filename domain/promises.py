@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -39,6 +40,8 @@ class PromiseBook:
         self._reserved: dict[str, Resources] = {}
         # Promises whose pod is gone and whose owner is to make a successor, by that owner.
         self._heirless: dict[str, list[str]] = {}
+        # By expiry. An entry is out of date when its promise has ended or has got another one.
+        self._expiries: list[tuple[datetime, str]] = []
 
     def __len__(self) -> int:
         return len(self._by_pod)
@@ -78,6 +81,8 @@ class PromiseBook:
         self._by_pod[promise.pod] = promise
         self._by_target.setdefault(promise.target, {})[promise.pod] = promise
         self._reserved.pop(promise.target, None)
+        if promise.expires_at is not None:
+            heapq.heappush(self._expiries, (promise.expires_at, promise.pod))
 
     def end(self, pod: str) -> Promise | None:
         """End the promise made to `pod` and return it, if there was one."""
@@ -104,15 +109,23 @@ class PromiseBook:
         return ended
 
     def expire(self, now: datetime) -> tuple[Promise, ...]:
-        """End the promises whose time is over and return them."""
-        over = tuple(p for p in self._by_pod.values() if p.expires_at is not None and p.expires_at <= now)
-        for promise in over:
-            self.end(promise.pod)
-        return over
+        """End the promises whose time is over and return them, those that were over first first."""
+        over: list[Promise] = []
+        while (at := self.next_expiry()) is not None and at <= now:
+            _, pod = heapq.heappop(self._expiries)
+            over.append(self._by_pod[pod])
+            self.end(pod)
+        return tuple(over)
 
     def next_expiry(self) -> datetime | None:
         """Return when the next promise expires, if any does."""
-        return min((p.expires_at for p in self._by_pod.values() if p.expires_at is not None), default=None)
+        while self._expiries:
+            at, pod = self._expiries[0]
+            promise = self._by_pod.get(pod)
+            if promise is not None and promise.expires_at == at:
+                return at
+            heapq.heappop(self._expiries)
+        return None
 
     def limit(self, target: str, *, expires_at: datetime) -> None:
         """Let the promises on `target` that had no end expire at `expires_at`."""
