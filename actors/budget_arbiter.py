@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
 from treenail.domain.budgets import BudgetBook
 from treenail.domain.disruption import (
     DisruptionAllowed,
@@ -52,6 +53,8 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
                 self._book.release(message.candidates)
                 self._disruptor(message.pool).tell(message)
             case DisruptNodes():
+                why = {"decision": "delete", "reason": message.cause.value, "consolidation_type": ""}
+                self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **why)
                 self._termination.tell(message)
             case DisruptionEnded():
                 self._book.release((message.name,))

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
 from treenail.domain.cluster import Changes, ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
@@ -25,6 +26,7 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
@@ -100,9 +102,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         now = self._timers.now()
         match message:
             case ObjectSeen() | ObjectGone() | Resynced():
-                self._synced = self._synced or isinstance(message, Resynced)
+                if isinstance(message, Resynced):
+                    self._synced = True
+                    self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
                 self._model.learn(message, now)
             case ObjectSetAside():
+                self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=message.kind.value)
                 self.log("object set aside", about=str(message.about), problem=message.problem)
             case BatchClosed():
                 self._queue(message.decision)
@@ -146,6 +151,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not snapshot.pods:
             return
         self._open = decision
+        depth = len(snapshot.pods)
+        self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, depth, controller="provisioner")
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._audience.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
@@ -157,10 +164,31 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
+        self._measure(decided, committed)
         # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._audience.launcher.tell(committed)
         self._audience.pod_watcher.tell(committed)
+
+    def _measure(self, decided: PlanDecided, committed: PlanCommitted) -> None:
+        decision, taken_at = decided.decision, decided.snapshot.taken_at
+        for phase, start, end in (
+            ("batch", decision.opened_at, decision.closed_at),
+            ("select", taken_at, decided.selected_at),
+            ("pack", decided.selected_at, decided.packed_at),
+        ):
+            seconds = (end - start).total_seconds()
+            self._telemetry.observe(metrics.DECISION_PHASE_DURATION.name, seconds, phase=phase)
+        took = (decided.packed_at - taken_at).total_seconds()
+        self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, controller="provisioner")
+        refused = len(committed.refused)
+        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, refused, controller="provisioner")
+        for pool in self._model.pools.values():
+            left = self._model.limit_left(pool) or NOTHING
+            for resource, most in (pool.limits or NOTHING).items():
+                where = {"nodepool": pool.name, "resource_type": resource}
+                self._telemetry.gauge(metrics.NODEPOOLS_LIMIT.name, most, **where)
+                self._telemetry.gauge(metrics.NODEPOOLS_USAGE.name, most - left.get(resource, 0), **where)
 
     def _give_up(self, decision: str) -> None:
         if self._open is not None and self._open.id == decision:
@@ -214,6 +242,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.pod_watcher.tell(bound)
         for name in changes.views:
             self._tell_view(name, now)
+        if changes.views:
+            there = max(len(self._model.claims), len(self._model.nodes))
+            self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:
             self._tell_pools()
 

@@ -9,8 +9,9 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.launch_calls import LaunchCalls
+from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import Cause, disrupted_labels
 from treenail.domain.fleets import FleetAnswer, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch, Group, LaunchBook
@@ -191,11 +192,21 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 return self._calls.delete(claim)
 
     def _step_done(self, done: _StepDone) -> None:
+        if isinstance(done.step, CallFleet):
+            self._measure(done)
         match done.outcome:
             case Done(value=value):
                 self._succeeded(done, value)
             case Failed(error=error):
                 self._failed(done, error)
+
+    def _measure(self, done: _StepDone) -> None:
+        call = {"controller": "provisioner", "method": "Create", "provider": "aws"}
+        took = (self._timers.now() - done.started_at).total_seconds()
+        self._telemetry.observe(metrics.CLOUDPROVIDER_DURATION.name, took, **call)
+        if isinstance(done.outcome, Failed):
+            error = type(done.outcome.error).__name__
+            self._telemetry.count(metrics.CLOUDPROVIDER_ERRORS.name, error=error, **call)
 
     def _succeeded(self, done: _StepDone, value: object) -> None:
         match done.step:
@@ -258,6 +269,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _written(self, name: str, claim: NodeClaim) -> None:
         self._cluster.tell(ObjectSeen(object=claim))
+        why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": "false"}
+        self._telemetry.count(metrics.NODECLAIMS_CREATED.name, **why)
         batch = self._book.written(name, claim)
         if batch is not None:
             self._try(PrepareBatch(batch=batch.id))
@@ -399,6 +412,9 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _fail(self, name: str, cause: Cause, why: str) -> None:
         self._record_spans(name, None, why)
+        claim = self._book.claim(name)
+        if claim is not None:
+            self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
         self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
         self.log("failed launching nodeclaim", nodeclaim=name, cause=cause.value, error=why)
         self._book.give_up(name)

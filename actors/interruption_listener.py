@@ -9,11 +9,12 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
 from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.interruption import Notice, NoticeError, parse_notice
 from treenail.domain.interruption_trace import notice_spans
 from treenail.domain.ports import InterruptionQueue, QueueMessage
-from treenail.domain.runtime import Outcome, Ref
+from treenail.domain.runtime import Done, Outcome, Ref
 
 _SEEN_SECONDS: Final = 3600.0
 _MOST_SEEN: Final = 100_000
@@ -54,7 +55,8 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             case QueueMessage():
                 self._receive(message)
             case _Deleted():
-                pass
+                if isinstance(message.outcome, Done):
+                    self._telemetry.count(metrics.INTERRUPTION_DELETED.name)
             case _:
                 assert_never(message)
 
@@ -72,9 +74,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         except NoticeError as error:
             self.log("cannot read queue message", message_id=message.id, error=str(error))
             return
-        if notice is None:
-            return
-        self._telemetry.count("karpenter_interruption_received_messages_total", message_type=notice.kind)
+        self._telemetry.count(metrics.INTERRUPTION_RECEIVED.name, message_type=notice.kind)
         for instance_id in notice.instance_ids:
             self._notice(notice, instance_id, message, received_at)
 

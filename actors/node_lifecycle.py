@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain import labels, metrics
+from treenail.domain.disruption import Cause, disrupted_labels
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
@@ -206,6 +206,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         match did.step:
             case PatchClaim(claim=claim, patch=patch) if patch.node_name:
                 self._span("register", claim, now)
+                where = {"nodepool": claim.pool, "zone": claim.zone}
+                self._telemetry.count(metrics.NODES_CREATED.name, **where)
                 self._observer.tell(NodeRegistered(claim=claim, node=patch.node_name))
                 self.log("registered nodeclaim", nodeclaim=claim.name, node=patch.node_name)
             case MarkInitialized(claim=claim, node=node):
@@ -213,6 +215,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
                 self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
             case GiveBack(claim=claim, cause=cause):
+                self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
                 self._observer.tell(NodeNeverCame(claim=claim, cause=cause))
                 self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
             case _:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BindingLog
 from treenail.domain.events import ClusterEvent, ObjectRef
@@ -116,6 +117,8 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         self._tasks.run(("kubernetes", "event", pod.uid), _call(self._writer, event), self.me, _Published)
 
     def _bound(self, bound: PodBound) -> None:
+        took = (self._timers.now() - bound.pod.created_at).total_seconds()
+        self._telemetry.observe(metrics.PODS_BOUND_DURATION.name, max(took, 0.0))
         self._record(self._bindings.note(bound, self._timers.now()))
         self.later("bindings", _BindingsQuiet(), seconds=_BINDINGS_QUIET)
 

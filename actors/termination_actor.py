@@ -9,11 +9,19 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
-from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes, NodeInterrupted
+from treenail.domain import metrics
+from treenail.domain.disruption import (
+    Cause,
+    DisruptionEnded,
+    DisruptNodes,
+    NodeInterrupted,
+    disrupted_labels,
+)
 from treenail.domain.drain import (
     Abandon,
     AwaitGone,
     Cordon,
+    DeleteClaim,
     FindInstance,
     InstanceTerminated,
     Leaving,
@@ -294,6 +302,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
                 self.log("node is not empty any more", node=view.node_name)
                 return
+            case DeleteClaim(claim=claim):
+                disrupted = metrics.NODECLAIMS_DISRUPTED.name
+                self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause))
             case FindInstance(claim=claim):
                 state.nothing_bought = not value and surely_nothing(claim, did.started_at)
                 wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
@@ -313,6 +324,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self.later(name, _Look(name), seconds=wait)
 
     def _gone(self, claim: NodeClaim, state: Leaving) -> None:
+        where = {"nodepool": claim.pool, "zone": claim.zone}
+        terminated = metrics.NODECLAIMS_TERMINATED.name
+        self._telemetry.count(terminated, capacity_type=claim.capacity_type, **where)
+        self._telemetry.count(metrics.NODES_TERMINATED.name, **where)
         self._record("terminate", claim, state, state.terminated_at or state.began_at)
         self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
         self.log(

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import ceil
 
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeView
+from treenail.domain.nodes import NodeClaim, NodeView
 
 
 class Cause(StrEnum):
@@ -103,6 +103,19 @@ class DisruptionEnded:
 
     name: str
     abandoned: bool = False
+
+
+def disrupted_labels(claim: NodeClaim, cause: Cause) -> dict[str, str]:
+    """Return the labels of the metric that counts claims we began to give back."""
+    grace = claim.termination_grace_period
+    mode = "graceful" if grace is None else "eventual" if grace > timedelta(0) else "forceful"
+    return {
+        "reason": cause.value,
+        "nodepool": claim.pool,
+        "capacity_type": claim.capacity_type,
+        "consolidation_policy": "",
+        "termination_mode": mode,
+    }
 
 
 def allowed_disruptions(pool: NodePool, reason: str, nodes: int) -> int | None:

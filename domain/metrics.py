@@ -43,23 +43,6 @@ SLOW: Final = (
     *(40.0, 50.0, 60.0, 120.0, 150.0, 300.0, 450.0, 600.0),
 )
 # What happens inside the process.
-FAST: Final = (
-    0.0001,
-    0.00025,
-    0.0005,
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    10.0,
-)
 
 
 def _counter(name: str, about: str, *labels: str) -> Metric:
@@ -148,13 +131,6 @@ DISRUPTION_DECISIONS: Final = _counter(
     *("decision", "reason", "consolidation_type"),
 )
 
-INBOX_DEPTH: Final = _gauge("treenail_inbox_depth", "Messages that wait in an actor's inbox.", "actor")
-HANDLER_DURATION: Final = _seconds(
-    "treenail_handler_duration_seconds",
-    "How long actors took to handle messages.",
-    *("actor", "message"),
-    buckets=FAST,
-)
 DECISION_PHASE_DURATION: Final = _seconds(
     "treenail_decision_phase_duration_seconds",
     "How long each phase of a decision took, from batch to bind.",
@@ -162,10 +138,6 @@ DECISION_PHASE_DURATION: Final = _seconds(
 )
 SPANS_RECORDED: Final = _counter("treenail_spans_recorded_total", "Spans taken to be exported.")
 SPANS_DROPPED: Final = _counter("treenail_spans_dropped_total", "Spans lost, by where.", "reason")
-TASKS_RUNNING: Final = _gauge("treenail_tasks_running", "Calls to the outside that are under way.", "port")
-TASK_DURATION: Final = _seconds(
-    "treenail_task_duration_seconds", "How long calls to the outside took.", *("port", "outcome")
-)
 OBJECTS_SET_ASIDE: Final = _counter(
     "treenail_objects_set_aside_total", "Objects that could not be understood or handled.", "kind"
 )

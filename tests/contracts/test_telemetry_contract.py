@@ -212,11 +212,11 @@ def test_a_counter_adds_up_for_each_set_of_labels(probe: Probe) -> None:
 
 
 def test_a_gauge_is_what_it_was_last_set_to(probe: Probe) -> None:
-    probe.telemetry.gauge("treenail_inbox_depth", 7, actor="packer")
-    probe.telemetry.gauge("treenail_inbox_depth", 3, actor="packer")
+    probe.telemetry.gauge("karpenter_scheduler_queue_depth", 7, controller="packer")
+    probe.telemetry.gauge("karpenter_scheduler_queue_depth", 3, controller="packer")
 
-    assert probe.gauge("treenail_inbox_depth", actor="packer") == 3
-    assert probe.gauge("treenail_inbox_depth", actor="batcher") is None
+    assert probe.gauge("karpenter_scheduler_queue_depth", controller="packer") == 3
+    assert probe.gauge("karpenter_scheduler_queue_depth", controller="batcher") is None
 
 
 def test_a_histogram_counts_and_adds_up(probe: Probe) -> None:

@@ -96,16 +96,16 @@ def writes(tree: ast.AST) -> Iterator[tuple[str, str, list[str | None]]]:
 def test_a_write_is_found_however_its_metric_is_named() -> None:
     source = """
 self._telemetry.count("karpenter_x_total", zone="a", **more)
-telemetry.gauge(metrics.INBOX_DEPTH.name, 1, actor="a")
-telemetry.observe(TASK_DURATION.name, 1)
+telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, 1, controller="a")
+telemetry.observe(PODS_BOUND_DURATION.name, 1)
 telemetry.count(name)
 words.count("a")
 """
 
     assert list(writes(ast.parse(source))) == [
         ("count", "karpenter_x_total", ["zone", None]),
-        ("gauge", "treenail_inbox_depth", ["actor"]),
-        ("observe", "treenail_task_duration_seconds", []),
+        ("gauge", "karpenter_scheduler_queue_depth", ["controller"]),
+        ("observe", "karpenter_pods_bound_duration_seconds", []),
     ]
 
 
@@ -123,3 +123,13 @@ def test_whatever_the_code_writes_is_declared() -> None:
                 wrong.append(f"{path.relative_to(ROOT)}: {how} {name} {given}")
 
     assert wrong == []
+
+
+def test_every_metric_declared_is_written_somewhere() -> None:
+    root = Path(__file__).parents[2]
+    source = "".join(p.read_text() for d in ("actors", "adapters") for p in (root / d).rglob("*.py"))
+    names = {name: value for name, value in vars(metrics).items() if isinstance(value, metrics.Metric)}
+
+    silent = [name for name, metric in names.items() if name not in source and metric.name not in source]
+
+    assert silent == []

@@ -65,11 +65,19 @@ def test_counters_are_summed_over_the_labels_not_named() -> None:
 
 def test_histograms_are_put_together_over_the_labels_not_named() -> None:
     telemetry = RecordingTelemetry()
-    telemetry.observe("treenail_handler_duration_seconds", 0.5, actor="packer", message="A")
-    telemetry.observe("treenail_handler_duration_seconds", 2.0, actor="packer", message="B")
-    telemetry.observe("treenail_handler_duration_seconds", 9.0, actor="batcher", message="B")
+    telemetry.observe(
+        "karpenter_cloudprovider_duration_seconds", 0.5, controller="packer", method="A", provider="aws"
+    )
+    telemetry.observe(
+        "karpenter_cloudprovider_duration_seconds", 2.0, controller="packer", method="B", provider="aws"
+    )
+    telemetry.observe(
+        "karpenter_cloudprovider_duration_seconds", 9.0, controller="batcher", method="B", provider="aws"
+    )
 
-    assert telemetry.observed("treenail_handler_duration_seconds", actor="packer") == Observed(2, 2.5, 2.0)
+    assert telemetry.observed("karpenter_cloudprovider_duration_seconds", controller="packer") == Observed(
+        2, 2.5, 2.0
+    )
 
 
 @pytest.mark.parametrize("labels", [{}, {"nodepool": "default"}, {"nodepool": "a", "zone": "b", "pod": "c"}])

@@ -136,9 +136,9 @@ def test_an_integer_of_more_than_64_bits_is_written_as_text() -> None:
     [
         ("count", "treenail_unheard_of_total", {}),
         ("count", "karpenter_nodes_created_total", {"nodepool": "default"}),
-        ("count", "treenail_inbox_depth", {"actor": "packer"}),
+        ("count", "karpenter_scheduler_queue_depth", {"controller": "packer"}),
         ("gauge", "karpenter_nodes_created_total", {"nodepool": "default", "zone": "a"}),
-        ("observe", "treenail_inbox_depth", {"actor": "packer"}),
+        ("observe", "karpenter_scheduler_queue_depth", {"controller": "packer"}),
     ],
 )
 def test_a_metric_that_is_not_declared_so_is_refused_and_counted(
@@ -162,7 +162,13 @@ def test_metrics_are_written_out_as_prometheus_reads_them() -> None:
     with telemetry(InMemorySpanExporter()) as ours:
         ours.count("karpenter_nodes_created_total", nodepool="default", zone="us-east-1a")
         ours.gauge("karpenter_nodepools_usage", 3920, resource_type="cpu", nodepool="default")
-        ours.observe("treenail_handler_duration_seconds", 0.0002, actor="packer", message="PackRequested")
+        ours.observe(
+            "karpenter_cloudprovider_duration_seconds",
+            0.0002,
+            controller="packer",
+            method="PackRequested",
+            provider="aws",
+        )
 
         lines = ours.metrics.exposition().decode().splitlines()
 
@@ -170,7 +176,8 @@ def test_metrics_are_written_out_as_prometheus_reads_them() -> None:
     assert "# TYPE karpenter_nodes_created_total counter" in lines
     assert 'karpenter_nodepools_usage{nodepool="default",resource_type="cpu"} 3920.0' in lines
     bucket = (
-        'treenail_handler_duration_seconds_bucket{actor="packer",le="0.00025",message="PackRequested"} 1.0'
+        "karpenter_cloudprovider_duration_seconds_bucket"
+        '{controller="packer",le="0.005",method="PackRequested",provider="aws"} 1.0'
     )
     assert bucket in lines
     assert any(line.startswith("process_resident_memory_bytes ") for line in lines)
