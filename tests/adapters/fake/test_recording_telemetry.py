@@ -88,10 +88,10 @@ def test_a_metric_written_with_other_labels_than_declared_is_refused(labels: dic
 
 def test_a_metric_written_as_another_kind_is_refused() -> None:
     telemetry = RecordingTelemetry()
-    telemetry.gauge("treenail_inbox_depth", 1, actor="packer")
+    telemetry.gauge("karpenter_scheduler_queue_depth", 1, controller="packer")
 
-    with pytest.raises(ValueError, match="no counter treenail_inbox_depth"):
-        telemetry.count("treenail_inbox_depth", 1, actor="packer")
+    with pytest.raises(ValueError, match="no counter karpenter_scheduler_queue_depth"):
+        telemetry.count("karpenter_scheduler_queue_depth", 1, controller="packer")
 
 
 def test_of_very_many_log_lines_the_latest_are_kept() -> None:
