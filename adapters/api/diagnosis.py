@@ -42,7 +42,7 @@ def first_problem(tree: object, model: type) -> FieldError | None:
     return _of(inspect.type_info(model), tree, "")
 
 
-def _of(kind: inspect.Type, value: Any, path: str) -> FieldError | None:  # noqa: ANN401, PLR0911
+def _of(kind: inspect.Type, value: Any, path: str) -> FieldError | None:  # noqa: ANN401
     match kind:
         case inspect.Metadata():
             problem = _of(kind.type, value, path)
@@ -132,7 +132,7 @@ def _of_choice(
     return FieldError(path, f"{quoted(value)} is not one of {', '.join(names)}{meant(value, names)}")
 
 
-def _of_scalar(kind: inspect.Type, value: Any, path: str) -> FieldError | None:  # noqa: ANN401, PLR0911
+def _of_scalar(kind: inspect.Type, value: Any, path: str) -> FieldError | None:  # noqa: ANN401
     match kind:
         case inspect.AnyType() | inspect.RawType():
             return None

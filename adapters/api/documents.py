@@ -88,12 +88,15 @@ def parse_manifests(data: bytes, file: str) -> tuple[Manifest, ...]:
         raise ManifestError(file, "", "", "is empty")
     try:
         contents = _json(data) or parse(data)
+        objects = [one for content in contents for one in _taken_apart(content, file, 0)]
+        found = tuple(_manifest(content, file, n) for n, content in enumerate(objects, start=1))
     except NotYamlError as error:
         raise ManifestError(file, "", "", str(error)) from None
-    objects = [one for content in contents for one in _taken_apart(content, file, 0)]
+    except RecursionError:
+        raise ManifestError(file, "", "", "is nested too deep") from None
     if not contents:
         raise ManifestError(file, "", "", "holds no object, only comments")
-    return tuple(_manifest(content, file, n) for n, content in enumerate(objects, start=1))
+    return found
 
 
 def _json(data: bytes) -> list[bytes | object]:
@@ -101,15 +104,16 @@ def _json(data: bytes) -> list[bytes | object]:
     if not data.lstrip().startswith((b"{", b"[")):
         return []
     try:
+        data.decode()
         return [bytes(_RAW.decode(data))]
-    except (msgspec.DecodeError, RecursionError):
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return []
 
 
 def _taken_apart(content: object, file: str, depth: int) -> Iterator[bytes | Mapping[str, object]]:
     """Yield `content`, or the objects of the list that it is."""
     items: Iterable[object] | None = None
-    if isinstance(content, bytes):
+    if isinstance(content, bytes) and content.startswith(b"{"):
         header = _header_of_json(content)
         if header is not None and header.kind == "List":
             items = [bytes(item) for item in header.items or ()]
@@ -118,7 +122,8 @@ def _taken_apart(content: object, file: str, depth: int) -> Iterator[bytes | Map
             listed = content.get("items")
             items = listed if isinstance(listed, list) else () if listed is None else None
     else:
-        problem = f"an object with apiVersion and kind is expected, not {quoted(content)}"
+        found = msgspec.json.decode(content) if isinstance(content, bytes) else content
+        problem = f"an object with apiVersion and kind is expected, not {quoted(found)}"
         raise ManifestError(file, "", "", problem)
     if items is None:
         yield content

@@ -21,6 +21,8 @@ from treenail.adapters.api.manifests import ManifestError, decode_all, parse_man
         ("a: &a [*a]", "line 1: an alias stands within what it stands for"),
         ("just words", 'an object with apiVersion and kind is expected, not "just words"'),
         ("kind: [Pod]", "object (number 1): kind: is missing, or no text"),
+        ("[]", "an object with apiVersion and kind is expected, not []"),
+        ('{"kind": "List", "items": [3]}', "an object with apiVersion and kind is expected, not 3"),
         ("kind: List\nitems: {}", "List (number 1): items: must be a list of objects"),
         ("kind: List\nitems: [3]", "an object with apiVersion and kind is expected, not 3"),
     ],
@@ -45,9 +47,17 @@ def test_aliases_that_stand_for_more_than_memory_holds_are_refused() -> None:
     assert problem("\n".join(lines)) == "line 1: stands for more than 5000000 values"
 
 
-def test_text_that_is_not_utf8_is_refused() -> None:
+@pytest.mark.parametrize("data", [b"a: b\nc: \xe4", b'{"kind":\n"\xe4"}'])
+def test_text_that_is_not_utf8_is_refused(data: bytes) -> None:
     with pytest.raises(ManifestError, match=r"^latin\.yaml: line 2: is not UTF-8 text$"):
-        parse_manifests(b"a: b\nc: \xe4", "latin.yaml")
+        parse_manifests(data, "latin.yaml")
+
+
+@pytest.mark.parametrize("depth", [150, 900, 5000])
+def test_json_that_is_nested_absurdly_deep_is_refused(depth: int) -> None:
+    tree = '{"kind": "Pod", "spec": ' + "[" * depth + "]" * depth + "}"
+
+    assert problem(tree) != "nothing"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
