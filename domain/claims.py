@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -18,6 +19,7 @@ from treenail.domain.resources import NOTHING, Resources
 COUNTS_AS: Final = "treenail.sh/counts-as"
 DECISION: Final = "treenail.sh/decision"
 PROMISED: Final = "treenail.sh/pods"
+_AMOUNT: Final = re.compile("[0-9]{1,19}")
 
 
 def claim_name(pool: str, decision: str, index: int) -> str:
@@ -86,7 +88,7 @@ def read_amounts(text: str) -> Resources:
     amounts: dict[str, int] = {}
     for part in text.split(",") if text else ():
         name, _, amount = part.partition("=")
-        if not amount.isdigit():
+        if _AMOUNT.fullmatch(amount) is None:
             return NOTHING
         amounts[name] = int(amount)
     return Resources(amounts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +21,7 @@ from treenail.domain.taints import UNREGISTERED
 
 # What a claim says of its launch, in place of a mark, when it is known to have come to nothing.
 NOTHING_BOUGHT: Final = "nothing-bought"
+_MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
 _MOST_TYPES: Final = 60
 # The walkthroughs of the old API offer up to 20 types to one fleet.
 _MOST_TYPES_V1ALPHA5: Final = 20
@@ -70,10 +72,9 @@ class LaunchMark:
 
     @classmethod
     def of(cls, claim: NodeClaim) -> LaunchMark | None:
-        """Read the mark of a claim; None where it has none."""
-        token, _, rest = claim.annotations.get(labels.LAUNCH, "").partition("/")
-        index, _, digest = rest.partition("/")
-        return cls(token, int(index), digest) if token and index.isdigit() else None
+        """Read the mark of a claim; None where it has none that we wrote."""
+        match = _MARK.fullmatch(claim.annotations.get(labels.LAUNCH, ""))
+        return cls(match[1], int(match[2]), match[3]) if match is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

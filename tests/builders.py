@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from treenail.domain import labels
 from treenail.domain.batching import Decision
+from treenail.domain.fleets import Instance, InstanceState
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import (
     INITIALIZED,
+    LAUNCHED,
     READY,
     REGISTERED,
     Condition,
     Node,
     NodeClaim,
+    NodeView,
     Status,
 )
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
@@ -24,9 +29,15 @@ from treenail.domain.planning import PlanDecided, Snapshot
 from treenail.domain.pods import Owner, Phase, Pod, PodSpec
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
+from treenail.domain.watching import NodeChanged
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULT_CLASS = NodeClassRef(group="karpenter.k8s.aws", kind="EC2NodeClass", name="default")
+
+
+def at(seconds: float) -> datetime:
+    """Return the time of day, so many seconds after the start."""
+    return START + timedelta(seconds=seconds)
 
 
 def resources(**quantities: str | int) -> Resources:
@@ -170,3 +181,60 @@ def instance_type(name: str, cpu: int, *, price: float, zones: tuple[str, ...] =
             for way in (labels.ON_DEMAND, labels.SPOT)
         ),
     )
+
+
+def instance(
+    name: str = "i-1",
+    *,
+    zone: str = "a",
+    launched: float = 0,
+    tags: Mapping[str, str] | None = None,
+    state: InstanceState = InstanceState.RUNNING,
+) -> Instance:
+    """An instance that was launched so many seconds after the start."""
+    return Instance(
+        id=name,
+        instance_type="m5.large",
+        zone=zone,
+        capacity_type=labels.SPOT,
+        state=state,
+        launched_at=at(launched),
+        image_id="ami-1",
+        price=0.04,
+        tags=tags or {},
+        capacity=resources(cpu=2, pods=29),
+        allocatable=resources(cpu="1900m", pods=29),
+    )
+
+
+def conditions(*kinds: str, since: float = 0) -> tuple[Condition, ...]:
+    """Conditions that hold since so many seconds after the start."""
+    return tuple(Condition(type=kind, status=Status.TRUE, since=at(since)) for kind in kinds)
+
+
+def view(
+    name: str = "c1",
+    *,
+    room: Resources | None = None,
+    of_claim: Mapping[str, Any] | None = None,
+    of_node: Mapping[str, Any] | None = None,
+) -> NodeView:
+    """A claim `name` in use, with its node `node-name`. Fields of either can be set."""
+    size = room or resources(cpu=4, pods=10)
+    provider_id = f"aws:///a/i-{name}"
+    in_use: dict[str, Any] = {
+        "node_name": f"node-{name}",
+        "conditions": conditions(LAUNCHED, REGISTERED, INITIALIZED),
+    }
+    return NodeView(
+        claim=replace(claim(name, provider_id=provider_id, room=size), **{**in_use, **(of_claim or {})}),
+        node=replace(node(f"node-{name}", provider_id=provider_id, room=size), **(of_node or {})),
+    )
+
+
+def changed(view_: NodeView, *pods: Pod, going: bool = False) -> NodeChanged:
+    return NodeChanged(name=view_.name, view=view_, going=going, pods=pods)
+
+
+def gone(name: str) -> NodeChanged:
+    return NodeChanged(name=name, view=None)
