@@ -17,6 +17,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 # Below this every sum and difference of whole amounts is exact in a double. No machine is as large
 # (4 PiB of memory): room is cut down to it, and a request beyond it fits nowhere.
 _EXACT: Final = 2.0**52
+# Stands for zero where one divides: what is divided by it is huge, and still finite.
+TINY: Final = 1e-200
 
 
 class Axis:

@@ -164,8 +164,13 @@ def _acceptable(found: list[Draft], first: list[Draft]) -> bool:
 
 
 def _better(found: list[Draft], best: list[Draft], first: list[Draft]) -> bool:
-    """Tell whether `found` holds more pods than `best`, or as many for less and on few enough nodes."""
-    more = sum(placed_in(found).values()) - sum(placed_in(best).values())
-    if more:
-        return more > 0
+    """Tell whether `found` holds more pods than `best`, or as many for less and on few enough nodes.
+
+    Where limits leave some out, those that `best` holds are not to wait for others.
+    """
+    ours, theirs = placed_in(found), placed_in(best)
+    if any(ours.get(index, 0) < pods for index, pods in theirs.items()):
+        return False
+    if sum(ours.values()) > sum(theirs.values()):
+        return True
     return _acceptable(found, first) and cost_of(found) < cost_of(best)

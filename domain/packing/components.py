@@ -11,7 +11,7 @@ from treenail.domain.packing.arrays import Floats, holds
 from treenail.domain.packing.bound import lower_bound
 from treenail.domain.packing.chains import Link
 from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.families import Families, Family
+from treenail.domain.packing.compatibility.families import Families, Family, may_meet
 from treenail.domain.packing.templates import Template
 
 
@@ -97,14 +97,14 @@ def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> 
     # The most flexible come first: they connect the most, and the rest need no look then.
     for number, one in enumerate(known):
         for other in known[number + 1 :]:
-            if root(one.index) != root(other.index) and _may_meet(one, other):
+            if root(one.index) != root(other.index) and _share_nodes(one, other):
                 parent[root(other.index)] = root(one.index)
     return {family.index: root(family.index) for family in known}
 
 
-def _may_meet(one: Family, other: Family) -> bool:
+def _share_nodes(one: Family, other: Family) -> bool:
     return (
         one.template is other.template
-        and one.requirements.intersects(other.requirements)
+        and may_meet(one, other)
         and bool(np.isin(one.types, other.types).any())
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from treenail.domain.labels import WELL_KNOWN
 from treenail.domain.packing.arrays import Axis, Bools, Floats
-from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, ladder_of
+from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, Rung, ladder_of
 from treenail.domain.packing.compatibility.masks import TypeMasks
 from treenail.domain.pods import PodSpec
 from treenail.domain.requirements import Requirements
@@ -25,7 +25,7 @@ class Daemon:
 
     requests: Floats
     tolerations: tuple[Toleration, ...]
-    alternatives: tuple[Requirements, ...]
+    alternatives: tuple[Rung, ...]
 
 
 def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
@@ -38,7 +38,7 @@ def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
         except ValueError:
             continue
         tolerations = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
-        daemons.append(Daemon(requests, tolerations, tuple(rung.requirements for rung in required)))
+        daemons.append(Daemon(requests, tolerations, required))
     return tuple(daemons)
 
 
@@ -64,9 +64,10 @@ def daemon_load(
 def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: int) -> Bools:
     anywhere = np.zeros(types, dtype=np.bool_)
     for alternative in daemon.alternatives:
-        if template.compatible(alternative, may_be_undefined=WELL_KNOWN):
+        asked = (alternative.requirements, alternative.present)
+        if all(template.compatible(part, may_be_undefined=WELL_KNOWN) for part in asked):
             here = np.ones_like(anywhere)
-            for requirement in alternative.values():
+            for requirement in (r for part in asked for r in part.values()):
                 here &= masks.admitting(requirement)
             anywhere |= here
     return anywhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Bools, Floats, Indices
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices
 
 
 def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
@@ -48,7 +48,7 @@ def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, o
     class in `order`, along which classes should change little.
     """
     demand = pods @ requests
-    largest = (room / np.maximum(demand, 1e-300)).min(axis=1)
+    largest = (room / np.maximum(demand, TINY)).min(axis=1)
     share = np.minimum(largest * shares, 1.0)[:, np.newaxis]
     up_to = np.floor(share * np.cumsum(pods[:, order], axis=1))
     counts = np.zeros_like(pods)

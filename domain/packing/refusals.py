@@ -57,9 +57,10 @@ class Refusals:
         if taint is not None:
             return Refusal(pool, Reason.UNTOLERATED_TAINT, f"the taint {taint} is not tolerated")
         known = requirements_of(offer)
-        conflict = known.conflict(rung.requirements, may_be_undefined=WELL_KNOWN)
-        if conflict is not None:
-            return Refusal(pool, Reason.INCOMPATIBLE_REQUIREMENT, _conflict(conflict, known))
+        for asked in (rung.requirements, rung.present):
+            conflict = known.conflict(asked, may_be_undefined=WELL_KNOWN)
+            if conflict is not None:
+                return Refusal(pool, Reason.INCOMPATIBLE_REQUIREMENT, _conflict(conflict, known))
         return self._against_types(one, rung, self._templates[index])
 
     def _against_types(self, one: PodClass, rung: Rung, template: Template) -> Refusal:
@@ -69,8 +70,9 @@ class Refusals:
         if not matching.any():
             detail = "no instance type meets the pool's own requirements"
             return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
-        for requirement in rung.requirements.in_order():
-            matching &= template.shelf.masks.admitting(together[requirement.key])
+        for requirement in (*rung.requirements.in_order(), *rung.present.in_order()):
+            for asked in (requirement, together[requirement.key]):
+                matching &= template.shelf.masks.admitting(asked)
             if not matching.any():
                 return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, _no_type(requirement, template))
         types = np.flatnonzero(matching)
@@ -91,7 +93,7 @@ class Refusals:
                 wanted = format_amount(name, one.spec.requests.get(name, 0))
                 left = format_amount(name, int(max(room[largest, column], 0)))
                 of = template.shelf.types[types[largest]].name
-                return f"{name} {wanted} is asked for, and the largest type leaves {left} beside daemons ({of})"
+                return f"{name} {wanted} is asked for, and the largest type leaves {left} to pods ({of})"
         return f"none of {len(types)} types holds all that is asked for at once: {_amounts(one)}"
 
     def _limit(self, template: Template, able: Indices) -> str:

@@ -46,7 +46,7 @@ class Rooms:
         if mask is None:
             mask = self._usable & self._tolerated(rung.tolerations)
             if mask.any():
-                mask &= self._masks.meeting(rung.requirements)
+                mask &= self._masks.meeting((*rung.requirements.values(), *rung.present.values()))
             self._open_to[rung] = mask
         return mask
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, Indices, holds
+from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.families import Family
@@ -25,7 +25,6 @@ _WEIGHED: Final = 3
 _FEW: Final = 3.0
 # As many alike nodes as this, or one at a time: a few are better chosen one after the other.
 _MANY: Final = 4
-_TINY: Final = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +105,8 @@ class Sizing:
         What a node gets of a class leaves as much for each of its copies; there are about half as many
         as would hold all pods, so that what is left, of another mix by then, is looked at again.
         """
-        share = (room / np.maximum(left @ self._requests, _TINY)).min(axis=1)
-        copies = np.floor(0.5 / np.maximum(share, _TINY))
+        share = (room / np.maximum(left @ self._requests, TINY)).min(axis=1)
+        copies = np.floor(0.5 / np.maximum(share, TINY))
         copies[copies < _MANY] = 1.0
         room, copies = np.repeat(room, len(_SHARES), axis=0), np.repeat(copies, len(_SHARES))
         pods = np.floor(left / copies[:, np.newaxis])
@@ -124,8 +123,8 @@ class Sizing:
 
 def _by_shape(requests: Floats) -> Indices:
     """Return an order of classes (I) in which neighbours ask for resources in similar proportions."""
-    scaled = requests / np.maximum(requests.max(axis=0), _TINY)
-    shape = scaled[:, 0] / np.maximum(scaled.sum(axis=1), _TINY)
+    scaled = requests / np.maximum(requests.max(axis=0), TINY)
+    shape = scaled[:, 0] / np.maximum(scaled.sum(axis=1), TINY)
     return np.lexsort((scaled.sum(axis=1), shape))
 
 
@@ -149,9 +148,9 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
     """Return the rows of the types that promise most as the next node."""
     if not len(room):
         return np.zeros(0, dtype=np.intp)
-    dearness = 1.0 - (room @ worth) / np.maximum(prices, _TINY)
-    share = np.minimum((room / np.maximum(demand, _TINY)).min(axis=1), 1.0)
-    efficient = prices / np.maximum(share, _TINY)
+    dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
+    share = np.minimum((room / np.maximum(demand, TINY)).min(axis=1), 1.0)
+    efficient = prices / np.maximum(share, TINY)
     chosen = [
         *np.argsort(dearness, kind="stable")[:_WEIGHED],
         *np.argsort(efficient, kind="stable")[:_WEIGHED],

@@ -17,7 +17,7 @@ from treenail.domain.taints import untolerated
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """All nodes of one template that meet `requirements`, over U usable types: the cheapest first.
+    """All nodes of one template that meet `requirements` and `present`: U usable types, cheapest first.
 
     `types` (U) are their rows in the template, `prices` (U) those of their cheapest offering that
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
@@ -28,6 +28,7 @@ class Family:
     index: int
     template: Template
     requirements: Requirements
+    present: Requirements
     types: Indices
     prices: Floats
     choices: int
@@ -61,13 +62,22 @@ class Family:
         return int(able.argmax()) if able.any() else None
 
 
+def may_meet(one: Family, other: Family) -> bool:
+    """Tell whether the labels of a node may be such as both families require, its offerings left aside."""
+    return (
+        one.requirements.intersects(other.requirements)
+        and one.requirements.intersects(other.present)
+        and other.requirements.intersects(one.present)
+    )
+
+
 class Families:
     """The families of a problem, each made once."""
 
     def __init__(self, templates: Templates) -> None:
         self.templates = templates
         self._by_rung: dict[tuple[int, Rung], Family | None] = {}
-        self._by_requirements: dict[tuple[int, Requirements], Family | None] = {}
+        self._by_requirements: dict[tuple[int, Requirements, Requirements], Family | None] = {}
         self._meets: dict[tuple[int, int], Family | None] = {}
         self._count = 0
 
@@ -87,8 +97,9 @@ class Families:
         key = (one.index, other.index)
         if key not in self._meets:
             met = None
-            if one.requirements.intersects(other.requirements):
-                met = self._family(one.template, one.requirements.with_(other.requirements))
+            if may_meet(one, other):
+                requirements = one.requirements.with_(other.requirements)
+                met = self._family(one.template, requirements, one.present.with_(other.present))
             self._meets[key] = self._meets[(other.index, one.index)] = met
         return self._meets[key]
 
@@ -96,20 +107,23 @@ class Families:
         if untolerated(self.templates.offer(index).pool.taints, rung.tolerations) is not None:
             return None
         template = self.templates[index]
-        if not template.requirements.compatible(rung.requirements, may_be_undefined=WELL_KNOWN):
-            return None
-        return self._family(template, template.requirements.with_(rung.requirements))
+        for asked in (rung.requirements, rung.present):
+            if not template.requirements.compatible(asked, may_be_undefined=WELL_KNOWN):
+                return None
+        return self._family(template, template.requirements.with_(rung.requirements), rung.present)
 
-    def _family(self, template: Template, requirements: Requirements) -> Family | None:
-        key = (template.index, requirements)
+    def _family(self, template: Template, requirements: Requirements, present: Requirements) -> Family | None:
+        key = (template.index, requirements, present)
         if key not in self._by_requirements:
-            self._by_requirements[key] = self._narrowed(template, requirements)
+            self._by_requirements[key] = self._narrowed(template, requirements, present)
         return self._by_requirements[key]
 
-    def _narrowed(self, template: Template, requirements: Requirements) -> Family | None:
+    def _narrowed(
+        self, template: Template, requirements: Requirements, present: Requirements
+    ) -> Family | None:
         shelf = template.shelf
         usable = template.admitted & holds(template.room, np.zeros_like(template.room))
-        for requirement in requirements.values():
+        for requirement in (*requirements.values(), *present.values()):
             usable &= shelf.masks.admitting(requirement)
         offered = shelf.offers.prices[:, shelf.offers.within(requirements)]
         prices = offered.min(axis=1, initial=np.inf)
@@ -120,4 +134,4 @@ class Families:
         # By name where prices are equal: the order of a catalogue means nothing.
         types = types[np.lexsort((shelf.by_name[types], prices[types]))]
         self._count += 1
-        return Family(self._count - 1, template, requirements, types, prices[types], choices)
+        return Family(self._count - 1, template, requirements, present, types, prices[types], choices)

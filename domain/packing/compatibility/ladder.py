@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.pods import Expression, PodSpec
-from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.requirements import ANYTHING, Operator, Requirement, Requirements
 from treenail.domain.taints import Effect, Toleration, TolerationOperator
 
 PUT_UP_WITH_PREFERENCES: Final = Toleration(
@@ -19,10 +19,15 @@ _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One set of demands. `wishes` tells whether a preference is among them."""
+    """One set of demands. `wishes` tells whether a preference is among them.
+
+    `present` says Exists of labels of which `requirements` say NotIn: together they are no longer met
+    by a node without the label, which one requirement per label cannot say.
+    """
 
     requirements: Requirements
     tolerations: tuple[Toleration, ...]
+    present: Requirements = ANYTHING
     wishes: bool = False
 
 
@@ -71,22 +76,14 @@ def _rungs(
 ) -> Iterable[Rung]:
     for wish in wishes:
         for term in terms:
-            requirements = _conjunction((*selected, *term, *(wish or ())))
-            if requirements is not None:
-                yield Rung(requirements, tolerations, wish is not None)
-
-
-def _conjunction(asked: _Asked) -> Requirements | None:
-    """Return all of `asked` at once, or None where no value of some label satisfies it.
-
-    The algebra alone writes "no value" like DoesNotExist, which a node without the label would satisfy.
-    """
-    requirements = Requirements(e.requirement() for e in asked)
-    for expression in asked:
-        if expression.operator not in _NEGATIVE and _empty(requirements[labels.normalized(expression.key)]):
-            return None
-    return requirements
-
-
-def _empty(requirement: Requirement) -> bool:
-    return requirement.operator is Operator.DOES_NOT_EXIST
+            asked = (*selected, *term, *(wish or ()))
+            requirements = Requirements(e.requirement() for e in asked)
+            needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}
+            # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.
+            if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in needed):
+                present = Requirements(
+                    Requirement.of(key, Operator.EXISTS)
+                    for key in sorted(needed)
+                    if requirements[key].negative
+                )
+                yield Rung(requirements, tolerations, present, wish is not None)

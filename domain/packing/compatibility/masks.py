@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -94,10 +94,10 @@ class NodeMasks:
         self._nodes = nodes
         self._by_key: dict[str, tuple[list[str | None], Indices]] = {}
 
-    def meeting(self, requirements: Requirements) -> Bools:
+    def meeting(self, requirements: Iterable[Requirement]) -> Bools:
         """Return which nodes (N) meet all of `requirements`."""
         mask = np.ones(len(self._nodes), dtype=np.bool_)
-        for requirement in requirements.values():
+        for requirement in requirements:
             values, codes = self._values(requirement.key)
             met = [requirement.negative if v is None else requirement.has(v) for v in values]
             mask &= np.array(met, dtype=np.bool_)[codes]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.domain.packing.strategies import problems, rooms
+from tests.domain.packing.validity import faults
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.problem import Packing, Problem, Room, Settings
+
+
+@given(problem=problems())
+def test_every_plan_is_valid(problem: Problem) -> None:
+    assert faults(problem, pack(problem)) == []
+
+
+@given(problem=problems(steps=st.integers(0, 30)))
+def test_a_plan_cut_short_is_valid_and_says_what_it_left(problem: Problem) -> None:
+    plan = pack(problem)
+
+    assert faults(problem, plan) == []
+    assert plan == pack(problem)
+
+
+@given(problem=problems(), rng=st.randoms(use_true_random=False))
+def test_the_order_pods_come_in_does_not_matter(problem: Problem, rng: random.Random) -> None:
+    shuffled = list(problem.pods)
+    rng.shuffle(shuffled)
+
+    assert pack(replace(problem, pods=tuple(shuffled))) == pack(problem)
+
+
+@given(problem=problems(limited=False), more=rooms(9))
+def test_a_room_more_makes_no_pod_unschedulable_that_a_pool_would_take(problem: Problem, more: Room) -> None:
+    without = {uid for refused in pack(replace(problem, rooms=())).refused for uid in refused.pods}
+
+    for crowd in (problem.rooms, (more, *problem.rooms)):
+        refused = {uid for r in pack(replace(problem, rooms=crowd)).refused for uid in r.pods}
+        assert refused <= without
+
+
+@given(problem=problems())
+def test_the_cheapest_is_never_dearer_than_first_fit_nor_of_many_more_nodes(problem: Problem) -> None:
+    classic = pack(replace(problem, settings=Settings(packing=Packing.FIRST_FIT_DESCENDING)))
+    cheapest = pack(replace(problem, settings=Settings()))
+
+    placed = [sum(len(claim.pods) for claim in plan.claims) for plan in (classic, cheapest)]
+    assert placed[1] >= placed[0]
+    if placed[1] == placed[0]:
+        assert cheapest.cost <= classic.cost + 1e-9
+    if placed[1] == placed[0] and len(classic.claims) == 1:
+        assert len(cheapest.claims) == 1 or cheapest.cost < 0.75 * classic.cost

@@ -1,0 +1,257 @@
+"""Is a plan valid? Decided from the problem alone, pod by pod and type by type, however it was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from operator import ge, gt, le, lt
+
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.node_pools import NodePool
+from treenail.domain.packing.plan import PackingPlan, PlannedClaim
+from treenail.domain.packing.problem import PoolOffer, Problem, Room
+from treenail.domain.pods import Expression, Pod, PodSpec
+from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.resources import NOTHING, Resources, total
+from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
+
+EVERY_PREFERENCE = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
+
+
+def faults(problem: Problem, plan: PackingPlan) -> list[str]:
+    """Return what is wrong with `plan`, in words; nothing if it is valid."""
+    pods = {pod.uid: pod for pod in problem.pods}
+    return [
+        *_accounting(problem, plan),
+        *_rooms(problem, plan, pods),
+        *(fault for claim in plan.claims for fault in _claim(problem, claim, pods)),
+        *_limits(problem, plan),
+        *_money(plan),
+    ]
+
+
+def _accounting(problem: Problem, plan: PackingPlan) -> Iterator[str]:
+    seen = Counter(
+        [
+            *(uid for claim in plan.claims for uid in claim.pods),
+            *plan.nominations,
+            *(uid for refused in plan.refused for uid in refused.pods),
+            *plan.deferred,
+        ]
+    )
+    if seen != Counter(pod.uid for pod in problem.pods):
+        yield f"not every pod is accounted for once: {seen}"
+    names = [offer.pool.name for offer in problem.offers]
+    for refused in plan.refused:
+        against = [refusal.pool for refusal in refused.refusals]
+        if not refused.pods or against not in ([""], names):
+            yield f"{refused.pods} are refused by {against}"
+    if bool(plan.deferred) != plan.exhausted or (plan.deferred and problem.settings.steps is None):
+        yield f"{plan.deferred} are deferred"
+    counted = sum(
+        report.refused + sum(report.to_rooms.values()) + sum(report.to_claims.values())
+        for report in plan.classes
+    )
+    if counted + len(plan.deferred) != len(problem.pods):
+        yield f"the reports count {counted} pods"
+
+
+def _rooms(problem: Problem, plan: PackingPlan, pods: Mapping[str, Pod]) -> Iterator[str]:
+    for room in problem.rooms:
+        inside = [pods[uid] for uid, name in plan.nominations.items() if name == room.name]
+        if inside and not total(pod.spec.requests for pod in inside).fits(room.free):
+            yield f"{room.name} is overfull"
+        for pod in inside:
+            if not accepts_in_room(room, pod.spec):
+                yield f"{pod.uid} may not run in {room.name}"
+
+
+def accepts_in_room(room: Room, spec: PodSpec) -> bool:
+    """Tell whether labels and taints of a room let the pod run there."""
+    return _tolerates(room.taints, spec) and _asks_for(spec, room.labels)
+
+
+def _claim(problem: Problem, claim: PlannedClaim, pods: Mapping[str, Pod]) -> Iterator[str]:
+    offer = next((o for o in problem.offers if o.pool.name == claim.pool), None)
+    if offer is None or not claim.pods:
+        yield f"a claim of {claim.pool} holds {claim.pods}"
+        return
+    specs = list(dict.fromkeys(pods[uid].spec for uid in claim.pods))
+    load = total(pods[uid].spec.requests for uid in claim.pods)
+    known = {t.name: t for t in offer.instance_types}
+    types = [known[name] for name in claim.instance_types]
+    for spec in specs:
+        if not _tolerates(offer.pool.taints, spec) or _unsupported(spec):
+            yield f"{claim.pods} may not run on nodes of {claim.pool}"
+    for instance_type in types:
+        yield from _type(problem, offer.pool, claim, instance_type, specs, load)
+    prices = [price_of(t, claim.requirements) for t in types]
+    if prices != sorted(prices) or claim.price != prices[0]:
+        yield f"the types are not in order of price: {prices}"
+    biggest = NOTHING
+    for instance_type in types:
+        biggest = biggest.largest(instance_type.capacity)
+    if claim.largest != biggest:
+        yield f"the largest type is not {claim.largest}"
+    loads = [daemon_load(problem, offer.pool, t) for t in types]
+    least = Resources({n: min(load.get(n, 0) for load in loads) for n in {n for load in loads for n in load}})
+    requested = load.plus(least)
+    if {n: a for n, a in claim.requests.items() if a} != {n: a for n, a in requested.items() if a}:
+        yield f"requests are {claim.requests}, not {requested}"
+    if not _opened_by_rank(problem, offer, specs):
+        yield f"{claim.pods} had no reason to open a node of {claim.pool}"
+
+
+def _type(
+    problem: Problem,
+    pool: NodePool,
+    claim: PlannedClaim,
+    instance_type: InstanceType,
+    specs: list[PodSpec],
+    load: Resources,
+) -> Iterator[str]:
+    if not load.plus(daemon_load(problem, pool, instance_type)).fits(instance_type.allocatable):
+        yield f"{instance_type.name} does not hold {load}"
+    nodes = list(possible_nodes(pool, instance_type, claim.requirements))
+    if not nodes:
+        yield f"{instance_type.name} is not for sale as {claim.requirements}"
+    for node in nodes:
+        for spec in specs:
+            if not _asks_for(spec, node):
+                yield f"{instance_type.name} may come up as {node}, where {spec} may not run"
+
+
+def possible_nodes(
+    pool: NodePool, instance_type: InstanceType, requirements: Requirements
+) -> Iterator[Mapping[str, str]]:
+    """Yield the labels a node may come up with: of each offering, of every value the pool leaves open."""
+    own = {key: r.single for key, r in instance_type.requirements.items() if r.single is not None}
+    left_open = {
+        key: sorted(r.values)
+        for key, r in requirements.items()
+        if r.values and not r.complement and key not in WELL_KNOWN and key not in pool.node_labels
+    }
+    for offering in instance_type.offerings:
+        for values in product(*left_open.values()):
+            node = {
+                **own,
+                **_sold_as(offering),
+                **pool.node_labels,
+                **dict(zip(left_open, values, strict=True)),
+            }
+            if offering.available and Requirements.from_labels(node).compatible(requirements):
+                yield node
+
+
+def _sold_as(offering: Offering) -> dict[str, str]:
+    return {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
+
+
+def price_of(instance_type: InstanceType, requirements: Requirements) -> float:
+    offering = instance_type.cheapest(requirements)
+    return offering.price if offering is not None else float("inf")
+
+
+def daemon_load(problem: Problem, pool: NodePool, instance_type: InstanceType) -> Resources:
+    """Return what the daemons request that would run on a node of this type."""
+    template = pool.template_requirements()
+    return total(
+        daemon.requests
+        for daemon in problem.daemons
+        if _tolerates(pool.taints, daemon)
+        and any(
+            template.compatible(alternative, may_be_undefined=WELL_KNOWN)
+            and instance_type.requirements.intersects(alternative)
+            for alternative in daemon.alternatives()
+        )
+    )
+
+
+def could_host(problem: Problem, offer: PoolOffer, spec: PodSpec) -> bool:
+    """Tell whether a node of the pool, alone and with no limit, could hold the pod, wishes left aside."""
+    if not _tolerates(offer.pool.taints, spec):
+        return False
+    for instance_type in offer.instance_types:
+        load = spec.requests.plus(daemon_load(problem, offer.pool, instance_type))
+        nodes = possible_nodes(offer.pool, instance_type, offer.pool.template_requirements())
+        if load.fits(instance_type.allocatable) and any(_asks_for(spec, node) for node in nodes):
+            return True
+    return False
+
+
+def _opened_by_rank(problem: Problem, offer: PoolOffer, specs: list[PodSpec]) -> bool:
+    """Tell whether some pod of a claim could not have a node of any pool before this one."""
+    before = problem.offers[: problem.offers.index(offer)]
+    unlimited = [o for o in before if o.limits_left is None]
+    return any(
+        wishes(problem, spec) or not any(could_host(problem, o, spec) for o in unlimited) for spec in specs
+    )
+
+
+def wishes(problem: Problem, spec: PodSpec) -> bool:
+    """Tell whether the pod, or a taint it does not like, says more than what must be."""
+    taints = [t for o in problem.offers for t in o.pool.taints]
+    return bool(spec.node_affinity.preferred) or untolerated(taints, spec.tolerations) is not None
+
+
+def _limits(problem: Problem, plan: PackingPlan) -> Iterator[str]:
+    for offer in problem.offers:
+        claims = [claim for claim in plan.claims if claim.pool == offer.pool.name]
+        used = total([claim.largest for claim in claims]).plus({"nodes": len(claims)})
+        for name, left in (offer.limits_left or NOTHING).items():
+            if claims and used.get(name, 0) > left:
+                yield f"{offer.pool.name} has {left} of {name} left, and {used.get(name, 0)} are used"
+
+
+def _money(plan: PackingPlan) -> Iterator[str]:
+    cost = sum(claim.price for claim in plan.claims)
+    if abs(plan.cost - cost) > 1e-9:
+        yield f"the cost is {cost}, not {plan.cost}"
+    if plan.lower_bound > plan.cost:
+        yield f"the cost {plan.cost} is below its bound {plan.lower_bound}"
+
+
+def _tolerates(taints: Iterable[Taint], spec: PodSpec) -> bool:
+    return untolerated(taints, (*spec.tolerations, EVERY_PREFERENCE)) is None
+
+
+def _asks_for(spec: PodSpec, node: Mapping[str, str]) -> bool:
+    """Tell whether a node with these labels has what the pod requires."""
+    if any(node.get(key) != value for key, value in spec.node_selector):
+        return False
+    terms = spec.node_affinity.required
+    return not terms or any(all(_met(expression, node) for expression in term) for term in terms)
+
+
+def _met(expression: Expression, node: Mapping[str, str]) -> bool:
+    value = node.get(expression.key)
+    match expression.operator:
+        case Operator.IN:
+            return value in expression.values
+        case Operator.NOT_IN:
+            return value not in expression.values
+        case Operator.EXISTS:
+            return value is not None
+        case Operator.DOES_NOT_EXIST:
+            return value is None
+        case _:
+            return value is not None and _within(int(value), expression.operator, int(expression.values[0]))
+
+
+def _within(value: int, operator: Operator, bound: int) -> bool:
+    compare = {Operator.GT: gt, Operator.LT: lt, Operator.GTE: ge, Operator.LTE: le}
+    holds: bool = compare[operator](value, bound)
+    return holds
+
+
+def _unsupported(spec: PodSpec) -> bool:
+    return bool(
+        any(s.hard for s in spec.spread)
+        or any(t.weight is None for t in spec.pod_affinity)
+        or spec.host_ports
+        or spec.volumes
+        or spec.resource_claims
+    )
