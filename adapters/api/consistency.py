@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ from treenail.adapters.api.documents import Manifest
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.reading import Translation
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod
@@ -30,11 +30,13 @@ class Entry:
 Problem: TypeAlias = tuple[int, FieldError]
 
 
-def problems(entries: Sequence[Entry], *, node_classes_optional: bool) -> Iterator[Problem]:
+def problems(
+    entries: Sequence[Entry], *, node_classes_optional: bool, node_classes_there: Collection[NodeClassRef]
+) -> Iterator[Problem]:
     """Yield what is wrong between objects, each with the index of the entry that should go."""
     yield from _twice(entries)
     if not node_classes_optional:
-        yield from _without_node_class(entries)
+        yield from _without_node_class(entries, node_classes_there)
     yield from _without_node(entries)
 
 
@@ -51,9 +53,9 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Problem]:
         yield n, FieldError("metadata.name", f"{which} of this name stands in {other.file} already")
 
 
-def _without_node_class(entries: Sequence[Entry]) -> Iterator[Problem]:
+def _without_node_class(entries: Sequence[Entry], there: Collection[NodeClassRef]) -> Iterator[Problem]:
     objects = [(n, one) for n, entry in enumerate(entries) for one in entry.translation.objects]
-    known = {one.ref for _, one in objects if isinstance(one, NodeClass)}
+    known = {*there, *(one.ref for _, one in objects if isinstance(one, NodeClass))}
     for n, one in objects:
         if isinstance(one, NodePool) and one.node_class not in known:
             old = one.generation is Generation.V1ALPHA5

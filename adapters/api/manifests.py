@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from treenail.adapters.api.consistency import Entry, problems
@@ -19,6 +19,7 @@ from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.api.written.pods import pod_manifest
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 
@@ -52,6 +53,7 @@ def decode_all(
     manifests: Sequence[Manifest],
     *,
     node_classes_optional: bool = False,
+    node_classes_there: Collection[NodeClassRef] = (),
     lenient: bool = False,
     at: datetime = LONG_AGO,
     specs: PodSpecs | None = None,
@@ -59,8 +61,8 @@ def decode_all(
     """Return what all manifests stand for, checked as a set; see `decode`.
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
-    `node_classes_optional` leaves node classes unchecked. With `lenient`, an object with something wrong
-    is left out and its error put into `set_aside`.
+    `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
+    `lenient`, an object with something wrong is left out and its error put into `set_aside`.
 
     Raises:
         ManifestError: something is wrong with an object, unless `lenient`.
@@ -80,7 +82,9 @@ def decode_all(
         except ManifestError as error:
             set_aside(error)
     left_out: set[int] = set()
-    for n, problem in problems(entries, node_classes_optional=node_classes_optional):
+    for n, problem in problems(
+        entries, node_classes_optional=node_classes_optional, node_classes_there=node_classes_there
+    ):
         set_aside(_error(entries[n].manifest, problem))
         left_out.add(n)
     kept = [entry for n, entry in enumerate(entries) if n not in left_out]

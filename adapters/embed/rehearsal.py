@@ -26,6 +26,7 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.durations import parse_duration
+from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import Solver
@@ -169,6 +170,8 @@ class Rehearsal:
     def apply(self, *what: str | Path | ApiObject) -> Decoded:
         """Apply manifests (a path, or YAML text) and objects.
 
+        The node classes of pools may be among them, or there already.
+
         Raises:
             ManifestError: a manifest cannot be read or says something wrong. Nothing is applied then.
         """
@@ -178,8 +181,11 @@ class Rehearsal:
                 manifests += read_manifests([one])
             elif isinstance(one, str):
                 manifests += parse_manifests(one.encode(), "manifest")
-        decoded = decode_all(manifests, at=self.world.now())
         objects = [one for one in what if not isinstance(one, str | Path)]
+        there = [
+            one.ref for one in (*objects, *self.cluster.objects(NodeClass)) if isinstance(one, NodeClass)
+        ]
+        decoded = decode_all(manifests, at=self.world.now(), node_classes_there=there)
         self.cluster.apply(*decoded.objects(), *objects)
         return decoded
 
