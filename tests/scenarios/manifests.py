@@ -1,0 +1,98 @@
+"""Manifests for tests of the whole system: as dictionaries, and as the text that is applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+Manifest: TypeAlias = dict[str, Any]
+
+# Few types, so that tests are quick: those of c5 and m5 on amd64.
+FEW_TYPES = ("c5", "m5")
+
+
+def text(*manifests: Manifest) -> str:
+    """Return manifests as one YAML file: JSON is YAML too."""
+    return "\n---\n".join(json.dumps(manifest) for manifest in manifests)
+
+
+def need(key: str, *values: str, operator: str = "In") -> dict[str, object]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def node_class(name: str = "default") -> Manifest:
+    return {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": name},
+        "spec": {
+            "role": "node",
+            "amiSelectorTerms": [{"alias": "al2023@latest"}],
+            "subnetSelectorTerms": [{"tags": {"discovery": "demo"}}],
+            "securityGroupSelectorTerms": [{"tags": {"discovery": "demo"}}],
+        },
+    }
+
+
+def node_pool(
+    name: str = "default",
+    *,
+    families: Sequence[str] = FEW_TYPES,
+    capacity_types: Sequence[str] = ("spot",),
+    weight: int | None = None,
+    limits: Mapping[str, str] | None = None,
+    taints: Sequence[Mapping[str, str]] = (),
+    labels: Mapping[str, str] | None = None,
+    consolidate_after: str = "30s",
+) -> Manifest:
+    spec: Manifest = {
+        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": consolidate_after},
+        "template": {
+            "metadata": {"labels": dict(labels or {})},
+            "spec": {
+                "requirements": [
+                    need("karpenter.sh/capacity-type", *capacity_types),
+                    need("karpenter.k8s.aws/instance-family", *families),
+                    need("kubernetes.io/arch", "amd64"),
+                ],
+                "taints": [dict(taint) for taint in taints],
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+            },
+        },
+    }
+    if weight is not None:
+        spec["weight"] = weight
+    if limits is not None:
+        spec["limits"] = dict(limits)
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
+
+
+def deployment(
+    name: str = "web",
+    replicas: int = 3,
+    *,
+    cpu: str = "1",
+    memory: str = "1Gi",
+    grace_seconds: int = 0,
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Sequence[Mapping[str, str]] = (),
+) -> Manifest:
+    pod: Manifest = {
+        "terminationGracePeriodSeconds": grace_seconds,
+        "nodeSelector": dict(node_selector or {}),
+        "tolerations": [dict(toleration) for toleration in tolerations],
+        "containers": [
+            {"name": "app", "image": "app", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+        ],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": pod},
+        },
+    }
