@@ -107,17 +107,20 @@ def launches(
 
     Return the calls, and the names of claims for which nothing is on offer any more.
     """
-    groups: dict[tuple[str, tuple[Override, ...]], list[NodeClaim]] = {}
+    groups: dict[tuple[object, ...], list[NodeClaim]] = {}
+    options: dict[str, tuple[str, tuple[Override, ...]]] = {}
     hopeless: list[str] = []
     for claim in sorted(claims, key=lambda c: c.name):
-        capacity_type, overrides = _options(claim, types)
+        options[claim.name] = capacity_type, overrides = _options(claim, types)
         if overrides:
-            groups.setdefault((capacity_type, overrides), []).append(claim)
+            # The user data of all instances of a call is one: so must be what it says of the node.
+            node = (tuple(sorted(claim.labels.items())), claim.taints, claim.startup_taints)
+            groups.setdefault((capacity_type, overrides, node), []).append(claim)
         else:
             hopeless.append(claim.name)
     calls = [
-        _launch(members, capacity_type, overrides, pool, node_class, cluster_name)
-        for (capacity_type, overrides), members in groups.items()
+        _launch(members, *options[members[0].name], pool, node_class, cluster_name)
+        for members in groups.values()
     ]
     return tuple(calls), tuple(hopeless)
 
@@ -135,6 +138,8 @@ def launch_again(
     None where it cannot be made again as it was: the token may not be used for another request.
     """
     marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
+    if not marks or len(marks) < len(claims):
+        return None
     members = sorted(claims, key=lambda c: marks[c.name].index)
     capacity_type, overrides = _options(members[0], types)
     again = _launch(members, capacity_type, overrides, pool, node_class, cluster_name)
