@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeVar
+from typing import Final, Literal, Self
 
 from treenail.actors.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
@@ -31,7 +31,8 @@ from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import Solver
 
-T = TypeVar("T", bound=ApiObject)
+# Between two looks at a condition: asking after every message would cost more than the messages.
+_GLANCE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,13 +158,16 @@ class Rehearsal:
         self.world.run(until=self.seconds + _span(duration))
 
     def run_until(self, condition: Callable[[], bool], *, within: float | str = "15m") -> None:
-        """Let time pass until `condition` holds.
+        """Let time pass until `condition` holds; it is looked at four times a virtual second.
 
         Raises:
             AssertionError: it does not hold `within` that time; the message tells how things stand.
         """
-        if not self.world.run_until(condition, at_most=self.seconds + _span(within)):
-            raise AssertionError(f"not so within {within}: {self.summary()}")
+        end = self.seconds + _span(within)
+        while not condition():
+            if self.seconds >= end:
+                raise AssertionError(f"not so within {within}: {self.summary()}")
+            self.world.run(until=min(end, self.seconds + _GLANCE))
 
     # --- the cluster's users
 

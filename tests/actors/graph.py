@@ -5,13 +5,13 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any, get_args, get_origin
 
 from treenail.actors.base import DomainActor
 from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
-from treenail.actors.cluster_state import ClusterState
+from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.interruption_listener import InterruptionListener
@@ -67,7 +67,7 @@ def told(parameters: dict[str, Any]) -> dict[str, tuple[str, ...]]:
             found[ROLES[name]] = messages(get_args(hint)[0])
         elif get_origin(hint) is Callable and get_origin(get_args(hint)[-1]) is Ref:
             found[ROLES[name]] = messages(get_args(get_args(hint)[-1])[0])
-        elif is_dataclass(hint) and hint.__name__ == "Audience":
+        elif hint is Audience:
             hints = typing.get_type_hints(hint)
             found |= told({f.name: hints[f.name] for f in fields(hint)})
     return found

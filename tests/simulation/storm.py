@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -166,16 +167,13 @@ class Storm:
     def _something_happens(self) -> None:
         rehearsal, dice = self.rehearsal, self.dice
         name = dice.choice(DEPLOYMENTS)
-        what = dice.choices(
-            [
-                partial(rehearsal.scale, name, dice.randint(0, 12)),
-                self._lose_capacity,
-                self._somebody_deletes_something,
-                partial(rehearsal.api_server_away, dice.uniform(1, 30)),
-            ],
-            weights=[10, 2, 2, 1],
-        )
-        what[0]()
+        events: list[Callable[[], object]] = [
+            partial(rehearsal.scale, name, dice.randint(0, 12)),
+            self._lose_capacity,
+            self._somebody_deletes_something,
+            partial(rehearsal.api_server_away, dice.uniform(1, 30)),
+        ]
+        dice.choices(events, weights=[10, 2, 2, 1])[0]()
 
     def _lose_capacity(self) -> None:
         zone = self.dice.choice(("us-east-1a", "us-east-1b", "us-east-1c", "*"))

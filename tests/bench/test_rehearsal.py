@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import cProfile
+import pstats
+import resource
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from tests.bench.large_cluster import LargeCluster
+
+
+def test_an_hour_of_a_thousand_nodes_and_ten_thousand_pods(benchmark: BenchmarkFixture) -> None:
+    if benchmark.disabled:
+        pytest.skip("takes a while: make bench runs it")
+
+    def hour() -> LargeCluster:
+        cluster = LargeCluster(10_000)
+        cluster.settle()
+        cluster.churn(until=3600.0)
+        cluster.rehearsal.run("10m")
+        return cluster
+
+    cluster: LargeCluster = benchmark.pedantic(hour, rounds=1, iterations=1)  # type: ignore[no-untyped-call]
+
+    rehearsal = cluster.rehearsal
+    benchmark.extra_info["nodes"] = len(rehearsal.nodes())
+    benchmark.extra_info["pods"] = cluster.pods
+    benchmark.extra_info["peak MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    assert rehearsal.running() == cluster.pods
+    assert len(rehearsal.nodes()) >= 1000
+    assert rehearsal.telemetry.orphans() == ()
+
+
+TRACING = ("_trace.py", "tracing.py", "telemetry.py")
+
+
+def _seconds_in(profile: cProfile.Profile, *files: str) -> float:
+    """Return the seconds spent in functions of these files themselves."""
+    rows = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    return float(sum(own for (file, _, _), (_, _, own, _, _) in rows.items() if file.endswith(files)))
+
+
+def test_five_thousand_pods_lose_no_span_and_spend_little_time_on_them() -> None:
+    profile = cProfile.Profile()
+    profile.enable()
+    cluster = LargeCluster(5_000)
+    cluster.settle()
+    cluster.rehearsal.run("2m")
+    profile.disable()
+
+    telemetry = cluster.rehearsal.telemetry
+    bound = [s for s in telemetry.spans() if s.name == "bind"]
+    assert telemetry.orphans() == ()
+    assert all(len(telemetry.tree(trace)) == 1 for trace in telemetry.trace_ids())
+    assert sum(int(str(s.attributes["treenail.pods"])) for s in bound) == cluster.pods
+    assert _seconds_in(profile, *TRACING) < 0.05 * _seconds_in(profile, "")
