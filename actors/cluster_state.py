@@ -28,6 +28,7 @@ from treenail.domain.launching import ClaimFailed
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
+from treenail.domain.set_aside import ObjectUnderstood, SetAside
 from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
 _PLAN_LOST_AFTER: Final = 300.0
@@ -57,7 +58,9 @@ ClusterStateInbox: TypeAlias = (
     | _PlanLost
 )
 
-PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+PodWatcherHears: TypeAlias = (
+    PodChanged | PodBound | PoolsChanged | PlanCommitted | ObjectSetAside | ObjectUnderstood
+)
 DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
 
 
@@ -97,6 +100,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._empty: dict[str, str] = {}
         self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
+        self._aside = SetAside()
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -106,9 +110,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                     self._synced = True
                     self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
                 self._model.learn(message, now)
+                self._note_understood(message)
             case ObjectSetAside():
-                self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=message.kind.value)
-                self.log("object set aside", about=str(message.about), problem=message.problem)
+                self._set_aside(message)
             case BatchClosed():
                 self._queue(message.decision)
             case PlanDecided():
@@ -131,6 +135,26 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._tell(self._model.take_changes(), now)
         self._watch_promises(now)
         self._plan_next(now)
+
+    # --- what cannot be understood
+
+    def _set_aside(self, fact: ObjectSetAside) -> None:
+        """Have people told of it, once: what was last understood of the object stays in use."""
+        if self._aside.note(fact):
+            self.log("object set aside", about=str(fact.about), problem=fact.problem)
+            self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=fact.kind.value)
+            self._audience.pod_watcher.tell(fact)
+
+    def _note_understood(self, fact: ObjectSeen | ObjectGone | Resynced) -> None:
+        if not self._aside:
+            return
+        if isinstance(fact, ObjectGone):
+            self._aside.forget(fact.kind, fact.key)
+            return
+        for thing in fact.objects if isinstance(fact, Resynced) else (fact.object,):
+            understood = self._aside.understand(thing)
+            if understood is not None:
+                self._audience.pod_watcher.tell(understood)
 
     # --- planning
 
