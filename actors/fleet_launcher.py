@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.launch_calls import LaunchCalls
+from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.disruption import Cause, disrupted_labels
@@ -48,6 +49,7 @@ from treenail.domain.ports import (
     NotFoundError,
 )
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.selection import mark_unavailable
 from treenail.domain.watching import NodeChanged
 
 _MOST_ATTEMPTS: Final = 8
@@ -103,6 +105,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._lifecycle = lifecycle
         self._calls = calls
         self._book = LaunchBook()
+        self._ran_out = ran_out_offerings(runtime.timers.monotonic)
 
     def handle(self, message: LauncherInbox) -> None:
         match message:
@@ -239,7 +242,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
         if isinstance(error, ConflictError):
             final = not isinstance(step, MarkClaim)
-        if not final and step.attempt < _MOST_ATTEMPTS:
+        # What was given up must go: nobody else would take it away.
+        if not final and (step.attempt < _MOST_ATTEMPTS or isinstance(step, DeleteClaim)):
             seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
             self.later(first(step), again(step), seconds=seconds)
         else:
@@ -249,11 +253,11 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _give_up(self, step: Step, error: Exception, *, final: bool) -> None:
         match step:
             case WriteClaim(name=name):
-                self._fail(name, Cause.LAUNCH_FAILED, str(error))
+                self._unwritable(name, error, final=final)
             case PrepareBatch(batch=batch):
                 self._fail_batch(batch, error)
             case MarkClaim(name=name, token=token):
-                self._unmarkable(name, token)
+                self._unmarkable(name, token, error)
             case CallFleet(token=token):
                 self._call_failed(token, error, final=final)
             case RecordInstance(name=name) if isinstance(error, NotFoundError):
@@ -263,7 +267,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case FindInstances(token=token):
                 self._hand_back(self._book.waiting_for(token))
             case DeleteClaim(name=name):
-                self._book.deleted(name)
+                self._book.not_found(name)
 
     # --- what follows from them
 
@@ -271,7 +275,14 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._cluster.tell(ObjectSeen(object=claim))
         why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": "false"}
         self._telemetry.count(metrics.NODECLAIMS_CREATED.name, **why)
-        batch = self._book.written(name, claim)
+        self._prepare(self._book.written(name, claim))
+
+    def _unwritable(self, name: str, error: Exception, *, final: bool) -> None:
+        batch = self._book.settle(name)
+        self._fail(name, Cause.LAUNCH_FAILED, str(error), written=not final)
+        self._prepare(batch)
+
+    def _prepare(self, batch: Batch | None) -> None:
         if batch is not None:
             self._try(PrepareBatch(batch=batch.id))
 
@@ -279,7 +290,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         batch = self._book.close(batch_id)
         if batch is None:
             return
-        by_name = {t.name: t for t in types}
+        by_name = {t.name: t for t in mark_unavailable(types, frozenset(self._ran_out))}
         if batch.token:
             self._resume(batch, by_name)
             return
@@ -317,14 +328,13 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if group is not None:
             self._try(CallFleet(token=token))
 
-    def _unmarkable(self, name: str, token: str) -> None:
-        """A claim of a group is gone: the others are grouped anew, for the call was never made."""
-        self._book.forget(name)
-        group = self._book.drop_group(token)
-        if group is not None:
-            batch = self._book.reopen(group)
-            if batch.names:
-                self._try(PrepareBatch(batch=batch.id))
+    def _unmarkable(self, name: str, token: str, error: Exception) -> None:
+        """A claim of a group cannot be marked: the others are grouped anew, for the call was never made."""
+        if isinstance(error, NotFoundError | InvalidError):
+            self._book.forget(name)
+        else:
+            self._hand_back((name,))
+        self._prepare(self._book.reopen(token))
 
     def _answered(self, done: _StepDone, answer: FleetAnswer) -> None:
         group = self._note_call(done, answer)
@@ -332,6 +342,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             return
         request = group.launch.request
         ran_out = exhausted_offerings(request, answer)
+        self._ran_out.update(dict.fromkeys(ran_out, True))
         if ran_out:
             self._selector.tell(CapacityRanOut(offerings=ran_out))
         why = "; ".join(sorted({f"{e.code}: {e.message}" for e in answer.errors})) or "no instance given"
@@ -397,7 +408,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         instance = self._book.instance(name)
         self._cluster.tell(ObjectSeen(object=claim))
         self._record_spans(name, instance)
-        self._book.forget(name)
+        self._book.recorded(name, claim)
         if instance is not None:
             self.log(
                 "launched nodeclaim",
@@ -410,15 +421,18 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             )
             self._lifecycle.tell(NodeLaunched(claim=claim, instance=instance))
 
-    def _fail(self, name: str, cause: Cause, why: str) -> None:
+    def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:
         self._record_spans(name, None, why)
         claim = self._book.claim(name)
         if claim is not None:
             self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
         self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
         self.log("failed launching nodeclaim", nodeclaim=name, cause=cause.value, error=why)
-        self._book.give_up(name)
-        self._try(DeleteClaim(name=name))
+        if written:
+            self._book.give_up(name)
+            self._try(DeleteClaim(name=name))
+        else:
+            self._book.forget(name)
 
     def _hand_back(self, names: tuple[str, ...]) -> None:
         """Give these up for now; they are taken on again like those of a process that died."""

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
@@ -22,9 +23,7 @@ from treenail.domain.selection import CatalogueKey, catalogue_key, mark_unavaila
 _CATALOGUE_SECONDS: Final = 300.0
 _FAILURE_SECONDS: Final = 10.0
 _BROKEN_SECONDS: Final = 30.0
-_RAN_OUT_SECONDS: Final = 180.0
 _MOST_CATALOGUES: Final = 512
-_MOST_OFFERINGS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
-        self._ran_out: TTLCache[tuple[str, str, str], bool] = TTLCache(
-            _MOST_OFFERINGS, _RAN_OUT_SECONDS, timer=clock
-        )
+        self._ran_out = ran_out_offerings(clock)
         self._broken: TTLCache[NodeClassRef, str] = TTLCache(_MOST_CATALOGUES, _BROKEN_SECONDS, timer=clock)
         self._waiting: SnapshotTaken | None = None
         self._asked: dict[CatalogueKey, None] = {}

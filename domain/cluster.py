@@ -120,7 +120,7 @@ class ClusterModel:
             return
         match thing:
             case Pod():
-                self._see_pod(thing)
+                self._see_pod(thing, now)
             case Node():
                 self._see_node(thing, now)
             case NodeClaim():
@@ -159,13 +159,16 @@ class ClusterModel:
 
     # --- pods
 
-    def _see_pod(self, pod: Pod) -> None:
+    def _see_pod(self, pod: Pod, now: datetime) -> None:
         before = self.pods.get(pod.uid)
         self.pods[pod.uid] = pod
         self._changes.pods[pod.uid] = None
         self._place_pod(before, pod)
         if before is None:
-            self.promises.inherit(pod)
+            self._inherit(pod, now)
+        elif pod.deleting_since is not None and before.deleting_since is None and not _returns_as_itself(pod):
+            # Its successor is made while it still stops.
+            self.promises.orphan(pod.uid, expires_at=now + self._promise_lasts)
         if pod.provisionable:
             self._provisionable[pod.uid] = None
             self._restore(pod)
@@ -175,6 +178,13 @@ class ClusterModel:
             self._bound(pod)
         elif pod.terminal:
             self._end_promise(pod.uid)
+
+    def _inherit(self, pod: Pod, now: datetime) -> None:
+        promise = self.promises.inherit(pod)
+        view = self.view(promise.target) if promise is not None else None
+        if promise is not None and view is not None:
+            lasts = now + self._promise_lasts if view.initialized else None
+            self.promises.renew(promise, expires_at=lasts)
 
     def _restore(self, pod: Pod) -> None:
         """Promise a pod anew what was promised it before a restart, while that is still on its way."""
@@ -492,6 +502,11 @@ class ClusterModel:
                     if p.reschedulable and not p.protected(now) and self.promises.of(p.uid) is None
                 )
         return tuple(sorted(waiting, key=lambda p: (p.created_at, p.uid)))
+
+
+def _returns_as_itself(pod: Pod) -> bool:
+    """Tell whether a pod's successor is only made when it is gone."""
+    return any(o.kind == "StatefulSet" for o in pod.owners)
 
 
 def _instance_of(provider_id: str) -> str:

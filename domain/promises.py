@@ -134,7 +134,7 @@ class PromiseBook:
                 self._put(replace(promise, expires_at=expires_at))
 
     def orphan(self, pod: str, *, expires_at: datetime) -> Promise | None:
-        """Note that `pod` is gone. Its promise ends, unless its owner makes a successor to take it over.
+        """Note that `pod` goes. Its promise ends, unless its owner makes a successor to take it over.
 
         Return the promise that ended, if one did.
         """
@@ -143,9 +143,10 @@ class PromiseBook:
             return None
         if not promise.heir:
             return self.end(pod)
-        kept = replace(promise, expires_at=promise.expires_at or expires_at)
-        self._put(kept)
-        self._heirless.setdefault(promise.heir, []).append(pod)
+        heirless = self._heirless.setdefault(promise.heir, [])
+        if pod not in heirless:
+            heirless.append(pod)
+            self._put(replace(promise, expires_at=promise.expires_at or expires_at))
         return None
 
     def inherit(self, pod: Pod) -> Promise | None:
@@ -161,6 +162,10 @@ class PromiseBook:
                 self._put(taken)
                 return taken
         return None
+
+    def renew(self, promise: Promise, *, expires_at: datetime | None) -> None:
+        """Let `promise` hold until `expires_at` (None: while its target is on its way)."""
+        self._put(replace(promise, expires_at=expires_at))
 
     def withdraw_overdrawn(self, target: str, free: Resources) -> tuple[Promise, ...]:
         """End the latest promises on `target` until the rest fits into `free` (before any promise).

@@ -40,7 +40,6 @@ def test_a_zone_without_capacity_is_left_for_another() -> None:
         assert rehearsal.running() == 3
 
 
-@pytest.mark.xfail(strict=True, reason="a launch asks for spot again, though it has just run out")
 def test_spot_that_runs_out_falls_over_to_on_demand() -> None:
     with Rehearsal(seed=2) as rehearsal:
         rehearsal.ec2.run_out("*", "*", labels.SPOT)

@@ -127,7 +127,6 @@ def test_pods_that_take_longer_to_stop_than_ec2_waits_run_again_elsewhere() -> N
         assert len(rehearsal.ec2.live()) == len(rehearsal.nodes()) == len(rehearsal.claims())
 
 
-@pytest.mark.xfail(strict=True, reason="a successor that comes before its pod is gone inherits no room")
 @pytest.mark.seeds(quick=3, soak=50)
 def test_pods_that_stop_slowly_come_back_on_the_one_node_bought_for_them(seed: int) -> None:
     with running(seed, deployment(replicas=3, grace_seconds=30)) as rehearsal:

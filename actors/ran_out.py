@@ -1,0 +1,18 @@
+"""The offerings that EC2 had no capacity in, kept from use for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from cachetools import TTLCache
+
+from treenail.domain.selection import OfferingKey
+
+_SECONDS: Final = 180.0
+_MOST: Final = 100_000
+
+
+def ran_out_offerings(clock: Callable[[], float]) -> TTLCache[OfferingKey, bool]:
+    """Return an empty cache whose entries last three minutes, as Karpenter's do. `clock` gives seconds."""
+    return TTLCache(_MOST, _SECONDS, timer=clock)
