@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, count_fitting
+from treenail.domain.packing.arrays import Floats, count_fitting, holds
 
 # A linear program with one row per resource: a library would take longer to start than this to end.
 _MOST_PIVOTS: Final = 60
@@ -79,14 +79,12 @@ def lower_bound(pods: Floats, requests: Floats, room: Floats, prices: Floats) ->
     room, prices = room[known], prices[:, known]
     cheapest = prices.min(axis=0)
     demand = pods @ requests
-    bounds = [float(demand @ fractional_cover(demand, room, cheapest).worth)]
+    bound = float(demand @ fractional_cover(demand, room, cheapest).worth)
     for count, row, price in zip(pods, requests, prices, strict=True):
-        bounds.append(_bound_of_one(count, count_fitting(room, row), price))
-    return max(bounds) * (1 - _ROUNDING)
-
-
-def _bound_of_one(pods: float, fitting: Floats, prices: Floats) -> float:
-    """Return what nodes cost at least that hold one class alone, so many of which fit into each type."""
-    able = (fitting >= 1) & np.isfinite(prices)
-    fitting, prices = np.minimum(fitting[able], pods), prices[able]
-    return float(max((prices / fitting).min() * pods, prices.min()))
+        able = holds(room, row) & np.isfinite(price)
+        one = float(price[able].min())
+        # Only a class that would come dearer with each pod on its own can raise the bound.
+        if count * one > bound:
+            fitting = np.minimum(count_fitting(room[able], row), count)
+            bound = max(bound, one, float((price[able] / fitting).min() * count))
+    return bound * (1 - _ROUNDING)

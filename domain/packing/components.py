@@ -36,7 +36,12 @@ class Component:
         counts = np.array([pods[self.classes[i].index] for i in held], dtype=np.float64)
         requests = np.array([self.classes[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
-        prices = np.array([_prices(self.reach[i], list(templates.values())) for i in held])
+        known: dict[tuple[int, ...], Floats] = {}
+        for i in held:
+            key = tuple(family.index for family in self.reach[i])
+            if key not in known:
+                known[key] = _prices(self.reach[i], list(templates.values()))
+        prices = np.array([known[tuple(family.index for family in self.reach[i])] for i in held])
         return lower_bound(counts, requests, room, prices)
 
 

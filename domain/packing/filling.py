@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices
+from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
 
 
 def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
@@ -16,29 +16,28 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
     """
     counts = start.copy()
     free = room - counts @ requests
-    asked = requests > 0
-    scale = np.maximum(room, 1.0)
-    lengths = np.sqrt((1.0 / scale**2) @ (requests**2).T)
+    weight = 1.0 / np.maximum(room, 1.0) ** 2
+    lengths = np.sqrt(weight @ (requests**2).T)
     nodes = np.arange(len(room))
     while len(nodes):
-        fits = np.minimum(_fitting(free[nodes], requests, asked), pods[nodes] - counts[nodes])
-        likeness = (free[nodes] / scale[nodes] ** 2) @ requests.T / lengths[nodes]
-        likeness[fits < 1] = -np.inf
+        likeness = (free[nodes] * weight[nodes]) @ requests.T / lengths[nodes]
+        able = holds(free[nodes, np.newaxis], requests) & (counts[nodes] < pods[nodes])
+        likeness[~able] = -np.inf
         best = likeness.argmax(axis=1)
-        taken = fits[np.arange(len(nodes)), best]
-        going = taken >= 1
-        nodes, best, taken = nodes[going], best[going], taken[going]
+        going = able[np.arange(len(nodes)), best]
+        nodes, best = nodes[going], best[going]
+        taken = np.minimum(_fitting(free[nodes], requests[best]), pods[nodes, best] - counts[nodes, best])
         counts[nodes, best] += taken
         free[nodes] -= taken[:, np.newaxis] * requests[best]
     return counts
 
 
-def _fitting(free: Floats, requests: Floats, asked: Bools) -> Floats:
-    fits: Floats = np.full((len(free), len(requests)), np.inf)
-    for column in range(requests.shape[1]):
-        of = asked[:, column]
-        fits[:, of] = np.minimum(fits[:, of], free[:, column, np.newaxis] / requests[of, column])
-    return np.floor(fits)
+def _fitting(free: Floats, requests: Floats) -> Floats:
+    """Return how many pods of each request (B, R) fit into the free room beside it (B, R)."""
+    ratios = np.full(free.shape, np.inf)
+    np.divide(free, requests, out=ratios, where=requests > 0)
+    fits: Floats = np.floor(ratios.min(axis=1))
+    return fits
 
 
 def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, order: Indices) -> Floats:

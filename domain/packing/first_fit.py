@@ -108,6 +108,9 @@ class FirstFit:
         placed = 0
         for at in np.flatnonzero(dealt):
             placed += self._add(int(at), met[self._family[at].index], one, int(dealt[at]))
+        if 0 < placed < dealt.sum():
+            # Some claims could not grow after others had; what limits are left may still do.
+            placed += self._into_open(one, rung, pods - placed)
         return placed
 
     def _by_family(self) -> list[tuple[Family, Indices]]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.packing.arrays import Axis, Bools, Floats, Indices
-from treenail.domain.packing.compatibility.masks import Offers, TypeMasks
+from treenail.domain.packing.arrays import Axis, Bools, Floats
 from treenail.domain.packing.daemons import Daemon, daemon_load
 from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.packing.shelf import Shelf, shelf_of
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import NOTHING
 
@@ -22,29 +19,6 @@ from treenail.domain.resources import NOTHING
 NODES: Final = "nodes"
 # Every node comes to have these, though no template says so: daemons and pods may ask for them.
 IN_THE_END: Final = Requirements.from_labels({labels.REGISTERED: "true", labels.INITIALIZED: "true"})
-
-
-class Shelf:
-    """T instance types as arrays. Pools that offer the same types share one.
-
-    `room` (T, R) is what is allocatable, daemons not yet counted; `by_name` (T) is each type's place in
-    the order of names.
-    """
-
-    def __init__(self, types: Sequence[InstanceType], axis: Axis) -> None:
-        self.types = types
-        self.masks = TypeMasks(types)
-        self.offers = Offers(types)
-        self.room: Floats = axis.rooms([t.allocatable for t in types])
-        names = np.array([t.name for t in types], dtype=np.str_)
-        self.by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
-
-    @cached_property
-    def capacities(self) -> tuple[tuple[str, ...], Floats]:
-        """The resources any type has, and how much of them each has (T, C)."""
-        names = tuple(sorted({name for t in self.types for name in t.capacity}))
-        rows = [[t.capacity.get(name, 0) for name in names] for t in self.types]
-        return names, np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +51,6 @@ class Templates:
         self._pods = pods
         self._daemons = daemons
         self._axis = axis
-        self._shelves: dict[int, Shelf] = {}
         self._known: dict[int, Template] = {}
 
     def __len__(self) -> int:
@@ -95,12 +68,13 @@ class Templates:
     def _template(self, index: int) -> Template:
         offer = self._offers[index]
         requirements = requirements_of(offer)
-        shelf = self._shelf(offer)
+        shelf = shelf_of(offer.instance_types)
+        room = shelf.room(self._axis)
         admitted = np.ones(len(offer.instance_types), dtype=np.bool_)
         for requirement in requirements.values():
             admitted &= shelf.masks.admitting(requirement)
-        daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, shelf.room)
-        limited, capacity = _limits(offer, self._pods)
+        daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, room)
+        limited, capacity = _limits(offer, shelf, self._pods)
         return Template(
             index=index,
             offer=offer,
@@ -108,17 +82,10 @@ class Templates:
             shelf=shelf,
             admitted=admitted,
             daemons=daemons,
-            room=shelf.room - daemons,
+            room=room - daemons,
             limited=limited,
             capacity=capacity,
         )
-
-    def _shelf(self, offer: PoolOffer) -> Shelf:
-        types = offer.instance_types
-        shelf = self._shelves.get(id(types))
-        if shelf is None:
-            shelf = self._shelves[id(types)] = Shelf(types, self._axis)
-        return shelf
 
 
 def requirements_of(offer: PoolOffer) -> Requirements:
@@ -126,14 +93,17 @@ def requirements_of(offer: PoolOffer) -> Requirements:
     return offer.pool.template_requirements().with_(IN_THE_END)
 
 
-def _limits(offer: PoolOffer, pods: int) -> tuple[tuple[str, ...], Floats]:
+def _limits(offer: PoolOffer, shelf: Shelf, pods: int) -> tuple[tuple[str, ...], Floats]:
     """Return which limits a node for each of `pods` might reach, and what each type has of those (T, L)."""
     limits = offer.limits_left or NOTHING
+    names, capacities = shelf.capacities
     limited, columns = [], []
     for name in sorted(limits):
-        column = [1 if name == NODES else t.capacity.get(name, 0) for t in offer.instance_types]
-        if max(column, default=0) * pods > limits[name]:
+        column = np.ones(len(capacities)) if name == NODES else np.zeros(len(capacities))
+        if name in names:
+            column = capacities[:, names.index(name)]
+        if column.max(initial=0.0) * pods > limits[name]:
             limited.append(name)
             columns.append(column)
-    capacity = np.array(columns, dtype=np.float64).reshape(len(columns), len(offer.instance_types)).T
+    capacity = np.array(columns, dtype=np.float64).reshape(len(columns), len(capacities)).T
     return tuple(limited), capacity

@@ -85,7 +85,6 @@ def catalogue() -> tuple[InstanceType, ...]:
         for size, cpu in sizes
     ]
     small = [
-        instance_type("t3.nano", cpu=2, memory=1, price=0.0052, pods=4),
         instance_type("t3.large", cpu=2, memory=8, price=0.0832, pods=35),
         instance_type("t3.2xlarge", cpu=8, memory=32, price=0.3328),
     ]

@@ -48,6 +48,8 @@ EXPRESSIONS = st.sampled_from(
         expression("gpu", Operator.DOES_NOT_EXIST),
     ]
 )
+_CPU: st.SearchStrategy[str | int] = st.sampled_from(["100m", "500m", "1", "1500m", "3", "7", "20", "90"])
+_MEMORY: st.SearchStrategy[str | int] = st.sampled_from(["0", "128Mi", "1Gi", "5Gi", "30Gi"])
 TERMS = st.lists(EXPRESSIONS, min_size=1, max_size=2).map(tuple)
 TOLERATIONS = st.sampled_from(
     [
@@ -62,8 +64,8 @@ TOLERATIONS = st.sampled_from(
 @st.composite
 def specs(draw: st.DrawFn, *, wishes: bool = True) -> PodSpec:
     spec = asking(
-        draw(st.sampled_from(["100m", "500m", 1, "1500m", 3, 7, 20, 90])),
-        draw(st.sampled_from([0, "128Mi", "1Gi", "5Gi", "30Gi"])),
+        draw(_CPU),
+        draw(_MEMORY),
         selector=draw(
             st.sampled_from([{}, {}, {labels.ARCH: "arm64"}, {TEAM: "a"}, {labels.ZONE: ZONES[1]}])
         ),

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.bound import fractional_cover, lower_bound
 
 AMOUNTS = st.integers(0, 12).map(float)
@@ -27,7 +28,7 @@ def groupings(pods: Sequence[int]) -> Iterator[list[list[int]]]:
             yield [*rest[:number], [pods[0], *group], *rest[number + 1 :]]
 
 
-def cheapest_possible(requests: np.ndarray, room: np.ndarray, prices: np.ndarray) -> float:
+def cheapest_possible(requests: Floats, room: Floats, prices: Floats) -> float:
     """Try all groupings: each group on the cheapest type that holds it and that all its pods may be on."""
 
     def price(group: list[int]) -> float:
@@ -64,7 +65,7 @@ def test_the_fractional_cover_is_as_cheap_as_the_best_two_types(
         (
             cost
             for pair in product(range(len(room)), repeat=2)
-            if (cost := mixed(*pair, rooms, prices, needed)) < inf
+            if (cost := mixed(pair, rooms, prices, needed)) < inf
         ),
         default=inf,
     )
@@ -73,9 +74,10 @@ def test_the_fractional_cover_is_as_cheap_as_the_best_two_types(
     assert (rooms @ cover.worth <= prices * (1 + 1e-9)).all()
 
 
-def mixed(one: int, other: int, room: np.ndarray, prices: np.ndarray, demand: np.ndarray) -> float:
+def mixed(pair: tuple[int, ...], room: Floats, prices: Floats, demand: Floats) -> float:
     """Return the least cost of covering two resources with fractions of two types, by trying the corners."""
     best = inf
+    one, other = pair
     a, b = room[one], room[other]
     corners = [(need / give, 0.0) for need, give in zip(demand, a, strict=True) if give]
     corners += [(0.0, need / give) for need, give in zip(demand, b, strict=True) if give]

@@ -187,14 +187,17 @@ def _opened_by_rank(problem: Problem, offer: PoolOffer, specs: list[PodSpec]) ->
     before = problem.offers[: problem.offers.index(offer)]
     unlimited = [o for o in before if o.limits_left is None]
     return any(
-        wishes(problem, spec) or not any(could_host(problem, o, spec) for o in unlimited) for spec in specs
+        has_choice(problem, spec) or not any(could_host(problem, o, spec) for o in unlimited)
+        for spec in specs
     )
 
 
-def wishes(problem: Problem, spec: PodSpec) -> bool:
-    """Tell whether the pod, or a taint it does not like, says more than what must be."""
+def has_choice(problem: Problem, spec: PodSpec) -> bool:
+    """Tell whether something but the pools' order decides too: wishes, terms in order, a disliked taint."""
     taints = [t for o in problem.offers for t in o.pool.taints]
-    return bool(spec.node_affinity.preferred) or untolerated(taints, spec.tolerations) is not None
+    affinity = spec.node_affinity
+    ordered = len(affinity.required) > 1 or bool(affinity.preferred)
+    return ordered or untolerated(taints, spec.tolerations) is not None
 
 
 def _limits(problem: Problem, plan: PackingPlan) -> Iterator[str]:

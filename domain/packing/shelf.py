@@ -1,0 +1,64 @@
+"""A catalogue as arrays, made once as long as it stays the same."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.packing.arrays import Axis, Floats, Indices
+from treenail.domain.packing.compatibility.masks import Offers, TypeMasks
+
+# As many catalogues as are in use at a time: each is of some hundred kilobytes.
+_KEPT: Final = 16
+
+
+class Shelf:
+    """T instance types as arrays; `by_name` (T) is each type's place in the order of names."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self.types = types
+        self.masks = TypeMasks(types)
+        self.offers = Offers(types)
+        names = np.array([t.name for t in types], dtype=np.str_)
+        self.by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
+        self._rooms: dict[tuple[str, ...], Floats] = {}
+
+    def room(self, axis: Axis) -> Floats:
+        """Return what is allocatable of each type (T, R), daemons not counted."""
+        known = self._rooms.get(axis.names)
+        if known is None:
+            known = self._rooms[axis.names] = axis.rooms([t.allocatable for t in self.types])
+        return known
+
+    @cached_property
+    def capacities(self) -> tuple[tuple[str, ...], Floats]:
+        """The resources any type has, and how much of them each has (T, C)."""
+        names = tuple(sorted({name for t in self.types for name in t.capacity}))
+        rows = [[t.capacity.get(name, 0) for name in names] for t in self.types]
+        return names, np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+class _Same:
+    """Types told apart by identity: to compare hundreds of them takes longer than what it would save."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self.types = types
+
+    def __hash__(self) -> int:
+        return id(self.types)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.types is other.types
+
+
+@lru_cache(maxsize=_KEPT)
+def _shelf_of(same: _Same) -> Shelf:
+    return Shelf(same.types)
+
+
+def shelf_of(types: tuple[InstanceType, ...]) -> Shelf:
+    """Return `types` as arrays. Pools and problems that offer the very same tuple share one."""
+    return _shelf_of(_Same(types))

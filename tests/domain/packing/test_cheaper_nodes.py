@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.domain.packing.problems import (
+    asking,
+    catalogue,
+    expression,
+    first_fit,
+    instance_type,
+    offer,
+    pods,
+    pool,
+    problem,
+)
+from tests.domain.packing.validity import daemon_load, faults, price_of
+from treenail.domain import labels
+from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.problem import Packing, PackingOrder, Problem, Settings
+from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.requirements import Operator
+from treenail.domain.resources import total
+
+CPUS = ("100m", "250m", "500m", "1", "1500m")
+MEMORIES = ("100Mi", "256Mi", "512Mi", "1Gi", "2Gi", "4Gi")
+
+
+def mixed(count: int) -> Problem:
+    """`count` pods in 30 sizes, so that CPU and memory run out at different times."""
+    sizes = [(cpu, memory) for cpu in CPUS for memory in MEMORIES]
+    lots = [pods(f"{cpu}-{memory}", count // len(sizes), asking(cpu, memory)) for cpu, memory in sizes]
+    return problem(*lots)
+
+
+@pytest.mark.parametrize("count", [300, 600, 6000])
+def test_mixed_pods_cost_less_than_first_fit_on_hardly_more_nodes(count: int) -> None:
+    classic, cheapest = pack(first_fit(mixed(count))), pack(mixed(count))
+
+    assert faults(mixed(count), cheapest) == []
+    assert cheapest.cost < classic.cost
+    assert len(cheapest.claims) <= 1.1 * len(classic.claims)
+    assert cheapest.lower_bound == pytest.approx(classic.lower_bound)
+
+
+def test_one_node_stays_one_node_where_splitting_saves_a_little() -> None:
+    small = instance_type("c5.xlarge", cpu=4, memory=8, price=0.16)
+    large = instance_type("c5.4xlarge", cpu=16, memory=32, price=0.40)
+
+    plan = pack(problem(pods("web", 6), offers=(offer(types=(small, large)),)))
+
+    assert [claim.instance_types for claim in plan.claims] == [("c5.4xlarge",)]
+    assert plan.lower_bound < 0.40 * 0.4
+
+
+def test_one_node_is_split_where_that_saves_much() -> None:
+    small = instance_type("c5.xlarge", cpu=4, memory=8, price=0.16)
+    large = instance_type("c5.4xlarge", cpu=16, memory=32, price=0.80)
+
+    plan = pack(problem(pods("web", 6), offers=(offer(types=(small, large)),)))
+
+    assert [(len(claim.pods), claim.instance_types[0]) for claim in plan.claims] == [(3, "c5.xlarge")] * 2
+
+
+def test_classes_that_cannot_share_a_node_are_planned_apart() -> None:
+    one = problem(pods("amd", 5, asking(2, selector={labels.ARCH: "amd64"})))
+    other = problem(pods("arm", 5, asking(2, selector={labels.ARCH: "arm64"})))
+
+    both = pack(replace(one, pods=(*one.pods, *other.pods)))
+
+    assert both.cost == pytest.approx(pack(one).cost + pack(other).cost)
+    assert both.lower_bound == pytest.approx(pack(one).lower_bound + pack(other).lower_bound)
+
+
+def test_flexible_pods_fill_what_inflexible_ones_leave() -> None:
+    inflexible = asking(2, selector={labels.INSTANCE_TYPE: "m5.xlarge"})
+
+    plan = pack(problem(pods("picky", 2, inflexible), pods("any", 3, asking("500m"))))
+
+    assert {claim.instance_types for claim in plan.claims} == {("m5.xlarge",)}
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [(PackingOrder.CPU, "cpu"), (PackingOrder.MEMORY, "memory"), (PackingOrder.EUCLIDEAN, "both")],
+)
+def test_first_fit_takes_the_largest_first_by_its_order(order: PackingOrder, first: str) -> None:
+    of = problem(
+        pods("cpu", 1, asking(7, "1Gi")),
+        pods("memory", 1, asking(1, "28Gi")),
+        pods("both", 1, asking(6, "24Gi")),
+        offers=(offer(types=catalogue()[5:8]),),
+    )
+
+    plan = pack(first_fit(of, order=order))
+
+    assert plan.claims[0].pods[0] == f"{first}-0"
+    assert of.settings.packing is Packing.CHEAPEST
+
+
+def test_first_fit_adds_to_the_claim_with_the_fewest_pods() -> None:
+    zones = [pods(z, n, asking(2, selector={labels.ZONE: z})) for z, n in (("zone-a", 2), ("zone-b", 1))]
+
+    plan = pack(first_fit(problem(*zones, pods("small", 1, asking("100m")))))
+
+    assert [claim.pods for claim in plan.claims] == [("zone-a-0", "zone-a-1"), ("small-0", "zone-b-0")] or [
+        sorted(claim.pods) for claim in plan.claims
+    ] == [["zone-a-0", "zone-a-1"], ["small-0", "zone-b-0"]]
+
+
+def groupings(some: Sequence[Pod]) -> Iterator[list[list[Pod]]]:
+    """Yield every way to part `some` into groups."""
+    if not some:
+        yield []
+        return
+    for rest in groupings(some[1:]):
+        yield [[some[0]], *rest]
+        for number, group in enumerate(rest):
+            yield [*rest[:number], [some[0], *group], *rest[number + 1 :]]
+
+
+def price_of_group(of: Problem, group: list[Pod]) -> float:
+    """Return the cheapest offering of the one pool that holds all of a group."""
+    (only,) = of.offers
+    needed = only.pool.template_requirements()
+    for pod in group:
+        (asked,) = pod.spec.alternatives()
+        if not needed.compatible(asked, may_be_undefined=WELL_KNOWN):
+            return inf
+        needed = needed.with_(asked)
+    prices = [inf]
+    for each in only.instance_types:
+        load = total([*(pod.spec.requests for pod in group), daemon_load(of, only.pool, each)])
+        if load.fits(each.allocatable) and each.requirements.intersects(needed):
+            prices.append(price_of(each, needed))
+    return min(prices)
+
+
+SMALL_SPECS: st.SearchStrategy[PodSpec] = st.builds(
+    lambda cpu, memory, selector: asking(cpu, memory, selector=selector),
+    st.sampled_from(["500m", 1, 2, 3, 7]),
+    st.sampled_from([0, "1Gi", "6Gi"]),
+    st.sampled_from([{}, {}, {labels.ARCH: "amd64"}, {labels.ARCH: "arm64"}, {labels.ZONE: "zone-a"}]),
+)
+
+
+@given(
+    specs=st.lists(SMALL_SPECS, min_size=1, max_size=5),
+    types=st.lists(st.sampled_from(catalogue()), min_size=1, max_size=5, unique_by=lambda t: t.name),
+)
+def test_no_way_to_group_pods_costs_less_than_the_bound(specs: list[PodSpec], types: list[object]) -> None:
+    lots = [pods(f"p{number}", 1, spec) for number, spec in enumerate(specs)]
+    of = problem(*lots, offers=(offer(pool(), tuple(types)),), daemons=(asking("100m"),))  # type: ignore[arg-type]
+    plan = pack(of)
+    bought = {uid for claim in plan.claims for uid in claim.pods}
+    placed = [pod for pod in of.pods if pod.uid in bought]
+
+    best = min(sum(price_of_group(of, group) for group in groups) for groups in groupings(placed))
+
+    assert plan.lower_bound <= best + 1e-12
+    assert plan.cost >= best - 1e-9
+
+
+def test_steps_run_out_and_what_is_decided_stands() -> None:
+    of = mixed(60)
+    plans = [pack(replace(of, settings=Settings(steps=steps))) for steps in (0, 30, 45, 60, 10_000)]
+
+    deferred = [len(plan.deferred) for plan in plans]
+    assert deferred[0] == 60
+    assert deferred == sorted(deferred, reverse=True)
+    assert 0 < deferred[2] < 60
+    assert (deferred[-1], plans[-1].exhausted) == (0, False)
+    assert all(faults(replace(of, settings=Settings(steps=1)), plan) == [] for plan in plans)
+
+
+def test_a_wish_does_not_cost_the_bound_its_truth() -> None:
+    spot = (1, (expression(labels.CAPACITY_TYPE, Operator.IN, labels.ON_DEMAND),))
+
+    plan = pack(problem(pods("web", 3, asking(preferred=[spot]))))
+
+    assert plan.lower_bound <= plan.cost == 4 * 0.0385

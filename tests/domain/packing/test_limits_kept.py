@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from tests.domain.packing.problems import asking, first_fit, instance_type, offer, pods, pool, problem
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.reasons import Reason
+from treenail.domain.resources import total
+
+TWO_SIZES = (
+    instance_type("c5.xlarge", cpu=4, memory=8, price=0.17),
+    instance_type("c5.2xlarge", cpu=8, memory=16, price=0.34),
+)
+
+
+def limited(**limits: str | int) -> PoolOffer:
+    return offer(pool("default"), TWO_SIZES, limits=limits)
+
+
+def used(plan: PackingPlan, pool_name: str = "default") -> Mapping[str, int]:
+    return total(claim.largest for claim in plan.claims if claim.pool == pool_name)
+
+
+def test_types_over_what_is_left_are_not_listed() -> None:
+    (claim,) = pack(problem(pods("web", 1), offers=(limited(cpu=7),))).claims
+
+    assert claim.instance_types == ("c5.xlarge",)
+
+
+def test_a_claim_keeps_all_types_the_limit_allows() -> None:
+    (claim,) = pack(problem(pods("web", 1), offers=(limited(cpu=8),))).claims
+
+    assert claim.instance_types == ("c5.xlarge", "c5.2xlarge")
+    assert claim.largest["cpu"] == 8000
+
+
+def test_claims_give_up_choice_where_all_of_them_would_else_not_fit() -> None:
+    near, far = asking(3), asking("2500m")
+
+    plan = pack(problem(pods("near", 1, near), pods("far", 1, far), offers=(limited(cpu=12),)))
+
+    assert [claim.instance_types for claim in plan.claims] in (
+        [("c5.xlarge", "c5.2xlarge"), ("c5.xlarge",)],
+        [("c5.2xlarge",)],
+    )
+    assert used(plan)["cpu"] <= 12_000
+
+
+def test_pods_over_the_limit_are_refused_and_say_so() -> None:
+    for make in (problem, lambda *lots, **more: first_fit(problem(*lots, **more))):
+        plan = pack(make(pods("web", 9, asking(3)), offers=(limited(cpu=21),)))
+
+        assert used(plan)["cpu"] <= 21_000
+        assert sum(len(claim.pods) for claim in plan.claims) == 5
+        ((refused,), left) = ([r.refusals for r in plan.refused], sum(len(r.pods) for r in plan.refused))
+        assert left == 4
+        assert refused[0].reason is Reason.LIMIT_REACHED
+        assert refused[0].detail == "1 of cpu is left of the limit, and the smallest type that would do has 4"
+
+
+def test_a_limit_on_nodes_counts_claims() -> None:
+    plan = pack(problem(pods("web", 4, asking(6)), offers=(limited(nodes=3),)))
+
+    assert [len(claim.pods) for claim in plan.claims] == [1, 1, 1]
+    assert plan.refused[0].pods == ("web-3",)
+
+
+def test_what_a_limit_leaves_over_goes_to_the_next_pool() -> None:
+    next_pool = offer(pool("next"), TWO_SIZES)
+
+    plan = pack(problem(pods("web", 4, asking(6)), offers=(limited(cpu=16), next_pool)))
+
+    assert Counter(claim.pool for claim in plan.claims) == {"default": 2, "next": 2}
+    assert plan.refused == ()
+
+
+def test_an_overdrawn_limit_lets_nothing_more_in() -> None:
+    plan = pack(problem(pods("web", 1), offers=(offer(pool(), TWO_SIZES, limits={"gpu": -1}),)))
+
+    assert plan.claims == ()
+    assert "-1 of gpu is left" in plan.refused[0].refusals[0].detail
+
+
+def test_claims_that_grow_together_do_not_both_take_the_last_of_a_limit() -> None:
+    anchors = [
+        pods(zone, 1, asking(3, selector={"topology.kubernetes.io/zone": zone}))
+        for zone in ("zone-a", "zone-b")
+    ]
+    of = first_fit(problem(*anchors, pods("more", 4, asking("900m")), offers=(limited(cpu=12),)))
+
+    plan = pack(of)
+
+    assert used(plan)["cpu"] <= 12_000
+    assert sum(len(r.pods) for r in plan.refused) == 0

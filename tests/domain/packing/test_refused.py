@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Never
+
+import pytest
+
+from tests.domain.packing.problems import (
+    asking,
+    expression,
+    instance_type,
+    is_in,
+    offer,
+    pods,
+    pool,
+    problem,
+    room,
+)
+from treenail.domain import labels
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.pods import HostPort, LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
+from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.requirements import Operator
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Effect, Taint, Toleration
+
+
+def refusals(spec: PodSpec, *offers: PoolOffer) -> tuple[Refusal, ...]:
+    (refused,) = pack(problem(pods("web", 2, spec), offers=offers or (offer(),))).refused
+    assert refused.pods == ("web-0", "web-1")
+    return refused.refusals
+
+
+def refusal(spec: PodSpec, of: PoolOffer | None = None) -> tuple[Reason, str]:
+    (only,) = refusals(spec, *(() if of is None else (of,)))
+    return only.reason, only.detail
+
+
+def test_every_pool_says_its_own_first_reason() -> None:
+    team = Taint("team", Effect.NO_SCHEDULE, "gpu")
+    first, second = offer(pool("first", taints=(team,))), offer(pool("second"))
+
+    assert refusals(asking(50), first, second) == (
+        Refusal("first", Reason.UNTOLERATED_TAINT, "the taint team=gpu:NoSchedule is not tolerated"),
+        Refusal(
+            "second",
+            Reason.TOO_LARGE,
+            "cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge)",
+        ),
+    )
+
+
+def test_without_a_pool_that_is_the_reason() -> None:
+    (refused,) = pack(problem(pods("web", 1), offers=())).refused
+
+    assert [r.reason for r in refused.refusals] == [Reason.NO_POOLS]
+
+
+def test_a_label_the_pool_does_not_define() -> None:
+    of = offer(pool(node_labels={"eks-team": "a"}))
+
+    assert refusal(asking(selector={"eks-taem": "a"}), of) == (
+        Reason.INCOMPATIBLE_REQUIREMENT,
+        "eks-taem In ['a'] is asked for, and the pool does not define that label (did you mean eks-team?)",
+    )
+    assert (
+        "did you mean topology.kubernetes.io/zone?"
+        in refusal(asking(selector={"topology.kubernetes.io/zones": "a"}))[1]
+    )
+    assert "did you mean" not in refusal(asking(selector={"colour": "a"}), of)[1]
+
+
+def test_a_value_the_pool_does_not_have() -> None:
+    of = offer(pool("default", is_in(labels.ZONE, "zone-a")))
+
+    assert refusal(asking(selector={labels.ZONE: "zone-aa"}), of) == (
+        Reason.INCOMPATIBLE_REQUIREMENT,
+        (
+            "topology.kubernetes.io/zone In ['zone-aa'] is asked for, "
+            "and the pool has topology.kubernetes.io/zone In ['zone-a'] (did you mean zone-a?)"
+        ),
+    )
+
+
+def test_no_type_with_such_a_label() -> None:
+    assert refusal(asking(selector={labels.INSTANCE_TYPE: "c5.xlrage"})) == (
+        Reason.NO_INSTANCE_TYPE_MATCHES,
+        (
+            "no instance type that is left has node.kubernetes.io/instance-type In ['c5.xlrage'] "
+            "(did you mean c5.xlarge?)"
+        ),
+    )
+
+
+def test_labels_no_type_has_together() -> None:
+    reason, detail = refusal(asking(selector={labels.ARCH: "arm64", labels.INSTANCE_FAMILY: "c5"}))
+
+    assert reason is Reason.NO_INSTANCE_TYPE_MATCHES
+    assert "kubernetes.io/arch In ['arm64']" in detail
+
+
+def test_a_label_types_must_have_and_do_not() -> None:
+    gpu = labels.AWS + "instance-gpu-name"
+    of = instance_type("c5.large", cpu=2, memory=4, price=0.1)
+    absent = expression(gpu, Operator.DOES_NOT_EXIST).requirement()
+    bare = replace(of, requirements=of.requirements.with_((absent,)))
+    spec = asking(required=[(expression(gpu, Operator.EXISTS), expression(gpu, Operator.NOT_IN, "t4"))])
+
+    assert refusal(spec, offer(types=(bare,)))[0] is Reason.NO_INSTANCE_TYPE_MATCHES
+
+
+def test_a_pool_whose_own_requirements_leave_no_type() -> None:
+    expected = (Reason.NO_INSTANCE_TYPE_MATCHES, "no instance type meets the pool's own requirements")
+
+    assert refusal(asking(), offer(pool("default", is_in(labels.ARCH, "riscv")))) == expected
+    assert refusal(asking(), offer(types=())) == expected
+
+
+def test_more_than_the_largest_type_has() -> None:
+    gpu = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})
+
+    assert refusal(asking(more={"nvidia.com/gpu": 2}), offer(types=(gpu,))) == (
+        Reason.TOO_LARGE,
+        "nvidia.com/gpu 2 is asked for, and the largest type leaves 1 to pods (g5.xlarge)",
+    )
+    assert refusal(asking("9000000000000000", "7Ei"))[0] is Reason.TOO_LARGE
+
+
+def test_more_than_any_type_has_at_once() -> None:
+    assert refusal(asking(30, "200Gi", selector={labels.INSTANCE_FAMILY: "c5"}))[0] is Reason.TOO_LARGE
+    slim = instance_type("c5.8xlarge", cpu=32, memory=64, price=1.4)
+    fat = instance_type("r5.2xlarge", cpu=8, memory=64 * 2, price=0.5)
+
+    assert refusal(asking(30, "100Gi"), offer(types=(slim, fat))) == (
+        Reason.TOO_LARGE,
+        "none of 2 types holds all that is asked for at once: cpu 30, memory 100Gi, pods 1",
+    )
+
+
+def test_capacity_that_ran_out() -> None:
+    spot = [("zone-a", labels.SPOT), ("zone-b", labels.SPOT)]
+    types = tuple(instance_type(f"c5.{i}", cpu=2, memory=4, price=0.1, out_of=spot) for i in range(5))
+
+    assert refusal(asking(selector={labels.CAPACITY_TYPE: labels.SPOT}), offer(types=types)) == (
+        Reason.NO_CAPACITY,
+        "the capacity of all types that would do has run out: c5.0, c5.1, c5.2 and 2 more",
+    )
+
+
+def test_places_where_a_type_is_not_sold() -> None:
+    odd = instance_type("c5.large", cpu=2, memory=4, price=0.1)
+    odd = replace(odd, offerings=(odd.offerings[0], odd.offerings[3]))
+    spec = asking(selector={labels.ZONE: "zone-a", labels.CAPACITY_TYPE: labels.SPOT})
+
+    assert refusal(spec, offer(types=(odd,))) == (
+        Reason.NO_CAPACITY,
+        (
+            "no type that would do is sold with topology.kubernetes.io/zone In ['zone-a'] "
+            "and karpenter.sh/capacity-type In ['spot']: c5.large"
+        ),
+    )
+
+
+def test_of_several_alternatives_the_one_that_came_furthest_is_explained() -> None:
+    far = (expression(labels.ARCH, Operator.IN, "amd64"),)
+    near = (expression("rack", Operator.IN, "7"),)
+
+    assert refusal(asking(90, required=[near, far, near]))[0] is Reason.TOO_LARGE
+
+
+def test_wishes_are_no_reason() -> None:
+    wish = (1, (expression("rack", Operator.IN, "7"),))
+
+    assert refusal(asking(90, preferred=[wish]))[0] is Reason.TOO_LARGE
+
+
+def test_a_soft_taint_is_no_reason() -> None:
+    soft = Taint("soft", Effect.PREFER_NO_SCHEDULE)
+
+    assert (
+        refusal(asking(90, tolerations=[Toleration("x")]), offer(pool(taints=(soft,))))[0] is Reason.TOO_LARGE
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (
+            {"spread": (TopologySpread(labels.ZONE, 1, hard=True),)},
+            "topology spread over topology.kubernetes.io/zone",
+        ),
+        (
+            {"pod_affinity": (PodAffinityTerm(labels.HOSTNAME, LabelSelector(), anti=True),)},
+            "required pod anti-affinity",
+        ),
+        ({"pod_affinity": (PodAffinityTerm(labels.HOSTNAME, LabelSelector()),)}, "required pod affinity"),
+        ({"host_ports": (HostPort(8080),)}, "host port 8080/TCP"),
+        ({"volumes": (PodVolume("data", claim_name="data-0"),)}, "volume data"),
+        ({"resource_claims": ("gpu",)}, "resource claim gpu"),
+    ],
+)
+def test_constraints_packing_would_break_are_refused_by_name(more: dict[str, object], named: str) -> None:
+    spec = PodSpec(requests=Resources.parse({"cpu": 1, "pods": 1}), **more)  # type: ignore[arg-type]
+
+    reason, detail = refusal(spec)
+
+    assert reason is Reason.CONSTRAINT_NOT_SUPPORTED
+    assert detail.startswith(named)
+    assert detail.endswith("is not supported yet")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"spread": (TopologySpread(labels.ZONE, 1, hard=False),)},
+        {"pod_affinity": (PodAffinityTerm(labels.HOSTNAME, LabelSelector(), anti=True, weight=5),)},
+    ],
+)
+def test_soft_constraints_do_not_hold_pods_up(more: dict[str, object]) -> None:
+    spec = PodSpec(requests=Resources.parse({"cpu": 1, "pods": 1}), **more)  # type: ignore[arg-type]
+
+    assert len(pack(problem(pods("web", 1, spec))).claims) == 1
+
+
+def test_a_class_that_cannot_be_read_is_set_aside_and_the_rest_goes_on() -> None:
+    broken = asking(required=[(expression(labels.INSTANCE_CPU, Operator.GT, "many"),)])
+    negative = PodSpec(requests=Resources({"cpu": -5}))
+
+    plan = pack(problem(pods("broken", 2, broken), pods("negative", 1, negative), pods("web", 1)))
+
+    assert [claim.pods for claim in plan.claims] == [("web-0",)]
+    assert [(r.pods, r.refusals[0].reason) for r in plan.refused] == [
+        (("broken-0", "broken-1"), Reason.SET_ASIDE),
+        (("negative-0",), Reason.SET_ASIDE),
+    ]
+    assert "Gt needs exactly one integer" in plan.refused[0].refusals[0].detail
+
+
+def test_a_class_that_fails_while_it_is_placed_is_set_aside_too() -> None:
+    class Unreadable(dict[str, str]):
+        def get(self, key: str, default: object = None, /) -> Never:
+            raise ValueError(f"{key} cannot be read, not even as {default}")
+
+    odd = replace(room("a"), labels=Unreadable())
+
+    plan = pack(problem(pods("picky", 1, asking(selector={"rack": "1"})), pods("web", 1), rooms=(odd,)))
+
+    assert [(r.pods, r.refusals[0].reason) for r in plan.refused] == [(("picky-0",), Reason.SET_ASIDE)]
+    assert "rack cannot be read" in plan.refused[0].refusals[0].detail
+    assert plan.nominations == {"web-0": "a"}

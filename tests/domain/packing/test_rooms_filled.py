@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.domain.packing.problems import asking, expression, offer, pods, pool, problem, room
+from treenail.domain import labels
+from treenail.domain.packing.pack import pack
+from treenail.domain.requirements import Operator
+from treenail.domain.taints import Effect, Taint, Toleration
+
+
+def test_rooms_are_filled_in_their_order_before_a_node_is_bought() -> None:
+    rooms = (room("b"), room("a"))
+
+    plan = pack(problem(pods("web", 11), rooms=rooms))
+
+    assert Counter(plan.nominations.values()) == {"b": 4, "a": 4}
+    assert sum(len(c.pods) for c in plan.claims) == 3
+    assert [plan.nominations[f"web-{i}"] for i in (0, 1)] == ["b", "b"]
+
+
+def test_the_report_says_where_a_class_went() -> None:
+    plan = pack(problem(pods("web", 6), rooms=(room("a"),)))
+
+    (report,) = plan.classes
+    assert (report.example, report.pods) == ("default/web-0", 6)
+    assert (report.to_rooms, report.to_claims, report.refused) == ({"a": 4}, {0: 2}, 0)
+
+
+def test_a_label_a_real_node_lacks_is_missing() -> None:
+    spec = asking(selector={labels.ARCH: "amd64"})
+    rooms = (room("bare"), room("known", node_labels={labels.ARCH: "amd64"}))
+
+    plan = pack(problem(pods("web", 1, spec), rooms=rooms))
+
+    assert plan.nominations == {"web-0": "known"}
+
+
+def test_a_label_that_must_exist_and_not_be_this_must_exist() -> None:
+    spec = asking(required=[(expression("team", Operator.NOT_IN, "a"), expression("team", Operator.EXISTS))])
+    rooms = (room("bare"), room("a", node_labels={"team": "a"}), room("b", node_labels={"team": "b"}))
+
+    plan = pack(problem(pods("web", 1, spec), rooms=rooms, offers=(offer(),)))
+
+    assert plan.nominations == {"web-0": "b"}
+    assert pack(problem(pods("web", 1, spec), rooms=rooms[:2])).nominations == {}
+
+
+def test_requirements_no_node_can_meet_are_not_met_by_a_node_without_the_label() -> None:
+    spec = asking(selector={"team": "a"}, required=[(expression("team", Operator.IN, "b"),)])
+
+    plan = pack(problem(pods("web", 1, spec), rooms=(room("bare"), room("a", node_labels={"team": "a"}))))
+
+    assert plan.nominations == {}
+    assert "contradicts itself" in plan.refused[0].refusals[0].detail
+
+
+def test_a_room_overdrawn_in_any_resource_takes_no_pod() -> None:
+    overdrawn = room("over", {"cpu": 4, "memory": "1Gi", "pods": 9, "disk": -1})
+
+    assert pack(problem(pods("web", 1), rooms=(overdrawn,))).nominations == {}
+
+
+def test_a_resource_the_room_does_not_name_is_not_there() -> None:
+    plan = pack(problem(pods("web", 1, asking(more={"gpu": 1})), rooms=(room("a"),)))
+
+    assert plan.nominations == {}
+
+
+def test_taints_of_rooms_must_be_tolerated() -> None:
+    rooms = (room("own", taints=(Taint("own", Effect.NO_EXECUTE),)),)
+
+    assert pack(problem(pods("web", 1), rooms=rooms)).nominations == {}
+    assert pack(problem(pods("web", 1, asking(tolerations=[Toleration("own")])), rooms=rooms)).nominations
+
+
+def test_pods_that_no_new_node_would_hold_have_the_first_choice_of_rooms() -> None:
+    only_here = asking(selector={"rack": "7"})
+
+    plan = pack(
+        problem(
+            pods("big", 2, asking(2)),
+            pods("stuck", 4, only_here),
+            rooms=(room("a", node_labels={"rack": "7"}),),
+        )
+    )
+
+    assert plan.refused == ()
+    assert {uid.partition("-")[0] for uid in plan.nominations} == {"stuck"}
+
+
+def test_without_any_pool_rooms_are_filled_all_the_same() -> None:
+    plan = pack(problem(pods("web", 5), rooms=(room("a"),), offers=()))
+
+    assert len(plan.nominations) == 4
+    assert [r.pods for r in plan.refused] == [("web-4",)]
+
+
+def test_those_a_limit_keeps_off_new_nodes_take_a_room_they_like_less() -> None:
+    spec = asking(preferred=[(1, (expression(labels.ZONE, Operator.IN, "zone-a"),))])
+    of = offer(pool("default"), limits={"cpu": 0})
+    there = room("there", node_labels={labels.ZONE: "zone-b"})
+
+    assert pack(problem(pods("web", 1, spec), rooms=(there,), offers=(of,))).nominations == {"web-0": "there"}
+    assert pack(problem(pods("web", 1, spec), rooms=(there,))).nominations == {}
