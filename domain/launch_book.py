@@ -11,7 +11,7 @@ from treenail.domain.fleets import Instance
 from treenail.domain.launching import Launch, LaunchMark
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.nodes import NodeClaim
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.tracing import Span
 from treenail.domain.watching import NodeChanged
@@ -43,8 +43,13 @@ class Group:
 
 @dataclass(slots=True)
 class _Work:
+    """A claim being launched, and what it is bought from. `token` is set while it is in a call's group."""
+
     claim: NodeClaim
     since: datetime
+    pool: NodePool
+    node_class: NodeClass
+    token: str = ""
     instance: Instance | None = None
 
 
@@ -57,8 +62,10 @@ class LaunchBook:
         self._unwritten: dict[str, dict[str, None]] = {}
         self._batch_of: dict[str, str] = {}
         self._groups: dict[str, Group] = {}
-        self._by_token: dict[str, dict[str, NodeClaim]] = {}
-        self._adoptable: dict[str, NodeChanged] = {}
+        # Every claim that is marked for a call, as last known, and the calls they are marked for.
+        self._marked: dict[str, NodeClaim] = {}
+        self._by_token: dict[str, dict[str, None]] = {}
+        self._adoptable: dict[str, tuple[NodeClaim, NodePool, NodeClass]] = {}
         self._given_up: dict[str, NodeClaim] = {}
         self._numbers = count()
 
@@ -69,16 +76,12 @@ class LaunchBook:
         by_pool: dict[str, list[NodeClaim]] = {}
         for claim in plan.claims:
             by_pool.setdefault(claim.pool, []).append(claim)
-            self._work[claim.name] = _Work(claim, now)
-        return tuple(
-            self._open_batch(
-                (c.name for c in claims),
-                plan.pools[pool],
-                plan.node_classes[str(plan.pools[pool].node_class)],
-                unwritten=True,
-            )
-            for pool, claims in by_pool.items()
-        )
+        batches = []
+        for name, claims in by_pool.items():
+            pool, node_class = plan.pools[name], plan.node_classes[str(plan.pools[name].node_class)]
+            self._work |= {c.name: _Work(c, now, pool, node_class) for c in claims}
+            batches.append(self._open_batch((c.name for c in claims), pool, node_class, unwritten=True))
+        return tuple(batches)
 
     def _open_batch(
         self,
@@ -109,15 +112,34 @@ class LaunchBook:
         if claim is None:
             self._gone(name)
             return False
-        mark = LaunchMark.of(claim)
-        if mark is not None:
-            self._by_token.setdefault(mark.token, {})[name] = claim
+        self._file(claim)
         waits = not claim.launched and not claim.leaving and claim.resource_version > 0
-        if not waits or name in self._work or name in self._given_up or changed.node_class is None:
+        known = name in self._work or name in self._given_up
+        if not waits or known or changed.pool is None or changed.node_class is None:
             self._adoptable.pop(name, None)
             return False
-        self._adoptable[name] = changed
+        self._adoptable[name] = (claim, changed.pool, changed.node_class)
         return True
+
+    def _file(self, claim: NodeClaim) -> None:
+        """Keep a claim under the call it is marked for, unless that is old news."""
+        before = self._marked.get(claim.name)
+        if before is not None:
+            if claim.resource_version < before.resource_version:
+                return
+            self._unfile(claim.name)
+        mark = LaunchMark.of(claim)
+        if mark is not None:
+            self._marked[claim.name] = claim
+            self._by_token.setdefault(mark.token, {})[claim.name] = None
+
+    def _unfile(self, name: str) -> None:
+        before = self._marked.pop(name, None)
+        mark = LaunchMark.of(before) if before is not None else None
+        if mark is not None:
+            del self._by_token[mark.token][name]
+            if not self._by_token[mark.token]:
+                del self._by_token[mark.token]
 
     def unwanted(self, changed: NodeChanged) -> bool:
         """Tell whether this claim was given up before we knew that it had been written."""
@@ -132,30 +154,28 @@ class LaunchBook:
 
     def _gone(self, name: str) -> None:
         self._adoptable.pop(name, None)
-        self._given_up.pop(name, None)
-        for token in [t for t, claims in self._by_token.items() if name in claims]:
-            del self._by_token[token][name]
-            if not self._by_token[token]:
-                del self._by_token[token]
+        self._unfile(name)
+        given_up = self._given_up.get(name)
+        if given_up is not None and given_up.resource_version > 0:
+            del self._given_up[name]
+        work = self._work.get(name)
+        group = self._groups.get(work.token) if work is not None else None
+        if group is not None and name not in group.unmarked:
+            self.forget(name)
 
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
         """Take on the claims that were left unlaunched, those of one earlier call together."""
-        sets: dict[tuple[str, str], list[NodeChanged]] = {}
-        for changed in self._adoptable.values():
-            claim = changed.view.claim if changed.view is not None else None
-            if claim is None or claim.name in self._work:
-                continue
+        sets: dict[tuple[str, str], list[str]] = {}
+        for name, (claim, pool, node_class) in self._adoptable.items():
             mark = LaunchMark.of(claim)
-            sets.setdefault((mark.token if mark is not None else "", claim.pool), []).append(changed)
-            self._work[claim.name] = _Work(claim, now)
+            token = mark.token if mark is not None else ""
+            sets.setdefault((token, pool.name), []).append(name)
+            self._work[name] = _Work(claim, now, pool, node_class, token)
         self._adoptable.clear()
-        return tuple(self._adopted(token, members) for (token, _), members in sets.items())
-
-    def _adopted(self, token: str, members: list[NodeChanged]) -> Batch:
-        pool, node_class = members[0].pool, members[0].node_class
-        assert pool is not None  # noqa: S101
-        assert node_class is not None  # noqa: S101
-        return self._open_batch((m.name for m in members), pool, node_class, token=token)
+        return tuple(
+            self._open_batch(names, self._work[names[0]].pool, self._work[names[0]].node_class, token=token)
+            for (token, _), names in sets.items()
+        )
 
     # --- one claim
 
@@ -182,13 +202,17 @@ class LaunchBook:
         """Deal an instance to a claim."""
         self._work[name].instance = instance
 
+    def recorded(self, name: str, claim: NodeClaim) -> None:
+        """Work on a claim no longer: it says which instance it got."""
+        self._file(claim)
+        self.forget(name)
+
     def forget(self, name: str) -> None:
         """Work on a claim no longer: it is launched, or gone."""
-        self._work.pop(name, None)
-        self._settle_write(name)
-        for token in [t for t, g in self._groups.items() if name in g.launch.claims]:
-            if not self.waiting_for(token):
-                del self._groups[token]
+        work = self._work.pop(name, None)
+        group = self._groups.get(work.token) if work is not None else None
+        if work is not None and group is not None and not self._members(group):
+            del self._groups[work.token]
 
     def give_up(self, name: str) -> None:
         """Work on a claim no longer, and see that it goes."""
@@ -198,7 +222,11 @@ class LaunchBook:
         self.forget(name)
 
     def deleted(self, name: str) -> None:
-        """Note that a claim given up is deleted, or never was there."""
+        """Note that a claim given up is deleted."""
+        self._given_up.pop(name, None)
+
+    def not_found(self, name: str) -> None:
+        """Note that a claim given up is not there: if its writing was never answered, not there yet."""
         claim = self._given_up.get(name)
         if claim is not None and claim.resource_version > 0:
             del self._given_up[name]
@@ -206,21 +234,10 @@ class LaunchBook:
     def hand_back(self, names: Iterable[str]) -> None:
         """Work on claims no longer for now; they can be adopted again."""
         for name in names:
-            work = self._work.pop(name, None)
-            batch = self._batch_for(name)
-            if work is not None and batch is not None:
-                self._adoptable[name] = NodeChanged(
-                    name=name,
-                    view=NodeView(claim=work.claim),
-                    pool=batch.pool,
-                    node_class=batch.node_class,
-                )
+            work = self._work.get(name)
+            if work is not None:
+                self._adoptable[name] = (work.claim, work.pool, work.node_class)
             self.forget(name)
-
-    def _batch_for(self, name: str) -> Batch | None:
-        groups = (g.batch for g in self._groups.values() if name in g.launch.claims)
-        batches = (b for b in self._batches.values() if name in b.names)
-        return next(groups, None) or next(batches, None)
 
     # --- batches and groups
 
@@ -236,9 +253,10 @@ class LaunchBook:
         """Note that a claim is written; return its batch when all of it is."""
         if name in self._work:
             self._work[name].claim = claim
-        return self._settle_write(name)
+        return self.settle(name)
 
-    def _settle_write(self, name: str) -> Batch | None:
+    def settle(self, name: str) -> Batch | None:
+        """Wait no longer for a claim to be written; return its batch when no other is waited for."""
         batch_id = self._batch_of.pop(name, None)
         if batch_id is None:
             return None
@@ -251,26 +269,36 @@ class LaunchBook:
 
     def group_up(self, group: Group) -> None:
         """Open a group."""
-        self._groups[group.launch.request.token] = group
+        token = group.launch.request.token
+        self._groups[token] = group
+        for name in group.launch.claims:
+            if name in self._work:
+                self._work[name].token = token
 
     def group(self, token: str) -> Group | None:
         """Return the open group of a token."""
         return self._groups.get(token)
 
-    def drop_group(self, token: str) -> Group | None:
-        """End a group whose call will not be made."""
-        return self._groups.pop(token, None)
-
-    def reopen(self, group: Group) -> Batch:
-        """Make a batch of what is left of a group."""
-        names = (n for n in group.launch.claims if n in self._work)
+    def reopen(self, token: str) -> Batch | None:
+        """End a group whose call will not be made; return what is left of it as a batch, if anything is."""
+        group = self._groups.pop(token, None)
+        names = self._members(group) if group is not None else ()
+        if group is None or not names:
+            return None
+        for name in names:
+            self._work[name].token = ""
         return self._open_batch(names, group.batch.pool, group.batch.node_class)
+
+    def _members(self, group: Group) -> tuple[str, ...]:
+        """Return the claims of a group that are still being worked on in it."""
+        token = group.launch.request.token
+        return tuple(n for n in group.launch.claims if n in self._work and self._work[n].token == token)
 
     def marked_now(self, name: str, token: str, claim: NodeClaim) -> Group | None:
         """Note that a claim is marked; return its group when all of it is."""
         if name in self._work:
             self._work[name].claim = claim
-        self._by_token.setdefault(token, {})[name] = claim
+        self._file(claim)
         group = self._groups.get(token)
         if group is None or name not in group.unmarked:
             return None
@@ -278,20 +306,27 @@ class LaunchBook:
         return None if group.unmarked else group
 
     def marked(self, token: str) -> tuple[NodeClaim, ...]:
-        """Return all claims there are of one call, launched ones included, as last known."""
-        known = self._by_token.get(token, {})
-        return tuple(
-            self._work[name].claim if name in self._work else claim for name, claim in sorted(known.items())
-        )
+        """Return all claims there are of one call, launched ones included, as last known.
+
+        Those that are being worked on in another call by now are not of this one any more.
+        """
+        known = []
+        for name in sorted(self._by_token.get(token, {})):
+            work = self._work.get(name)
+            if work is None:
+                known.append(self._marked[name])
+            elif work.token == token:
+                known.append(work.claim)
+        return tuple(known)
 
     def all_leaving(self, token: str) -> bool:
         """Tell whether every claim of a call that still waits for its instance is to go."""
-        known = self._by_token.get(token, {})
-        return all(known[name].leaving for name in self.waiting_for(token))
+        return all(self._marked[name].leaving for name in self.waiting_for(token))
 
     def waiting_for(self, token: str) -> tuple[str, ...]:
         """Return the claims of a call that are still to get their instance, sorted."""
-        return tuple(sorted(name for name in self._by_token.get(token, {}) if name in self._work))
+        there = self._by_token.get(token, {})
+        return tuple(sorted(n for n in there if n in self._work and self._work[n].token == token))
 
     def take_spans(self, name: str) -> tuple[Span, ...]:
         """Return, once, the spans of the call that `name` is the first claim of."""

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.actors.launching import AWAY, FOR_LONG, LARGE, Launching
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.launching import NodeLaunched
+from treenail.domain.ports import (
+    ClaimPatch,
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    TooManyRequestsError,
+)
+
+# --- lost answers
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["answer lost", "call lost"])
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("call", ["create_claim", "get_claim", "mark", "record", "instance_types", "launch"])
+def test_no_lost_call_or_answer_loses_or_doubles_an_instance(call: str, times: int, done: bool) -> None:  # noqa: FBT001
+    stage = Launching()
+    for outside in (stage.api, stage.cloud):
+        outside.troubles.fail(call, AWAY, times=times, done=done)
+
+    stage.plan("a", "b")
+    stage.run(120)
+
+    stage.assert_each_has_its_own("a", "b")
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["answer lost", "call lost"])
+@pytest.mark.parametrize("call", ["mark", "record", "instance_types", "launch"])
+def test_what_fails_for_long_is_taken_up_again_later(call: str, done: bool) -> None:  # noqa: FBT001
+    stage = Launching()
+    for outside in (stage.api, stage.cloud):
+        outside.troubles.fail(call, AWAY, times=2 * FOR_LONG, done=done)
+
+    stage.plan("a", "b")
+    stage.run(600)
+
+    stage.assert_each_has_its_own("a", "b")
+
+
+def test_a_call_that_is_throttled_is_made_later() -> None:
+    stage = Launching()
+    stage.cloud.troubles.fail("launch", TooManyRequestsError("RequestLimitExceeded"), times=2)
+
+    stage.plan("a")
+    stage.run(60)
+
+    stage.assert_each_has_its_own("a")
+    errors = stage.telemetry.counted(
+        "karpenter_cloudprovider_errors_total", error="TooManyRequestsError", method="Create"
+    )
+    assert errors == 2
+
+
+# --- claims that cannot be written
+
+
+def test_a_claim_that_is_refused_fails_and_the_others_are_launched() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("create_claim", InvalidError("no such field"))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    assert stage.failed() == {"a": Cause.LAUNCH_FAILED}
+    stage.assert_each_has_its_own("b")
+    assert "delete_claim a" not in stage.api.troubles.calls
+
+
+def test_the_last_claim_to_be_refused_does_not_hold_up_those_written_before() -> None:
+    stage = Launching()
+    stage.slow["kubernetes", "claim", "b"] = 5
+    stage.plan("a", "b")
+    stage.run(2)
+    stage.api.troubles.fail("create_claim", InvalidError("no such field"))
+
+    stage.run(60)
+
+    assert stage.failed() == {"b": Cause.LAUNCH_FAILED}
+    stage.assert_each_has_its_own("a")
+
+
+def test_a_claim_whose_writing_is_never_answered_is_deleted_when_it_shows_up() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("create_claim", AWAY, times=FOR_LONG, done=True)
+    stage.api.troubles.fail("get_claim", AWAY, times=2 * FOR_LONG)
+
+    stage.plan("a")
+    stage.run(400)
+
+    assert stage.failed() == {"a": Cause.LAUNCH_FAILED}
+    assert stage.live() == []
+    assert stage.cloud.bought == {}
+
+
+def test_a_claim_given_up_is_deleted_however_long_that_takes() -> None:
+    stage = Launching()
+    stage.cloud.types = ()
+    stage.api.troubles.fail("delete_claim", AWAY, times=3 * FOR_LONG)
+
+    stage.plan("a")
+    stage.run(900)
+    stage.cloud.types = (LARGE,)
+    stage.run(60)
+
+    assert stage.live() == []
+    assert stage.cloud.bought == {}
+
+
+# --- claims that cannot be marked
+
+
+def test_a_claim_somebody_changed_is_read_again_and_marked() -> None:
+    stage = Launching()
+    touch = ClaimPatch(annotations={"by": "somebody else"})
+    stage.at(0.5, lambda: stage.api.patch_claim("a", touch))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    assert "patch_claim a" in stage.api.troubles.calls
+    stage.assert_each_has_its_own("a", "b")
+    assert stage.api.get_claim("a").annotations["by"] == "somebody else"
+
+
+def test_conflicts_without_end_hold_up_nobody_else() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("mark", ConflictError("it changed"), times=2 * FOR_LONG)
+
+    stage.plan("a", "b")
+    stage.run(600)
+
+    stage.assert_each_has_its_own("a", "b")
+
+
+@pytest.mark.parametrize("when", [0.35, 0.45, 0.55, 0.65])
+def test_a_claim_deleted_before_its_mark_is_not_launched_and_the_others_are(when: float) -> None:
+    stage = Launching()
+    stage.at(when, lambda: stage.api.delete("NodeClaim", "a"))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    assert stage.live() == ["b"]
+    assert stage.instances() == {"a": "", "b": "i-0"}
+    assert list(stage.cloud.bought) == ["i-0"]
+
+
+def test_a_claim_that_vanished_before_its_mark_is_forgotten() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("mark", NotFoundError("gone"))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    assert [m.claim.name for m in stage.lifecycle.of(NodeLaunched)] == ["b"]
+    assert len(stage.cloud.bought) == 1
+
+
+def test_a_claim_that_got_an_instance_otherwise_is_not_launched() -> None:
+    stage = Launching()
+    stage.at(0.5, lambda: stage.api.patch_claim("a", ClaimPatch(provider_id="aws:///a/i-mine")))
+
+    stage.plan("a")
+    stage.run(60)
+
+    assert stage.cloud.bought == {}
+
+
+# --- claims that go while they are launched
+
+
+def test_a_claim_that_is_gone_when_its_instance_comes_is_forgotten() -> None:
+    stage = Launching()
+    stage.plan("a", "b")
+    stage.world.run_until(lambda: "launch 2" in stage.cloud.troubles.calls, at_most=60)
+
+    stage.api.delete("NodeClaim", "a")
+    stage.api.patch_claim("a", ClaimPatch(remove_finalizers=(labels.TERMINATION_FINALIZER,)))
+    stage.run(60)
+
+    assert len(stage.cloud.bought) == 2  # the one too many is garbage, and collected
+    assert stage.instances() == {"b": "i-0"}
+
+
+def test_a_claim_that_is_gone_when_its_instance_is_written_down_is_forgotten() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("record", NotFoundError("gone"))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    assert [m.claim.name for m in stage.lifecycle.of(NodeLaunched)] == ["b"]
+    assert stage.failed() == {}
+
+
+def test_no_call_is_repeated_for_claims_that_all_go() -> None:
+    stage = Launching()
+    stage.cloud.troubles.fail("launch", AWAY, times=FOR_LONG, done=True)
+    stage.plan("a")
+    stage.world.run_until(lambda: "launch 1" in stage.cloud.troubles.calls, at_most=60)
+
+    stage.api.delete("NodeClaim", "a")
+    stage.run(60)
+
+    assert stage.cloud.troubles.calls.count("launch 1") == 1
+    assert stage.failed() == {}

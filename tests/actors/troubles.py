@@ -1,0 +1,180 @@
+"""Outsides whose calls fail when a test says so."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Callable
+from itertools import count
+from typing import TypeVar
+
+from treenail.adapters.fake.cluster import FakeCluster
+from treenail.domain import labels
+from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.launching import NOTHING_BOUGHT
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, PortError
+from treenail.domain.resources import Resources
+from treenail.domain.runtime import Agenda
+
+R = TypeVar("R")
+
+
+class Troubles:
+    """What calls were made, and which of the next ones fail: before they are done, or after."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.chance: Callable[[], tuple[PortError, bool] | None] = lambda: None
+        self._planned: defaultdict[str, deque[tuple[PortError, bool]]] = defaultdict(deque)
+
+    def fail(self, call: str, error: PortError, *, times: int = 1, done: bool = False) -> None:
+        """Let the next calls of a name raise `error`; with `done`, after they were carried out."""
+        self._planned[call].extend([(error, done)] * times)
+
+    def run(self, call: str, about: str, request: Callable[[], R]) -> R:
+        """Carry out a request, or not."""
+        self.calls.append(f"{call} {about}".strip())
+        trouble = self._planned[call].popleft() if self._planned[call] else self.chance()
+        if trouble is None:
+            return request()
+        error, done = trouble
+        if done:
+            request()
+        raise error
+
+
+class Api(FakeCluster):
+    """The fake cluster, with calls that can be made to fail one by one.
+
+    A patch of a claim is called after what it is for: mark, record, void, explain or release.
+    """
+
+    def __init__(self, agenda: Agenda) -> None:
+        super().__init__(agenda=agenda, dice=random.Random(0))
+        self.troubles = Troubles()
+
+    def get_claim(self, name: str) -> NodeClaim:
+        return self.troubles.run("get_claim", name, lambda: FakeCluster.get_claim(self, name))
+
+    def list_claims(self) -> tuple[NodeClaim, ...]:
+        return self.troubles.run("list_claims", "", lambda: FakeCluster.list_claims(self))
+
+    def create_claim(self, claim: NodeClaim) -> NodeClaim:
+        return self.troubles.run("create_claim", claim.name, lambda: FakeCluster.create_claim(self, claim))
+
+    def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
+        return self.troubles.run(
+            _purpose(patch), name, lambda: FakeCluster.patch_claim(self, name, patch, version=version)
+        )
+
+    def delete_claim(self, name: str, *, uid: str) -> None:
+        self.troubles.run("delete_claim", name, lambda: FakeCluster.delete_claim(self, name, uid=uid))
+
+    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+        return self.troubles.run(
+            "patch_node", name, lambda: FakeCluster.patch_node(self, name, patch, version=version)
+        )
+
+    def delete_node(self, name: str, *, uid: str) -> None:
+        self.troubles.run("delete_node", name, lambda: FakeCluster.delete_node(self, name, uid=uid))
+
+    def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
+        self.troubles.run("evict_pod", name, lambda: FakeCluster.evict_pod(self, namespace, name, uid=uid))
+
+    def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
+        self.troubles.run(
+            "delete_pod",
+            f"{name} {grace_seconds}",
+            lambda: FakeCluster.delete_pod(self, namespace, name, uid=uid, grace_seconds=grace_seconds),
+        )
+
+
+def _purpose(patch: ClaimPatch) -> str:
+    launch = patch.annotations.get(labels.LAUNCH)
+    if launch is not None:
+        return "void" if launch == NOTHING_BOUGHT else "mark"
+    if patch.provider_id is not None:
+        return "record"
+    if patch.remove_finalizers:
+        return "release"
+    return "explain" if labels.CAUSE in patch.annotations else "patch_claim"
+
+
+class StubCloud:
+    """The port `Cloud` over a shop with a stock: a call with a known token answers as it did before."""
+
+    def __init__(self, agenda: Agenda, *types: InstanceType) -> None:
+        self.troubles = Troubles()
+        self.types = types
+        self.stock: int | None = None
+        self.shortage: tuple[FleetError, ...] = (
+            FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
+        )
+        self.bought: dict[str, Instance] = {}
+        self.invisible: dict[str, None] = {}
+        self._agenda = agenda
+        self._numbers = count()
+        self._answers: dict[str, tuple[str, FleetAnswer]] = {}
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        del kubelet
+        return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
+
+    def launch(self, request: FleetRequest) -> FleetAnswer:
+        return self.troubles.run("launch", str(request.count), lambda: self._launch(request))
+
+    def _launch(self, request: FleetRequest) -> FleetAnswer:
+        digest = request.digest()
+        known, answer = self._answers.get(request.token, (digest, None))
+        if known != digest:
+            raise InvalidError("IdempotentParameterMismatch")
+        if answer is None:
+            answer = self._buy(request)
+            self._answers[request.token] = digest, answer
+        return answer
+
+    def _buy(self, request: FleetRequest) -> FleetAnswer:
+        given = request.count if self.stock is None else min(request.count, self.stock)
+        if self.stock is not None:
+            self.stock -= given
+        chosen = request.overrides[0]
+        instances = tuple(
+            Instance(
+                id=f"i-{next(self._numbers)}",
+                instance_type=chosen.instance_type,
+                zone=chosen.zone,
+                capacity_type=request.capacity_type,
+                state=InstanceState.RUNNING,
+                launched_at=self._agenda.now(),
+                image_id="ami-1",
+                price=chosen.price,
+                tags={**request.tags, LAUNCH_TAG: request.token},
+                capacity=Resources.parse({"cpu": 2, "pods": 29}),
+                allocatable=Resources.parse({"cpu": "1900m", "pods": 29}),
+                labels={"size": "large"},
+            )
+            for _ in range(given)
+        )
+        self.bought |= {i.id: i for i in instances}
+        return FleetAnswer(instances=instances, errors=self.shortage if given < request.count else ())
+
+    def launched_by(self, token: str) -> tuple[Instance, ...]:
+        return self.troubles.run(
+            "launched_by", "", lambda: tuple(i for i in self._visible() if i.tags.get(LAUNCH_TAG) == token)
+        )
+
+    def instances(self) -> tuple[Instance, ...]:
+        return self.troubles.run("instances", "", self._visible)
+
+    def _visible(self) -> tuple[Instance, ...]:
+        return tuple(i for i in self.bought.values() if i.id not in self.invisible)
+
+    def terminate(self, ids: tuple[str, ...]) -> None:
+        self.troubles.run("terminate", " ".join(ids), lambda: self._terminate(ids))
+
+    def _terminate(self, ids: tuple[str, ...]) -> None:
+        for name in ids:
+            self.bought.pop(name, None)
