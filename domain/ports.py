@@ -50,7 +50,14 @@ class UnavailableError(PortError):
 
 
 class NodeClassNotReadyError(PortError):
-    """The node class cannot be launched from: it is missing, or its subnets, groups or images are."""
+    """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
+
+    `selector` names what its selector finds none of ("subnets"), where that is why.
+    """
+
+    def __init__(self, problem: str, *, selector: str = "") -> None:
+        super().__init__(problem)
+        self.selector = selector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

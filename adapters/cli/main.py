@@ -19,7 +19,6 @@ app = typer.Typer(
     name="treenail",
     help="A node autoscaler for Kubernetes on EC2 that says why.",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -48,7 +47,7 @@ def _options(
 def main() -> None:
     """Run a command; bad input ends with one line on stderr and exit code 2."""
     try:
-        code = app(joined(sys.argv[1:]), standalone_mode=False)
+        code = app(joined(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except (ManifestError, BadInputError) as error:
         problem = str(error)
     except Exception as error:

@@ -15,8 +15,10 @@ from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.rehearsal_report import as_json, write_report
 from treenail.adapters.embed.actions import Action, parse_action
+from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain.durations import parse_duration
+from treenail.domain.ports import PortError
 
 _LONGEST_HOURS = 24 * 31
 
@@ -45,25 +47,33 @@ def rehearse(
     span = parse_duration(duration)
     if span is None or not 0 < span.total_seconds() <= _LONGEST_HOURS * 3600:
         raise BadInputError(f"--for {duration!r} is not a duration between 1s and 744h, such as 10m")
-    actions = _actions([taken_apart(one) for one in at or []])
-    decoded = decode_all(read_manifests([Path(f) if f != "-" else f for f in file]))
-    for warning in decoded.warnings:
-        sys.stderr.write(f"treenail: warning: {warning}\n")
+    seconds = span.total_seconds()
+    actions = _actions([taken_apart(one) for one in at or []], seconds)
+    manifests = read_manifests([Path(f) if f != "-" else f for f in file])
+    decoded = decode_all(manifests)
     with Rehearsal(seed=seed) as rehearsal:
+        check_node_classes(
+            decoded, manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
+        )
+        for warning in decoded.warnings:
+            sys.stderr.write(f"treenail: warning: {warning}\n")
         rehearsal.cluster.apply(*decoded.objects())
-        _run(rehearsal, actions, span.total_seconds())
+        _run(rehearsal, actions, seconds)
         if output is OutputFormat.JSON:
             sys.stdout.write(json.dumps(as_json(rehearsal), indent=1, sort_keys=True) + "\n")
         else:
             write_report(rehearsal, sys.stdout)
 
 
-def _actions(written: list[tuple[str, str]]) -> list[Action]:
+def _actions(written: list[tuple[str, str]], seconds: float) -> list[Action]:
+    """Read the actions, in the order of their times; what can be checked before the run is."""
     try:
         actions = [parse_action(at, text) for at, text in written]
     except ValueError as error:
         raise BadInputError(f"--at: {error}") from None
     for action in actions:
+        if action.at > seconds:
+            raise BadInputError(f"--at {action.at:g}s {action}: comes after the end, at {seconds:g}s")
         if action.name == "apply":
             read_manifests([Path(action.argument)])
     return sorted(actions, key=lambda a: a.at)
@@ -71,11 +81,9 @@ def _actions(written: list[tuple[str, str]]) -> list[Action]:
 
 def _run(rehearsal: Rehearsal, actions: list[Action], seconds: float) -> None:
     for action in actions:
-        if action.at > seconds:
-            raise BadInputError(f"--at: {action} comes after the rehearsal's end")
         rehearsal.run(action.at - rehearsal.seconds)
         try:
             action.do(rehearsal)
-        except (ValueError, LookupError) as error:
+        except (ValueError, PortError) as error:
             raise BadInputError(f"--at {action.at:g}s {action}: {error}") from None
     rehearsal.run(seconds - rehearsal.seconds)

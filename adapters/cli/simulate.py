@@ -65,4 +65,4 @@ def _prepare(
     manifests: tuple[Manifest, ...], catalogues: Catalogues, settings: Settings, *, optional: bool
 ) -> Simulation:
     decoded = decode_all(manifests, node_classes_optional=optional)
-    return Simulation(decoded, catalogues, settings)
+    return Simulation(decoded, catalogues, settings, manifests=manifests)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.domain.durations import parse_duration
 
 
@@ -25,7 +26,9 @@ class Action:
         """Do it.
 
         Raises:
-            ValueError: there is nothing (left) that it could be done to.
+            ValueError: there is nothing (left) that it could be done to, or it is no such thing.
+            PortError: the cluster refuses it.
+            ManifestError: a file to apply cannot be read.
         """
         _ACTIONS[self.name].do(rehearsal, self.argument)
 
@@ -58,6 +61,10 @@ def _kind_and_name(argument: str) -> tuple[str, str]:
 
 def _run_out(rehearsal: Rehearsal, argument: str) -> None:
     instance_type, zone = _type_and_zone(argument)
+    if instance_type != ANY and rehearsal.catalogue.on_demand_price(instance_type) is None:
+        raise ValueError(f"there is no instance type {instance_type}")
+    if zone not in (ANY, *rehearsal.catalogue.zones):
+        raise ValueError(f"there is no zone {zone}: there are {', '.join(rehearsal.catalogue.zones)}")
     rehearsal.run_out(instance_type, zone)
 
 
@@ -74,7 +81,7 @@ def _outage(rehearsal: Rehearsal, argument: str) -> None:
 
 def _seconds(name: str, argument: str) -> float:
     span = parse_duration(argument)
-    if span is None:
+    if span is None or span.total_seconds() < 0:
         raise ValueError(f"{name}={argument}: write {name}=DURATION, such as 30s")
     return span.total_seconds()
 
@@ -114,8 +121,8 @@ def parse_action(at: str, text: str) -> Action:
         ValueError: the time is none, the action is unknown, or its argument is not of its form.
     """
     span = parse_duration(at)
-    if span is None:
-        raise ValueError(f"{at!r} is not a duration, such as 60s or 5m")
+    if span is None or span.total_seconds() < 0:
+        raise ValueError(f"{at!r} is not a time since the start, such as 60s or 5m")
     name, _, argument = text.partition("=")
     kind = _ACTIONS.get(name)
     if kind is None:

@@ -66,10 +66,11 @@ class Rehearsal:
             settings=self.conditions.cluster,
             faults=self.conditions.cluster_faults,
         )
+        self.catalogue = self.conditions.catalogue or Catalogue.shipped()
         self.ec2 = FakeEC2(
             agenda=self.world,
             dice=self._fork(),
-            catalogue=self.conditions.catalogue or Catalogue.shipped(),
+            catalogue=self.catalogue,
             cluster_name=self.conditions.system.cluster_name,
             queue=self.queue,
             faults=self.conditions.ec2_faults,

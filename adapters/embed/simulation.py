@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from treenail.actors.world import World
-from treenail.adapters.api.errors import ManifestError
-from treenail.adapters.api.manifests import Decoded
+from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, StatefulSet
 from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.solver.inline import InlineSolver
@@ -75,31 +76,39 @@ class EC2Catalogues:
 class Simulation:
     """A decision to be made on manifests: `decide` makes it, `plan` is it.
 
+    `manifests` are what was decoded, for complaints to name their files.
+
     Raises:
         ManifestError: a pool's node class leads nowhere.
     """
 
-    def __init__(self, decoded: Decoded, catalogues: Catalogues, settings: Settings) -> None:
+    def __init__(
+        self,
+        decoded: Decoded,
+        catalogues: Catalogues,
+        settings: Settings,
+        *,
+        manifests: Sequence[Manifest] = (),
+    ) -> None:
         self.warnings = decoded.warnings
         self.plan = PackingPlan()
         self._decoded = decoded
         self._settings = settings
-        self._priorities = {c.name: c.value for c in decoded.priority_classes}
         self._pods = tuple(self._all_pods())
         self.pod_names = {p.uid: p.key for p in self._pods if not p.node_name}
         self._nodes = {self._claim_name(n): n.name for n in decoded.nodes}
-        self._types = self._read_types(catalogues)
+        self._types = self._read_types(catalogues, manifests)
 
-    def _read_types(self, catalogues: Catalogues) -> dict[str, tuple[InstanceType, ...]]:
+    def _read_types(
+        self, catalogues: Catalogues, manifests: Sequence[Manifest]
+    ) -> dict[str, tuple[InstanceType, ...]]:
         classes = {str(c.ref): c for c in self._decoded.node_classes}
         types: dict[str, tuple[InstanceType, ...]] = {}
         for pool in self._decoded.node_pools:
             try:
                 types[pool.name] = catalogues.types_for(pool, classes.get(str(pool.node_class)))
             except NodeClassNotReadyError as error:
-                kind = pool.generation.pool_kind
-                problem = f"{pool.node_class}: {error}"
-                raise ManifestError("manifests", f"{kind} {pool.name}", "nodeClassRef", problem) from None
+                raise problem_of(pool.node_class, error, manifests) from None
         return types
 
     def node_of(self, room: str) -> str:

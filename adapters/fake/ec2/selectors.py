@@ -54,7 +54,8 @@ def select(
 def nothing_found(what: str, node_class: NodeClass, terms: Sequence[SelectorTerm]) -> NodeClassNotReadyError:
     """Return the error that says which selector of a node class finds nothing."""
     asked = "; ".join(_spoken(term) for term in terms) or "it has no terms"
-    return NodeClassNotReadyError(f"{node_class.ref}: its selector of {what} finds nothing ({asked})")
+    problem = f"{node_class.ref}: its selector of {what} finds nothing ({asked})"
+    return NodeClassNotReadyError(problem, selector=what)
 
 
 def _spoken(term: SelectorTerm) -> str:

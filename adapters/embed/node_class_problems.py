@@ -1,0 +1,56 @@
+"""What is wrong with a node class that EC2 can launch nothing from, as a complaint about its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.manifests import Decoded, Manifest
+from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.ports import NodeClassNotReadyError
+
+_SELECTORS: Final = {
+    "subnets": "subnetSelector",
+    "security groups": "securityGroupSelector",
+    "images": "amiSelector",
+}
+# Where each kind has its selectors; a Provisioner may have its node class within.
+_FIELDS: Final = {
+    "EC2NodeClass": "spec.{}Terms",
+    "AWSNodeTemplate": "spec.{}",
+    "Provisioner": "spec.provider.{}",
+}
+
+
+def check_node_classes(
+    decoded: Decoded, manifests: Sequence[Manifest], launchable: Callable[[NodePool, NodeClass], object]
+) -> None:
+    """Check that something can be launched from the node class of every pool.
+
+    `launchable` is asked for what a pool could buy with its class.
+
+    Raises:
+        ManifestError: nothing can, because of what the manifest of the class says.
+    """
+    classes = {node_class.ref: node_class for node_class in decoded.node_classes}
+    for pool in decoded.node_pools:
+        node_class = classes.get(pool.node_class)
+        if node_class is None:
+            continue
+        try:
+            launchable(pool, node_class)
+        except NodeClassNotReadyError as error:
+            raise problem_of(node_class.ref, error, manifests) from None
+
+
+def problem_of(
+    ref: NodeClassRef, error: NodeClassNotReadyError, manifests: Sequence[Manifest]
+) -> ManifestError:
+    """Return `error` as one that names the file and the field of the node class."""
+    named = (m.file for m in manifests if (m.kind, m.name) == (ref.kind, ref.name))
+    selector = _SELECTORS.get(error.selector)
+    field = _FIELDS.get(ref.kind, "spec.{}").format(selector) if selector is not None else "spec"
+    problem = str(error).removeprefix(f"{ref}: ")
+    return ManifestError(next(named, "manifests"), f"{ref.kind} {ref.name}", field, problem)
