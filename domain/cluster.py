@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,7 +16,8 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
-from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.inventory import Inventory
+from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool, by_weight
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.packing.problem import Room
@@ -25,7 +25,7 @@ from treenail.domain.planning import Snapshot
 from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise, PromiseBook
 from treenail.domain.resources import Resources, total
-from treenail.domain.rooms import expected_daemons
+from treenail.domain.rooms import room_on
 from treenail.domain.usage import limits_left
 from treenail.domain.watching import PodBound
 
@@ -43,7 +43,7 @@ class Changes:
         return bool(self.pods or self.views or self.bound or self.pools)
 
 
-class ClusterModel:
+class ClusterModel(Inventory):
     """One consistent view of pods, nodes, claims, pools and promises. Mutable, owned by one actor.
 
     `revision` grows with each change. A claim that was committed though not yet seen in the API counts
@@ -51,20 +51,11 @@ class ClusterModel:
     """
 
     def __init__(self, *, promise_lasts: timedelta) -> None:
+        super().__init__()
         self.revision = 0
         self.promises = PromiseBook()
-        self.pods: dict[str, Pod] = {}
-        self.nodes: dict[str, Node] = {}
-        self.claims: dict[str, NodeClaim] = {}
-        self.pools: dict[str, NodePool] = {}
-        self.node_classes: dict[str, NodeClass] = {}
-        self.daemons: dict[str, DaemonSet] = {}
         self.condemned: dict[str, None] = {}
         self._promise_lasts = promise_lasts
-        self._pods_on: dict[str, dict[str, Pod]] = {}
-        self._claim_of_provider: dict[str, str] = {}
-        self._node_of_provider: dict[str, str] = {}
-        self._provider_of_instance: dict[str, str] = {}
         self._provisionable: dict[str, None] = {}
         self._void: dict[str, None] = {}
         # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
@@ -98,24 +89,13 @@ class ClusterModel:
             there[kind_of(thing)].add(key_of(thing))
             self._see(thing, now)
         for kind in Kind:
-            for key, known in sorted(self._store(kind).items()):
+            for key, known in sorted(self.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
                 if key not in there[kind] and not unseen:
                     self._lose(kind, key, now)
 
-    def _store(self, kind: Kind) -> Mapping[str, ClusterObject]:
-        stores: dict[Kind, Mapping[str, ClusterObject]] = {
-            Kind.POD: self.pods,
-            Kind.NODE: self.nodes,
-            Kind.NODE_CLAIM: self.claims,
-            Kind.NODE_POOL: self.pools,
-            Kind.NODE_CLASS: self.node_classes,
-            Kind.DAEMON_SET: self.daemons,
-        }
-        return stores[kind]
-
     def _see(self, thing: ClusterObject, now: datetime) -> None:
-        known = self._store(kind_of(thing)).get(key_of(thing))
+        known = self.known(thing)
         if known is not None and thing.resource_version <= known.resource_version:
             return
         match thing:
@@ -161,9 +141,9 @@ class ClusterModel:
 
     def _see_pod(self, pod: Pod, now: datetime) -> None:
         before = self.pods.get(pod.uid)
-        self.pods[pod.uid] = pod
         self._changes.pods[pod.uid] = None
-        self._place_pod(before, pod)
+        for node in self.put_pod(pod):
+            self._touch_node(node)
         if before is None:
             self._inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not _returns_as_itself(pod):
@@ -197,21 +177,6 @@ class ClusterModel:
             self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
             self._check_promises(claim.name)
 
-    def _place_pod(self, before: Pod | None, pod: Pod) -> None:
-        """Keep the index of pods by node, and the rooms that depend on it."""
-        if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
-            self._take_off(before)
-        if pod.bound:
-            self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
-            self._touch_node(pod.node_name)
-
-    def _take_off(self, pod: Pod) -> None:
-        there = self._pods_on.get(pod.node_name, {})
-        there.pop(pod.uid, None)
-        if not there:
-            self._pods_on.pop(pod.node_name, None)
-        self._touch_node(pod.node_name)
-
     def _bound(self, pod: Pod) -> None:
         name = self.view_name(pod.node_name)
         promise = self._end_promise(pod.uid)
@@ -233,13 +198,13 @@ class ClusterModel:
         self._touch(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:
-        pod = self.pods.pop(uid, None)
+        pod = self.remove_pod(uid)
         if pod is None:
             return
         self._provisionable.pop(uid, None)
         self._changes.pods[uid] = None
         if pod.bound:
-            self._take_off(pod)
+            self._touch_node(pod.node_name)
         promise = self.promises.of(uid)
         self.promises.orphan(uid, expires_at=now + self._promise_lasts)
         if promise is not None:
@@ -255,24 +220,15 @@ class ClusterModel:
     # --- nodes and claims
 
     def _see_node(self, node: Node, now: datetime) -> None:
-        before = self.nodes.get(node.name)
-        self.nodes[node.name] = node
-        if node.provider_id and (before is None or before.provider_id != node.provider_id):
-            alone = self.view_name(node.name)
-            self._node_of_provider[node.provider_id] = node.name
-            self._provider_of_instance[_instance_of(node.provider_id)] = node.provider_id
-            self._touch(alone)
+        alone = self.view_name(node.name)
+        self.put_node(node)
+        self._touch(alone)
         self._view_changed(self.view_name(node.name), now)
 
     def _lose_node(self, name: str) -> None:
-        node = self.nodes.get(name)
-        if node is None:
-            return
         view = self.view_name(name)
-        del self.nodes[name]
-        if self._node_of_provider.get(node.provider_id) == name:
-            del self._node_of_provider[node.provider_id]
-            self._forget_instance(node.provider_id)
+        if self.remove_node(name) is None:
+            return
         if view == name:
             self._view_gone(view)
         else:
@@ -280,15 +236,11 @@ class ClusterModel:
 
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
         unknown = claim.name not in self.claims
-        self.claims[claim.name] = claim
+        alone = self.put_claim(claim)
+        if alone is not None:
+            self._view_gone(alone)
         if unknown and not claim.initialized and not claim.leaving:
             self._restore_all(claim)
-        if claim.provider_id and claim.provider_id not in self._claim_of_provider:
-            alone = self._node_of_provider.get(claim.provider_id)
-            self._claim_of_provider[claim.provider_id] = claim.name
-            if alone is not None:  # a node that seemed to be nobody's is this claim's
-                self._view_gone(alone)
-            self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
         self._limits.pop(claim.pool, None)
         self._view_changed(claim.name, now)
 
@@ -301,20 +253,13 @@ class ClusterModel:
 
     def drop_claim(self, name: str) -> None:
         """Forget a claim that is gone, or was never written; its promises end."""
-        claim = self.claims.pop(name, None)
+        claim, alone = self.remove_claim(name)
         if claim is None:
             return
-        self._claim_of_provider.pop(claim.provider_id, None)
-        self._forget_instance(claim.provider_id)
         self._limits.pop(claim.pool, None)
         self._view_gone(name)
-        node = self._node_of_provider.get(claim.provider_id)
-        if node is not None:
-            self._touch(node)
-
-    def _forget_instance(self, provider_id: str) -> None:
-        if provider_id not in self._claim_of_provider and provider_id not in self._node_of_provider:
-            self._provider_of_instance.pop(_instance_of(provider_id), None)
+        if alone is not None:
+            self._touch(alone)
 
     def _view_gone(self, name: str) -> None:
         self._end_promises_at(name)
@@ -344,41 +289,6 @@ class ClusterModel:
         self._changes.views[name] = None
 
     # --- what is there
-
-    def view_name(self, node: str) -> str:
-        """Return the name of the view that the node called `node` belongs to."""
-        known = self.nodes.get(node)
-        if known is None or not known.provider_id:
-            return node
-        return self._claim_of_provider.get(known.provider_id, node)
-
-    def view_of_instance(self, instance_id: str) -> str | None:
-        """Return the name of the view that stands on an EC2 instance, None where none of ours does."""
-        provider_id = self._provider_of_instance.get(instance_id, "")
-        return self._claim_of_provider.get(provider_id) or self._node_of_provider.get(provider_id)
-
-    def view(self, name: str) -> NodeView | None:
-        """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
-        claim = self.claims.get(name)
-        if claim is None:
-            node = self.nodes.get(name)
-            return None if node is None or self.view_name(name) != name else NodeView(node=node)
-        node_name = self._node_of_provider.get(claim.provider_id, "") if claim.provider_id else ""
-        return NodeView(claim=claim, node=self.nodes.get(node_name))
-
-    def views(self) -> Iterable[NodeView]:
-        """Return every view, those of claims first, each by name."""
-        names = sorted(self.claims)
-        names += sorted(n for n in self.nodes if self.view_name(n) == n and n not in self.claims)
-        return (view for name in names if (view := self.view(name)) is not None)
-
-    def pods_on(self, name: str) -> tuple[Pod, ...]:
-        """Return the pods that hold room on the node of a view, by uid."""
-        view = self.view(name)
-        if view is None or not view.node_name:
-            return ()
-        there = self._pods_on.get(view.node_name, {})
-        return tuple(there[uid] for uid in sorted(there))
 
     def going(self, view: NodeView) -> bool:
         """Tell whether a view is on its way out, or decided to be."""
@@ -438,31 +348,12 @@ class ClusterModel:
         view = self.view(name)
         if view is None or self.going(view) or not view.launched:
             return None
-        pods = self.pods_on(name)
-        bound = total(p.spec.requests for p in pods)
-        daemons = total(expected_daemons(view, (d.spec for d in self.daemons.values())))
-        scheduled = total(p.spec.requests for p in pods if p.daemon)
-        to_come = daemons.minus(scheduled).at_least_zero()
-        free = view.allocatable.minus(bound).minus(to_come).minus(self.promises.reserved(name))
-        return Room(
-            name=name,
-            labels=view.labels,
-            taints=view.taints,
-            free=free,
-            initialized=view.initialized,
-            pool=view.pool,
-        )
+        daemons = (d.spec for d in self.daemons.values())
+        return room_on(view, self.pods_on(name), daemons, self.promises.reserved(name))
 
     def waiting(self, uid: str) -> bool:
         """Tell whether a pod waits for a place and has no promise of one."""
         return uid in self._provisionable and self.promises.of(uid) is None
-
-    def launches_from(self, view: NodeView) -> tuple[NodePool | None, NodeClass | None]:
-        """Return the pool and node class of a claim that waits for its launch; None where it does not."""
-        claim = view.claim
-        if claim is None or claim.launched or view.leaving:
-            return None, None
-        return self.pools.get(claim.pool), self.node_class(claim.node_class)
 
     def limit_left(self, pool: NodePool) -> Resources | None:
         """Return what a pool may still buy of each limited resource; None without limits."""
@@ -470,10 +361,6 @@ class ClusterModel:
             claims = (c for c in self.claims.values() if c.pool == pool.name and c.name not in self._void)
             self._limits[pool.name] = limits_left(pool, claims)
         return self._limits[pool.name]
-
-    def node_class(self, ref: NodeClassRef) -> NodeClass | None:
-        """Return the node class `ref` names, if it is there."""
-        return self.node_classes.get(str(ref))
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Return all that planning may look at, at this revision."""
@@ -507,7 +394,3 @@ class ClusterModel:
 def _returns_as_itself(pod: Pod) -> bool:
     """Tell whether a pod's successor is only made when it is gone."""
     return any(o.kind == "StatefulSet" for o in pod.owners)
-
-
-def _instance_of(provider_id: str) -> str:
-    return provider_id.rpartition("/")[2]

@@ -1,0 +1,164 @@
+"""Everything the API server has told of, joined: nodes with their claims, pods with their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
+from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.pods import Pod
+
+
+class Inventory:
+    """The objects there are, by kind, and the ways from one to another. It decides nothing.
+
+    A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
+    one of its own.
+    """
+
+    def __init__(self) -> None:
+        self.pods: dict[str, Pod] = {}
+        self.nodes: dict[str, Node] = {}
+        self.claims: dict[str, NodeClaim] = {}
+        self.pools: dict[str, NodePool] = {}
+        self.node_classes: dict[str, NodeClass] = {}
+        self.daemons: dict[str, DaemonSet] = {}
+        self._pods_on: dict[str, dict[str, Pod]] = {}
+        self._claim_of_provider: dict[str, str] = {}
+        self._node_of_provider: dict[str, str] = {}
+        self._provider_of_instance: dict[str, str] = {}
+
+    # --- changing it
+
+    def known(self, thing: ClusterObject) -> ClusterObject | None:
+        """Return the object that is kept under the name of `thing`, as it was last seen."""
+        return self.store(kind_of(thing)).get(key_of(thing))
+
+    def store(self, kind: Kind) -> Mapping[str, ClusterObject]:
+        """Return the objects of a kind, by what `key_of` gives."""
+        stores: dict[Kind, Mapping[str, ClusterObject]] = {
+            Kind.POD: self.pods,
+            Kind.NODE: self.nodes,
+            Kind.NODE_CLAIM: self.claims,
+            Kind.NODE_POOL: self.pools,
+            Kind.NODE_CLASS: self.node_classes,
+            Kind.DAEMON_SET: self.daemons,
+        }
+        return stores[kind]
+
+    def put_pod(self, pod: Pod) -> tuple[str, ...]:
+        """Keep a pod as it stands; return the nodes whose room it changes."""
+        before = self.pods.get(pod.uid)
+        self.pods[pod.uid] = pod
+        touched: list[str] = []
+        if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
+            touched.append(self._take_off(before))
+        if pod.bound:
+            self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
+            touched.append(pod.node_name)
+        return tuple(touched)
+
+    def remove_pod(self, uid: str) -> Pod | None:
+        """Forget a pod and return it as it was last seen."""
+        pod = self.pods.pop(uid, None)
+        if pod is not None and pod.bound:
+            self._take_off(pod)
+        return pod
+
+    def _take_off(self, pod: Pod) -> str:
+        there = self._pods_on.get(pod.node_name, {})
+        there.pop(pod.uid, None)
+        if not there:
+            self._pods_on.pop(pod.node_name, None)
+        return pod.node_name
+
+    def put_node(self, node: Node) -> None:
+        """Keep a node as it stands."""
+        self.nodes[node.name] = node
+        if node.provider_id:
+            self._node_of_provider[node.provider_id] = node.name
+            self._provider_of_instance[_instance_of(node.provider_id)] = node.provider_id
+
+    def remove_node(self, name: str) -> Node | None:
+        """Forget a node and return it as it was last seen."""
+        node = self.nodes.pop(name, None)
+        if node is not None and self._node_of_provider.get(node.provider_id) == name:
+            del self._node_of_provider[node.provider_id]
+            self._forget_instance(node.provider_id)
+        return node
+
+    def put_claim(self, claim: NodeClaim) -> str | None:
+        """Keep a claim as it stands; return the node that seemed nobody's and is this claim's, if any."""
+        self.claims[claim.name] = claim
+        if not claim.provider_id or claim.provider_id in self._claim_of_provider:
+            return None
+        self._claim_of_provider[claim.provider_id] = claim.name
+        self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
+        return self._node_of_provider.get(claim.provider_id)
+
+    def remove_claim(self, name: str) -> tuple[NodeClaim | None, str | None]:
+        """Forget a claim; return it as it was last seen, and the node it leaves to itself, if any."""
+        claim = self.claims.pop(name, None)
+        if claim is None:
+            return None, None
+        self._claim_of_provider.pop(claim.provider_id, None)
+        self._forget_instance(claim.provider_id)
+        return claim, self._node_of_provider.get(claim.provider_id)
+
+    def _forget_instance(self, provider_id: str) -> None:
+        if provider_id not in self._claim_of_provider and provider_id not in self._node_of_provider:
+            self._provider_of_instance.pop(_instance_of(provider_id), None)
+
+    # --- asking it
+
+    def view_name(self, node: str) -> str:
+        """Return the name of the view that the node called `node` belongs to."""
+        known = self.nodes.get(node)
+        if known is None or not known.provider_id:
+            return node
+        return self._claim_of_provider.get(known.provider_id, node)
+
+    def view_of_instance(self, instance_id: str) -> str | None:
+        """Return the name of the view that stands on an EC2 instance, None where none of ours does."""
+        provider_id = self._provider_of_instance.get(instance_id, "")
+        return self._claim_of_provider.get(provider_id) or self._node_of_provider.get(provider_id)
+
+    def view(self, name: str) -> NodeView | None:
+        """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
+        claim = self.claims.get(name)
+        if claim is None:
+            node = self.nodes.get(name)
+            return None if node is None or self.view_name(name) != name else NodeView(node=node)
+        node_name = self._node_of_provider.get(claim.provider_id, "") if claim.provider_id else ""
+        return NodeView(claim=claim, node=self.nodes.get(node_name))
+
+    def views(self) -> Iterable[NodeView]:
+        """Return every view, those of claims first, each by name."""
+        names = sorted(self.claims)
+        names += sorted(n for n in self.nodes if self.view_name(n) == n and n not in self.claims)
+        return (view for name in names if (view := self.view(name)) is not None)
+
+    def pods_on(self, name: str) -> tuple[Pod, ...]:
+        """Return the pods that hold room on the node of a view, by uid."""
+        view = self.view(name)
+        if view is None or not view.node_name:
+            return ()
+        there = self._pods_on.get(view.node_name, {})
+        return tuple(there[uid] for uid in sorted(there))
+
+    def node_class(self, ref: NodeClassRef) -> NodeClass | None:
+        """Return the node class `ref` names, if it is there."""
+        return self.node_classes.get(str(ref))
+
+    def launches_from(self, view: NodeView) -> tuple[NodePool | None, NodeClass | None]:
+        """Return the pool and node class of a claim that waits for its launch; None where it does not."""
+        claim = view.claim
+        if claim is None or claim.launched or view.leaving:
+            return None, None
+        return self.pools.get(claim.pool), self.node_class(claim.node_class)
+
+
+def _instance_of(provider_id: str) -> str:
+    return provider_id.rpartition("/")[2]
