@@ -96,3 +96,14 @@ def deployment(
             "template": {"metadata": {"labels": {"app": name}}, "spec": pod},
         },
     }
+
+
+def changed(manifest: Manifest, path: str, value: object) -> Manifest:
+    """Return a copy in which the field at `path` ("spec.taints.0.effect") says `value`."""
+    copy: Manifest = json.loads(json.dumps(manifest))
+    *way, last = path.split(".")
+    at: Any = copy
+    for step in way:
+        at = at[int(step) if isinstance(at, list) else step]
+    at[int(last) if isinstance(at, list) else last] = value
+    return copy
