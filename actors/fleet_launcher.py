@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.launch_calls import LaunchCalls
+from treenail.actors.launch_recorder import LaunchRecorder
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSeen
@@ -29,7 +29,6 @@ from treenail.domain.launch_steps import (
     backoff_seconds,
     first,
 )
-from treenail.domain.launch_trace import fleet_span, launch_span
 from treenail.domain.launching import (
     CapacityRanOut,
     ClaimFailed,
@@ -105,6 +104,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._lifecycle = lifecycle
         self._calls = calls
         self._book = LaunchBook()
+        self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
         self._ran_out = ran_out_offerings(runtime.timers.monotonic)
 
     def handle(self, message: LauncherInbox) -> None:
@@ -152,93 +152,47 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     # --- steps
 
     def _try(self, step: Step) -> None:
-        call = self._call(step)
+        call = self._calls.of(step, self._book)
         if call is None:
             return
         key, function = call
         started_at = self._timers.now()
         self._tasks.run(key, function, self.carrying(), lambda outcome: _StepDone(step, started_at, outcome))
 
-    def _call(self, step: Step) -> tuple[tuple[str, ...], Callable[[], object]] | None:
-        """Return the task of a step, None where the work it belongs to is over."""
-        match step:
-            case WriteClaim() | MarkClaim() | RecordInstance() | DeleteClaim():
-                return self._claim_call(step)
-            case PrepareBatch():
-                batch = self._book.batch(step.batch)
-                return None if batch is None else self._calls.prepare(batch)
-            case CallFleet():
-                group = self._book.group(step.token)
-                return None if group is None else self._calls.fleet(group.launch.request)
-            case FindInstances():
-                return self._calls.find(step.token)
-            case _:
-                assert_never(step)
-
-    def _claim_call(
-        self, step: WriteClaim | MarkClaim | RecordInstance | DeleteClaim
-    ) -> tuple[tuple[str, ...], Callable[[], object]] | None:
-        claim = self._book.claim(step.name)
-        if claim is None:
-            return None
-        match step:
-            case WriteClaim():
-                return self._calls.write(claim)
-            case MarkClaim():
-                group = self._book.group(step.token)
-                mark = group.launch.marks().get(step.name) if group is not None else None
-                return None if mark is None else self._calls.mark(claim, mark, fresh=step.attempt > 0)
-            case RecordInstance():
-                instance = self._book.instance(step.name)
-                return None if instance is None else self._calls.record(claim, instance)
-            case DeleteClaim():
-                return self._calls.delete(claim)
-
     def _step_done(self, done: _StepDone) -> None:
         if isinstance(done.step, CallFleet):
-            self._measure(done)
+            self._recorder.call(done.step, done.started_at, done.outcome)
         match done.outcome:
             case Done(value=value):
-                self._succeeded(done, value)
+                self._succeeded(done.step, value)
             case Failed(error=error):
-                self._failed(done, error)
+                self._failed(done.step, error)
 
-    def _measure(self, done: _StepDone) -> None:
-        call = {"controller": "provisioner", "method": "Create", "provider": "aws"}
-        took = (self._timers.now() - done.started_at).total_seconds()
-        self._telemetry.observe(metrics.CLOUDPROVIDER_DURATION.name, took, **call)
-        if isinstance(done.outcome, Failed):
-            error = type(done.outcome.error).__name__
-            self._telemetry.count(metrics.CLOUDPROVIDER_ERRORS.name, error=error, **call)
-
-    def _succeeded(self, done: _StepDone, value: object) -> None:
-        match done.step:
+    def _succeeded(self, step: Step, value: object) -> None:
+        match step:
             case WriteClaim(name=name) if isinstance(value, NodeClaim):
                 self._written(name, value)
             case PrepareBatch(batch=batch) if isinstance(value, tuple):
                 self._prepared(batch, value)
             case MarkClaim(name=name, token=token) if isinstance(value, NodeClaim):
                 self._marked(name, token, value)
-            case CallFleet() if isinstance(value, FleetAnswer):
-                self._answered(done, value)
+            case CallFleet(token=token) if isinstance(value, FleetAnswer):
+                self._answered(token, value)
             case FindInstances(token=token) if isinstance(value, tuple):
                 self._found(token, value)
             case RecordInstance(name=name) if isinstance(value, NodeClaim):
                 self._recorded(name, value)
             case DeleteClaim(name=name):
                 self._book.deleted(name)
-            case step:
+            case _:
                 raise TypeError(f"{step} answered {type(value).__name__}")
 
-    def _failed(self, done: _StepDone, error: Exception) -> None:
-        step = done.step
-        if isinstance(step, CallFleet):
-            self._note_call(done, None, error=str(error))
-            if self._book.all_leaving(step.token):
-                # What this call bought, if anything, is found by those who see the claims out.
-                for name in self._book.waiting_for(step.token):
-                    self._book.forget(name)
-                return
+    def _failed(self, step: Step, error: Exception) -> None:
+        if isinstance(step, CallFleet) and self._book.all_leaving(step.token):
+            # What this call bought, if anything, is found by those who see the claims out.
+            for name in self._book.waiting_for(step.token):
+                self._book.forget(name)
+            return
         final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
         if isinstance(error, ConflictError):
             final = not isinstance(step, MarkClaim)
@@ -336,8 +290,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._hand_back((name,))
         self._prepare(self._book.reopen(token))
 
-    def _answered(self, done: _StepDone, answer: FleetAnswer) -> None:
-        group = self._note_call(done, answer)
+    def _answered(self, token: str, answer: FleetAnswer) -> None:
+        group = self._book.group(token)
         if group is None:
             return
         request = group.launch.request
@@ -361,25 +315,6 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._try(RecordInstance(name=name))
             else:
                 self._fail(name, Cause.INSUFFICIENT_CAPACITY, why)
-
-    def _note_call(self, done: _StepDone, answer: FleetAnswer | None, error: str = "") -> Group | None:
-        """Keep the span of a call until the launch it belongs to is recorded."""
-        assert isinstance(done.step, CallFleet)  # noqa: S101
-        group = self._book.group(done.step.token)
-        claim = self._book.claim(group.launch.claims[0]) if group is not None else None
-        if group is not None and claim is not None:
-            group.spans.extend(
-                fleet_span(
-                    claim,
-                    group.launch.request,
-                    answer,
-                    start=done.started_at,
-                    end=self._timers.now(),
-                    attempt=done.step.attempt,
-                    error=error,
-                )
-            )
-        return group
 
     def _call_failed(self, token: str, error: Exception, *, final: bool) -> None:
         group = self._book.group(token)
@@ -407,7 +342,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _recorded(self, name: str, claim: NodeClaim) -> None:
         instance = self._book.instance(name)
         self._cluster.tell(ObjectSeen(object=claim))
-        self._record_spans(name, instance)
+        self._recorder.launch(name, instance)
         self._book.recorded(name, claim)
         if instance is not None:
             self.log(
@@ -422,7 +357,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._lifecycle.tell(NodeLaunched(claim=claim, instance=instance))
 
     def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:
-        self._record_spans(name, None, why)
+        self._recorder.launch(name, None, why)
         claim = self._book.claim(name)
         if claim is not None:
             self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
@@ -438,13 +373,3 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         """Give these up for now; they are taken on again like those of a process that died."""
         self._book.hand_back(names)
         self.later("adopt", _Adopt(), seconds=backoff_seconds(_MOST_ATTEMPTS, 0))
-
-    def _record_spans(self, name: str, instance: Instance | None, error: str = "") -> None:
-        claim, since = self._book.claim(name), self._book.since(name)
-        if claim is None or since is None:
-            return
-        now = self._timers.now()
-        for span in launch_span(claim, start=since, end=now, instance=instance, error=error):
-            self._telemetry.record(span)
-        for span in self._book.take_spans(name):
-            self._telemetry.record(span)

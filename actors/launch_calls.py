@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, assert_never
 
 from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.launch_book import Batch
+from treenail.domain.launch_book import Batch, LaunchBook
+from treenail.domain.launch_steps import (
+    CallFleet,
+    DeleteClaim,
+    FindInstances,
+    MarkClaim,
+    PrepareBatch,
+    RecordInstance,
+    Step,
+    WriteClaim,
+)
 from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark
 from treenail.domain.nodes import LAUNCHED, Condition, NodeClaim, Status
 from treenail.domain.ports import (
@@ -36,7 +46,43 @@ class LaunchCalls:
         self._writer = writer
         self._cloud = cloud
 
-    def write(self, claim: NodeClaim) -> Call[NodeClaim]:
+    def of(self, step: Step, book: LaunchBook) -> Call[object] | None:
+        """Return the call of a step, None where the work it belongs to is over."""
+        match step:
+            case WriteClaim() | MarkClaim() | RecordInstance() | DeleteClaim():
+                claim = book.claim(step.name)
+                return None if claim is None else self._of_claim(step, claim, book)
+            case PrepareBatch():
+                batch = book.batch(step.batch)
+                return None if batch is None else self._prepare(batch)
+            case CallFleet():
+                group = book.group(step.token)
+                return None if group is None else self._fleet(group.launch.request)
+            case FindInstances():
+                return self._find(step.token)
+            case _:
+                assert_never(step)
+
+    def _of_claim(
+        self,
+        step: WriteClaim | MarkClaim | RecordInstance | DeleteClaim,
+        claim: NodeClaim,
+        book: LaunchBook,
+    ) -> Call[object] | None:
+        match step:
+            case WriteClaim():
+                return self._write(claim)
+            case MarkClaim():
+                group = book.group(step.token)
+                mark = group.launch.marks().get(step.name) if group is not None else None
+                return None if mark is None else self._mark(claim, mark, fresh=step.attempt > 0)
+            case RecordInstance():
+                instance = book.instance(step.name)
+                return None if instance is None else self._record(claim, instance)
+            case DeleteClaim():
+                return self._delete(claim)
+
+    def _write(self, claim: NodeClaim) -> Call[NodeClaim]:
         """Create a claim. One of its name that is there already is this one, from an earlier attempt."""
 
         def call() -> NodeClaim:
@@ -47,7 +93,7 @@ class LaunchCalls:
 
         return _about(claim.name), call
 
-    def mark(self, claim: NodeClaim, mark: LaunchMark, *, fresh: bool) -> Call[NodeClaim]:
+    def _mark(self, claim: NodeClaim, mark: LaunchMark, *, fresh: bool) -> Call[NodeClaim]:
         """Annotate a claim with its launch, provided nobody changed it (`fresh` reads it first)."""
 
         def call() -> NodeClaim:
@@ -59,20 +105,20 @@ class LaunchCalls:
 
         return _about(claim.name), call
 
-    def prepare(self, batch: Batch) -> Call[tuple[InstanceType, ...]]:
+    def _prepare(self, batch: Batch) -> Call[tuple[InstanceType, ...]]:
         """Read what the batch's node class can launch now."""
         kubelet = batch.pool.kubelet or batch.node_class.kubelet
         return ("ec2", "catalogue", batch.id), lambda: self._cloud.instance_types(batch.node_class, kubelet)
 
-    def fleet(self, request: FleetRequest) -> Call[FleetAnswer]:
+    def _fleet(self, request: FleetRequest) -> Call[FleetAnswer]:
         """Buy instances."""
         return ("ec2", "fleet", request.token), lambda: self._cloud.launch(request)
 
-    def find(self, token: str) -> Call[tuple[Instance, ...]]:
+    def _find(self, token: str) -> Call[tuple[Instance, ...]]:
         """Look for instances bought under a token."""
         return ("ec2", "fleet", token), lambda: self._cloud.launched_by(token)
 
-    def record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
+    def _record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
         """Write onto a claim which instance it got and what that has."""
         patch = ClaimPatch(
             provider_id=instance.provider_id,
@@ -89,7 +135,7 @@ class LaunchCalls:
         )
         return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
 
-    def delete(self, claim: NodeClaim) -> Call[None]:
+    def _delete(self, claim: NodeClaim) -> Call[None]:
         """Delete a claim that got no instance."""
 
         def call() -> None:
