@@ -118,8 +118,8 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
 
 
 def _register(claim: NodeClaim, node: Node) -> NextStep:
-    synced = node.labels.get(labels.REGISTERED) == "true" and UNREGISTERED not in node.taints
-    if not synced:
+    synced = node.labels.get(labels.REGISTERED) == "true"
+    if not synced or any(t.same_mark(UNREGISTERED) for t in node.taints):
         return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
     patch = ClaimPatch(
         node_name=node.name,
@@ -136,7 +136,7 @@ def _registration(claim: NodeClaim, node: Node) -> NodePatch:
         labels={**claim.labels, labels.REGISTERED: "true"},
         annotations=_own(claim),
         add_taints=tuple(t for t in wanted if t not in node.taints),
-        remove_taints=(UNREGISTERED,),
+        remove_taints=tuple(t for t in node.taints if t.same_mark(UNREGISTERED)),
         owner=ObjectRef(kind=claim.generation.claim_kind, name=claim.name, uid=claim.uid),
         add_finalizers=(labels.TERMINATION_FINALIZER,),
     )
@@ -148,7 +148,7 @@ def _own(claim: NodeClaim) -> dict[str, str]:
 
 
 def _initialize(claim: NodeClaim, node: Node) -> NextStep:
-    started = set(claim.startup_taints).isdisjoint(node.taints)
+    started = not any(t.same_mark(s) for t in node.taints for s in claim.startup_taints)
     settled = not any(is_ephemeral(t) for t in node.taints)
     complete = all(node.allocatable.get(name, 0) for name, amount in claim.requests.items() if amount)
     if not (node.ready and started and settled and complete):

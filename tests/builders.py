@@ -232,6 +232,16 @@ def view(
     )
 
 
+def claim_of(view_: NodeView) -> NodeClaim:
+    assert view_.claim is not None
+    return view_.claim
+
+
+def node_of(view_: NodeView) -> Node:
+    assert view_.node is not None
+    return view_.node
+
+
 def changed(view_: NodeView, *pods: Pod, going: bool = False) -> NodeChanged:
     return NodeChanged(name=view_.name, view=view_, going=going, pods=pods)
 
