@@ -20,7 +20,7 @@ from treenail.domain.ports import (
 @pytest.mark.parametrize("done", [True, False], ids=["answer lost", "call lost"])
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("call", ["create_claim", "get_claim", "mark", "record", "instance_types", "launch"])
-def test_no_lost_call_or_answer_loses_or_doubles_an_instance(call: str, times: int, done: bool) -> None:  # noqa: FBT001
+def test_no_lost_call_or_answer_loses_or_doubles_an_instance(call: str, times: int, *, done: bool) -> None:
     stage = Launching()
     for outside in (stage.api, stage.cloud):
         outside.troubles.fail(call, AWAY, times=times, done=done)
@@ -33,7 +33,7 @@ def test_no_lost_call_or_answer_loses_or_doubles_an_instance(call: str, times: i
 
 @pytest.mark.parametrize("done", [True, False], ids=["answer lost", "call lost"])
 @pytest.mark.parametrize("call", ["mark", "record", "instance_types", "launch"])
-def test_what_fails_for_long_is_taken_up_again_later(call: str, done: bool) -> None:  # noqa: FBT001
+def test_what_fails_for_long_is_taken_up_again_later(call: str, *, done: bool) -> None:
     stage = Launching()
     for outside in (stage.api, stage.cloud):
         outside.troubles.fail(call, AWAY, times=2 * FOR_LONG, done=done)

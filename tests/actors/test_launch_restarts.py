@@ -72,7 +72,7 @@ def test_claims_left_without_a_mark_are_launched_after_a_restart() -> None:
 
 
 @pytest.mark.parametrize("called", [True, False], ids=["called", "not called"])
-def test_claims_left_with_their_marks_are_launched_by_the_same_call(called: bool) -> None:  # noqa: FBT001
+def test_claims_left_with_their_marks_are_launched_by_the_same_call(*, called: bool) -> None:
     stage = resumed(half_done(called=called), seconds=10)
 
     stage.assert_each_has_its_own("a", "b")
@@ -87,7 +87,7 @@ def test_claims_of_one_call_that_were_recorded_in_part_get_the_rest_of_its_insta
 
 
 @pytest.mark.parametrize("called", [True, False], ids=["called", "not called"])
-def test_a_claim_marked_alone_is_looked_up_for_its_call_had_more(called: bool) -> None:  # noqa: FBT001
+def test_a_claim_marked_alone_is_looked_up_for_its_call_had_more(*, called: bool) -> None:
     stage = resumed(half_done(marks=1, called=called))
 
     assert (

@@ -266,7 +266,7 @@ class PromiseMachine(RuleBasedStateMachine):
             self.plain.pop(pod, None)
 
     @rule(pod=PODS, owner=st.sampled_from(["web", "api"]), cpu=st.integers(1, 3), bound=st.booleans())
-    def a_pod_comes(self, pod: str, owner: str, cpu: int, bound: bool) -> None:  # noqa: FBT001
+    def a_pod_comes(self, pod: str, owner: str, cpu: int, *, bound: bool) -> None:
         new = bound_pod(pod, "n1", cpu, owner=owner) if bound else pending_pod(pod, cpu, owner=owner)
         left = [u for u in self.gone if self.plain[u].heir == owner and self.plain[u].spec == new.spec]
         taken = self.book.inherit(new)

@@ -42,7 +42,8 @@ def view(*taints: Taint) -> NodeView:
 def test_a_daemon_runs_where_labels_suit_and_taints_are_borne(
     there: NodeView,
     daemon: PodSpec,
-    runs: bool,  # noqa: FBT001
+    *,
+    runs: bool,
 ) -> None:
     assert expected_daemons(there, (daemon,)) == ((daemon.requests,) if runs else ())
 

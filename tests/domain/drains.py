@@ -1,0 +1,37 @@
+"""Nodes on their way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.builders import START, view
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.drain import (
+    Leaving,
+)
+from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import NodeView
+from treenail.domain.taints import DISRUPTED
+from treenail.domain.tracing import SpanContext
+
+TRACE = SpanContext.root("test")
+V1ALPHA5 = {"generation": Generation.V1ALPHA5}
+CALL = "5f1e"
+MARK = {labels.LAUNCH: f"{CALL}/0/digest"}
+EXCLUDED = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
+DELETING = {"deleting_since": START}
+TAINTED = {"taints": (DISRUPTED,)}
+
+
+def leaving(cause: Cause = Cause.DELETED, **fields: Any) -> Leaving:
+    return Leaving(cause=cause, trace=TRACE, began_at=START, **fields)
+
+
+def going(of_claim: Mapping[str, Any] | None = None, of_node: Mapping[str, Any] | None = None) -> NodeView:
+    """A tainted node, and its claim that is being deleted, with its node."""
+    return view(
+        of_claim={**DELETING, **(of_claim or {})},
+        of_node={**TAINTED, **DELETING, **(of_node or {})},
+    )
