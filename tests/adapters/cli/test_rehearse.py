@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.cli.command import INFLATE, treenail
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+
+GIVEN_BACK = ("rehearse", "-f", INFLATE, "--for", "15m", "--at", "5m", "scale=inflate:0", "--seed", "3")
+
+
+@cache
+def report(*arguments: str) -> dict[str, Any]:
+    ran = treenail(*arguments, "-o", "json")
+    assert (ran.code, ran.err) == (0, "")
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_json_has_the_parts_that_scripts_rely_on() -> None:
+    found = report(*GIVEN_BACK)
+
+    assert found.keys() == {"timeline", "nodes", "pods", "cost", "decisions"}
+    [node] = found["nodes"]
+    assert {"name", "instanceType", "zone", "capacityType", "nodePool"} <= node.keys()
+    assert 0 < node["launchedAt"] < 300 < node["terminatedAt"] < 900
+    assert (node["cause"], node["capacityType"], node["nodePool"]) == ("empty", "spot", "default")
+    assert found["pods"] == []
+    assert 0 < found["cost"] < 0.1
+    [decision] = found["decisions"]
+    assert re.fullmatch("[0-9a-f]{32}", decision["traceId"])
+    assert decision["id"]
+
+
+def test_the_timeline_is_in_order_and_names_domain_events() -> None:
+    timeline = report(*GIVEN_BACK)["timeline"]
+
+    assert [entry["at"] for entry in timeline] == sorted(entry["at"] for entry in timeline)
+    events = list(dict.fromkeys(entry["event"] for entry in timeline if entry["event"] != "NodeInterrupted"))
+    assert events == [
+        "PodBecamePending",
+        "BatchClosed",
+        "PlanCommitted",
+        "NodeLaunched",
+        "NodeRegistered",
+        "NodeInitialized",
+        "PodBound",
+        "Scaled",
+        "NodeEmptied",
+        "DisruptNodes",
+        "NodeCordoned",
+        "NodeDrained",
+        "InstanceTerminated",
+    ]
+
+
+def test_what_is_still_there_at_the_end_has_no_end_and_no_cause() -> None:
+    found = report("rehearse", "-f", INFLATE, "--for", "2m")
+
+    [node] = found["nodes"]
+    assert (node["terminatedAt"], node["cause"]) == (None, None)
+    assert len(found["pods"]) == 5
+    assert {(p["namespace"], p["phase"], p["node"]) for p in found["pods"]} == {
+        ("default", "Running", node["name"])
+    }
+
+
+def test_pods_that_wait_have_no_node() -> None:
+    found = report("rehearse", "-f", INFLATE, "--for", "5s")
+
+    assert {(p["phase"], p["node"]) for p in found["pods"]} == {("Pending", None)}
+
+
+def test_the_table_tells_what_happened_shows_the_trace_and_what_it_cost() -> None:
+    ran = treenail(*GIVEN_BACK)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r"^ +33\d\.\d+  NodeDrained ", ran.out, re.MULTILINE)
+    assert "└── decide" in ran.out
+    assert "EC2/CreateFleet" in ran.out
+    assert re.search(
+        r"^0 pods, 0 running; 0 nodes; \$0\.\d{4} spent in 900 s of virtual time$", ran.out, re.MULTILINE
+    )
+    assert "\x1b[" not in ran.out
+
+
+def test_equal_seeds_print_the_same_and_others_something_else() -> None:
+    arguments = ("rehearse", "-f", INFLATE, "--for", "2m", "-o", "json", "--seed")
+
+    assert treenail(*arguments, "1").out == treenail(*arguments, "1").out
+    assert treenail(*arguments, "1").out != treenail(*arguments, "2").out
+
+
+def timeline(*actions: str) -> list[dict[str, Any]]:
+    """Return what is told when these actions are done in 12 minutes of the walkthrough."""
+    arguments = [part for action in actions for part in ("--at", *action.split())]
+    entries: list[dict[str, Any]] = report("rehearse", "-f", INFLATE, "--for", "12m", *arguments)["timeline"]
+    return entries
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("3m spot-interruption", {"SpotInterruptionAnnounced", "NodeInterrupted", "InstanceTerminated"}),
+        ("3m rebalance", {"RebalanceRecommended"}),
+        ("3m terminate", {"TerminatedOutside", "InstanceTerminated"}),
+        ("3m scale=default/inflate:40", {"Scaled"}),
+        ("3m delete=Deployment/inflate", {"Deleted", "NodeEmptied", "InstanceTerminated"}),
+        ("0s ice=*/us-east-1a", {"CapacityEnds"}),
+        ("3m api-away=30s", {"ApiServerAway"}),
+        ("3s crash", {"ControllerKilled", "ControllerStarted"}),
+        ("3s crash=1m", {"ControllerKilled", "ControllerStarted"}),
+    ],
+)
+def test_what_is_done_at_a_time_is_told_with_what_follows(action: str, expected: set[str]) -> None:
+    assert expected <= {entry["event"] for entry in timeline(action)}
+
+
+def test_actions_are_done_in_the_order_of_their_times_however_they_are_written() -> None:
+    entries = timeline("6m scale=inflate:0", "3m scale=inflate:7")
+
+    assert [e["replicas"] for e in entries if e["event"] == "Scaled"] == [7, 0]
+
+
+def test_what_is_applied_on_the_way_is_served_and_what_is_wrong_with_it_set_aside(tmp_path: Path) -> None:
+    file = tmp_path / "later.yaml"
+    file.write_text(text(node_class(), node_pool("bad", weight=1000), deployment("later", 2)))
+
+    found = report("rehearse", "-f", INFLATE, "--for", "5m", "--at", "60s", f"apply={file}")
+
+    [aside] = [entry for entry in found["timeline"] if entry["event"] == "ObjectSetAside"]
+    assert aside["object"] == "NodePool bad"
+    assert aside["problem"] == "spec.weight: 1000 is not between 1 and 100"
+    assert sum(pod["phase"] == "Running" for pod in found["pods"]) == 7
+
+
+def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> None:
+    pool = node_pool()
+    pool["spec"]["template"]["spec"]["expireAfter"] = "720h"
+    file = tmp_path / "given.yaml"
+    file.write_text(text(node_class(), pool))
+
+    ran = treenail("rehearse", "-f", str(file), "--for", "1m", "-o", "json")
+
+    assert ran.code == 0
+    assert "NodePool default: spec.template.spec.expireAfter: is accepted, but not acted on" in ran.err
+    assert json.loads(ran.out)["nodes"] == []
+
+
+def test_help_and_version_go_to_stdout() -> None:
+    for arguments in ([], ["--help"], ["rehearse", "--help"], ["--version"]):
+        ran = treenail(*arguments)
+
+        assert (ran.code, ran.err) == (0, "")
+        assert "treenail" in ran.out.lower() or "Usage" in ran.out

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.cli.command import INFLATE, treenail
+from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
+
+NODE: Manifest = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "worn", "labels": {"karpenter.sh/nodepool": "default"}},
+    "status": {
+        "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+}
+KWOK_POOL: Manifest = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodePool",
+    "metadata": {"name": "default"},
+    "spec": {
+        "template": {
+            "spec": {
+                "requirements": [],
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            }
+        }
+    },
+}
+
+
+def pod(name: str, cpu: str, **spec: object) -> Manifest:
+    containers = [{"name": "app", "resources": {"requests": {"cpu": cpu}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": containers, **spec},
+    }
+
+
+def kwok_type(name: str, cpu: str, price: float) -> dict[str, object]:
+    requirements = [
+        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["zone-a"]},
+    ]
+    return {
+        "name": name,
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": {"cpu": cpu, "memory": "8Gi", "pods": "32"},
+        "offerings": [{"Price": price, "Available": True, "Requirements": requirements}],
+    }
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> str:
+    """A catalogue of two types, of 4 and 16 CPUs."""
+    file = tmp_path / "types.json"
+    file.write_text(json.dumps([kwok_type("c-4x", "4", 0.1), kwok_type("c-16x", "16", 0.4)]))
+    return str(file)
+
+
+def simulated(tmp_path: Path, *manifests: Manifest, options: tuple[str, ...] = ()) -> dict[str, Any]:
+    file = tmp_path / "given.yaml"
+    file.write_text(text(*manifests))
+    ran = treenail("simulate", "-f", str(file), "-o", "json", *options)
+    assert (ran.code, ran.err) == (0, "")
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_json_has_the_parts_that_scripts_rely_on() -> None:
+    ran = treenail("simulate", "-f", INFLATE, "-o", "json", "--repeat", "2")
+    found = json.loads(ran.out)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert list(found) == [
+        "nodeClaims",
+        "existing",
+        "unschedulable",
+        "cost",
+        "lowerBound",
+        "pods",
+        "seconds",
+    ]
+    [claim] = found["nodeClaims"]
+    assert claim["nodePool"] == "default"
+    assert claim["pods"] == [f"default/inflate-{n}" for n in range(5)]
+    assert len(claim["instanceTypes"]) > 100
+    assert claim["requests"] == {"cpu": "5", "pods": "5"}
+    assert {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]} in claim[
+        "requirements"
+    ]
+    assert claim["price"] == found["cost"] >= found["lowerBound"] > 0
+    assert (found["existing"], found["unschedulable"], found["pods"]) == ({}, {}, 5)
+    assert len(found["seconds"]) == 2
+
+
+def test_pods_go_onto_nodes_that_are_there_first(tmp_path: Path, catalogue: str) -> None:
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        NODE,
+        pod("there", "2", nodeName="worn"),
+        pod("small", "1500m"),
+        pod("large", "3"),
+        options=("--instance-types", catalogue),
+    )
+
+    assert found["existing"] == {"worn": ["default/small"]}
+    [claim] = found["nodeClaims"]
+    assert (claim["pods"], claim["instanceTypes"]) == (["default/large"], ["c-4x", "c-16x"])
+    assert found["pods"] == 2
+
+
+def test_kwoks_types_keep_100m_cpu_and_10mi_for_themselves(tmp_path: Path, catalogue: str) -> None:
+    fits = simulated(tmp_path, KWOK_POOL, pod("a", "3900m"), options=("--instance-types", catalogue))
+    grows = simulated(tmp_path, KWOK_POOL, pod("a", "3901m"), options=("--instance-types", catalogue))
+
+    assert fits["nodeClaims"][0]["instanceTypes"] == ["c-4x", "c-16x"]
+    assert grows["nodeClaims"][0]["instanceTypes"] == ["c-16x"]
+
+
+def test_pods_that_go_nowhere_are_refused_with_a_reason(tmp_path: Path, catalogue: str) -> None:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        pod("huge", "900"),
+        pod("spread", "1", topologySpreadConstraints=[spread]),
+        options=("--instance-types", catalogue),
+    )
+
+    assert found["nodeClaims"] == []
+    assert "cpu 900 is asked for" in found["unschedulable"]["default/huge"]
+    assert "not supported yet" in found["unschedulable"]["default/spread"]
+
+
+def test_manifests_may_be_several_files_and_lists(tmp_path: Path) -> None:
+    pools = tmp_path / "pools.yaml"
+    pools.write_text(text(node_class(), node_pool()))
+    items = [deployment("a", 2), deployment("b", 3)]
+    workloads = tmp_path / "workloads.json"
+    workloads.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    ran = treenail("simulate", "-f", str(pools), "-f", str(workloads), "-o", "json")
+
+    assert json.loads(ran.out)["pods"] == 5
+
+
+def test_the_way_of_packing_can_be_chosen(tmp_path: Path, catalogue: str) -> None:
+    pods = [pod(f"p{n}", cpu) for n, cpu in enumerate(["9", "3", "3", "3"])]
+    costs = {
+        packing: simulated(
+            tmp_path, KWOK_POOL, *pods, options=("--instance-types", catalogue, "--packing", packing)
+        )["cost"]
+        for packing in ("cheapest", "first-fit-descending")
+    }
+
+    assert costs["cheapest"] <= costs["first-fit-descending"]
+
+
+def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogue: str) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text(text(KWOK_POOL, NODE, pod("a", "3"), pod("b", "3"), pod("huge", "900")))
+
+    ran = treenail("simulate", "-f", str(file), "--instance-types", catalogue)
+
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert "default c-4x 2 0.1000 1 cpu 3, pods 1" in lines
+    assert "unschedulable: default/huge" in lines
+    assert lines[-1].startswith("3 pods, 1 nodes to buy for $0.1000/h")
