@@ -80,6 +80,12 @@ def _write_traces(rehearsal: Rehearsal, console: Console, to: TextIO) -> None:
         write_trace(rehearsal.telemetry.spans_of(trace_id), to)
     if len(decisions) > _MOST_TRACES:
         console.print(f"\n... and {len(decisions) - _MOST_TRACES} more decisions", highlight=False)
+    ends = rehearsal.ends()
+    for node, trace_id in ends[:_MOST_TRACES]:
+        console.print(f"\nthe end of {node}", highlight=False)
+        write_trace(rehearsal.telemetry.spans_of(trace_id), to)
+    if len(ends) > _MOST_TRACES:
+        console.print(f"\n... and {len(ends) - _MOST_TRACES} more ends", highlight=False)
 
 
 def _line(entry: TimelineEntry) -> str:

@@ -298,6 +298,14 @@ class Rehearsal:
             if span.name == "decide"
         ]
 
+    def ends(self) -> Sequence[tuple[str, str]]:
+        """Return (node, trace id) of every node that was seen out to its instance's end, in order."""
+        return [
+            (str(span.attributes["k8s.node.name"]), span.context.trace_id)
+            for span in self.telemetry.spans()
+            if span.name == "terminate"
+        ]
+
     def summary(self) -> str:
         """Return in one line how things stand."""
         pods = self.pods()

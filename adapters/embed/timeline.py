@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from treenail.domain.batching import BatchClosed, PodBecamePending, UrgentWork
 from treenail.domain.cluster_facts import ObjectSetAside
-from treenail.domain.disruption import DisruptionRefused, DisruptNodes, NodeEmptied, NodeInterrupted
+from treenail.domain.disruption import Cause, DisruptionRefused, DisruptNodes, NodeEmptied, NodeInterrupted
 from treenail.domain.drain import InstanceTerminated, NodeCordoned, NodeDrained
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
 from treenail.domain.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
@@ -113,11 +113,14 @@ class Timeline:
     def __init__(self, seconds: Callable[[], float]) -> None:
         self.entries: list[TimelineEntry] = []
         self._seconds = seconds
+        # EC2 announces the end of every instance, also of those that we end, and in several steps.
+        self._ends_known: dict[str, None] = {}
+        self._leaving: dict[str, None] = {}
 
     def note(self, actor: str, message: object) -> None:
         """Take in that `actor` (empty: an observer) is told `message`, where that is worth telling."""
         teller = _TELLERS.get(type(message))
-        if teller is None or teller[0] != actor:
+        if teller is None or teller[0] != actor or self._no_news(message):
             return
         counted = _COUNTED.get(type(message))
         group = counted(message) if counted is not None else ""
@@ -128,6 +131,29 @@ class Timeline:
         fields = teller[1](message)
         if fields is not None:
             self.add(type(message).__name__, fields, group=group)
+
+    def _no_news(self, message: object) -> bool:
+        """Tell whether EC2 only announces that an instance ends which the controller is ending itself."""
+        match message:
+            case NodeCordoned(claim=claim) | NodeDrained(claim=claim):
+                self._leaving[claim.instance_id] = None
+            case NodeInterrupted(cause=Cause.INSTANCE_TERMINATED | Cause.INSTANCE_STOPPED, instance_id=of):
+                return of in self._leaving
+            case _:
+                pass
+        return False
+
+    def _is_old_news(self, message: object) -> bool:
+        match message:
+            case NodeDrained():
+                self._ends_known[message.claim.instance_id] = None
+            case NodeInterrupted():
+                known = message.instance_id in self._ends_known
+                self._ends_known[message.instance_id] = None
+                return known
+            case _:
+                pass
+        return False
 
     def add(self, event: str, fields: Fields, *, group: str = "") -> None:
         """Append an entry."""
