@@ -17,7 +17,7 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
     counts = start.copy()
     free = room - counts @ requests
     weight = 1.0 / np.maximum(room, 1.0) ** 2
-    lengths = np.sqrt(weight @ (requests**2).T)
+    lengths = np.maximum(np.sqrt(weight @ (requests**2).T), TINY)
     nodes = np.arange(len(room))
     while len(nodes):
         likeness = (free[nodes] * weight[nodes]) @ requests.T / lengths[nodes]

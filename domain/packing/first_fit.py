@@ -11,6 +11,7 @@ from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.steps import Steps
+from treenail.domain.packing.templates import Template
 
 
 def most_pods(family: Family, loads: Floats, requests: Floats, ledger: Ledger, own: Floats) -> Floats:
@@ -102,7 +103,7 @@ class FirstFit:
             both = self._families.meet(family, wanted) if wanted else None
             if both is not None:
                 met[family.index] = both
-                own = self._own_capacity(rows)
+                own = self._own_capacity(family.template, rows)
                 fits[rows] = most_pods(both, self._load[rows], one.requests, self._ledger, own)
         dealt = fewest_first(self._pods, fits, pods)
         placed = 0
@@ -118,8 +119,11 @@ class FirstFit:
         known = {family.index: family for family in self._family}
         return [(family, np.flatnonzero(indices == index)) for index, family in known.items()]
 
-    def _own_capacity(self, rows: Indices) -> Floats:
-        return np.array([self._family[at].capacity[self._row[at]] for at in rows])
+    def _own_capacity(self, template: Template, rows: Indices) -> Floats:
+        own = np.zeros((len(rows), len(template.limited)))
+        if template.limited:
+            own[:] = [self._family[at].capacity[self._row[at]] for at in rows]
+        return own
 
     def _add(self, at: int, family: Family, one: PodClass, pods: int) -> int:
         load = self._load[at] + pods * one.requests

@@ -11,7 +11,6 @@ from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
 from treenail.domain.packing.reading import Reading
-from treenail.domain.packing.refusals import Refusals
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Refusal
 
@@ -27,6 +26,7 @@ class Outcome:
         self.drafts: list[Draft] = []
         self.bound = 0.0
         self.in_rooms: dict[int, dict[int, int]] = {index: {} for index in self.left}
+        self._why: dict[int, tuple[Refusal, ...]] = {}
 
     def nominate(self, index: int, to_rooms: Mapping[int, int]) -> None:
         """Note that so many pods of the part `index` go to which rooms (by number)."""
@@ -39,6 +39,17 @@ class Outcome:
         self.bound += bound
         for index, pods in placed_in(drafts).items():
             self.left[index] -= pods
+
+    def refuse(self, index: int, why: tuple[Refusal, ...]) -> None:
+        """Note why those left of the part `index` could not be placed."""
+        self._why[index] = why
+
+    def why(self, index: int) -> tuple[Refusal, ...]:
+        """Return why those left of the part `index` were refused; nothing where none was."""
+        if not self.left[index]:
+            return ()
+        refusal = self.reading.refused.get(index)
+        return self._why.get(index, ()) if refusal is None else (refusal,)
 
 
 class _Writer:
@@ -66,8 +77,9 @@ class _Writer:
                     self._to_claims[index][len(self.claims)] = draft.parts[index]
                 self.claims.append(replace(finishing.claim(draft), pods=tuple(pods)))
 
-    def report(self, index: int, refusals: tuple[Refusal, ...]) -> ClassReport:
+    def report(self, index: int) -> ClassReport:
         _, pods = self._outcome.reading.parts[index]
+        refusals = self._outcome.why(index)
         rooms = self._outcome.in_rooms[index]
         return ClassReport(
             example=pods[0].key,
@@ -86,26 +98,22 @@ class _Writer:
         return tuple(self._take(index, self._outcome.left[index]))
 
 
-def plan_of(outcome: Outcome, ledger: Ledger, refusals: Refusals) -> PackingPlan:
+def plan_of(outcome: Outcome, ledger: Ledger) -> PackingPlan:
     """Write the plan; `ledger` comes to count each claim with its largest type."""
     reading = outcome.reading
-    why: dict[int, tuple[Refusal, ...]] = {i: (refusal,) for i, refusal in reading.refused.items()}
-    for one in reading.classes:
-        if outcome.left[one.index] and one.index not in outcome.deferred:
-            why[one.index] = refusals.of(one)
+    parts = range(len(reading.parts))
     writer = _Writer(outcome)
     writer.name_rooms()
     requests = {index: spec.requests for index, (spec, _) in enumerate(reading.parts)}
     writer.name_claims(Finishing(ledger, reading.axis, requests))
-    classes = tuple(writer.report(index, why.get(index, ())) for index in range(len(reading.parts)))
-    rest = {index: writer.rest(index) for index in range(len(reading.parts))}
-    deferred = [uid for index, pods in rest.items() if index not in why for uid in pods]
+    rest = [(writer.rest(index), outcome.why(index)) for index in parts]
+    deferred = tuple(uid for pods, why in rest if not why for uid in pods)
     return PackingPlan(
         claims=tuple(writer.claims),
         nominations=writer.nominations,
-        refused=tuple(RefusedClass(pods=rest[index], refusals=why[index]) for index in sorted(why)),
-        classes=classes,
-        deferred=tuple(deferred),
+        refused=tuple(RefusedClass(pods=pods, refusals=why) for pods, why in rest if why),
+        classes=tuple(writer.report(index) for index in parts),
+        deferred=deferred,
         cost=sum(claim.price for claim in writer.claims),
         lower_bound=outcome.bound,
         exhausted=bool(deferred),

@@ -56,22 +56,32 @@ class _Packer:
         # Pods that no new node would hold go first into the rooms that others could do without.
         self._each(sorted(in_order, key=lambda one: bool(self._chains[one.index])), self._into_rooms)
         self._onto_new_nodes(in_order)
-        self._each(in_order, self._into_rooms_at_last)
+        self._each(in_order, self._into_rooms_at_last, always=True)
         refusals = Refusals(self._families.templates, self._ledger, self._reading.axis)
-        return plan_of(self._outcome, self._ledger, refusals)
+        self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
+        return plan_of(self._outcome, self._ledger)
 
-    def _each(self, classes: Iterable[PodClass], action: Callable[[PodClass], None]) -> None:
-        """Do `action` with every class that needs it, as far as the steps go; set aside those it fails on."""
+    def _each(
+        self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
+    ) -> None:
+        """Do `action` with every class that still has pods to place; set aside those it fails on.
+
+        When the steps are used up, classes are deferred, unless it is to be done `always`.
+        """
         for one in tuple(classes):
-            if one.index in self._reading.refused or not self._outcome.left[one.index]:
+            if not self._waits(one):
                 continue
-            if self._steps.exhausted:
+            if self._steps.exhausted and not always:
                 self._outcome.deferred.add(one.index)
                 continue
             try:
                 action(one)
             except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
                 self._reading.set_aside(one.index, error)
+
+    def _waits(self, one: PodClass) -> bool:
+        known = one.index in self._reading.refused or one.index in self._outcome.deferred
+        return not known and self._outcome.left[one.index] > 0
 
     def _find_chain(self, one: PodClass) -> None:
         self._chains[one.index] = chain_of(one, self._families)
@@ -101,15 +111,22 @@ class _Packer:
                 self._outcome.nominate(one.index, self._rooms.fill(rung, one.requests, left))
 
     def _onto_new_nodes(self, in_order: Sequence[PodClass]) -> None:
-        left = self._outcome.left
-        waiting = [one for one in in_order if self._chains[one.index] and left[one.index]]
-        first_fit = FirstFit(self._families, self._ledger, self._steps, len(self._reading.axis.names))
-        self._each(waiting, lambda one: first_fit.place(one, left[one.index]))
-        drafts = first_fit.drafts()
-        tried = [one for one in waiting if one.index not in self._outcome.deferred]
+        drafts = self._first_fit([one for one in in_order if self._chains[one.index]])
+        tried = [one for one in in_order if self._chains[one.index] and self._waits(one)]
         for component in components(tried, [self._chains[one.index] for one in tried], self._families):
             members = {one.index for one in component.classes}
             self._buy(component, [draft for draft in drafts if not members.isdisjoint(draft.parts)])
+
+    def _first_fit(self, classes: Sequence[PodClass]) -> list[Draft]:
+        """Return first-fit's nodes for all classes but those it fails on: these leave no trace in it."""
+        columns = len(self._reading.axis.names)
+        while True:
+            aside = len(self._reading.refused)
+            self._ledger = Ledger()
+            first_fit = FirstFit(self._families, self._ledger, self._steps, columns)
+            self._each(classes, lambda one: first_fit.place(one, self._outcome.left[one.index]))  # noqa: B023
+            if len(self._reading.refused) == aside:
+                return first_fit.drafts()
 
     def _buy(self, component: Component, drafts: list[Draft]) -> None:
         """Take first-fit's nodes for the classes of a component, or cheaper ones."""

@@ -52,7 +52,8 @@ class ClassReport:
 class PackingPlan:
     """Where every pod of a problem goes: to a room (`nominations`, uid -> room), a claim, or nowhere.
 
-    `cost` is the sum of the claims' prices, `lower_bound` what no plan can be cheaper than, both $/h.
+    `cost` is the sum of the claims' prices, `lower_bound` what no nodes for the same pods can cost less
+    than, both $/h.
     `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
     """
 

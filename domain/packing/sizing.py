@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.families import Family
@@ -50,7 +50,9 @@ class Sizing:
         self._ledger = ledger
         self._steps = steps
         self._whole_requests: Floats = np.array([one.requests for one in classes])
-        asked = (self._whole_requests > 0).any(axis=0)
+        asked: Bools = self._whole_requests.max(axis=0) > 0
+        # Even for pods that ask for nothing there must be something to look at.
+        asked[0] = True
         self._requests: Floats = self._whole_requests[:, asked]
         self._rows = family.bargains
         self._room: Floats = family.room[self._rows][:, asked]

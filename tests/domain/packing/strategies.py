@@ -22,6 +22,7 @@ from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.problem import Packing, PackingOrder, PoolOffer, Problem, Room, Settings
 from treenail.domain.pods import HostPort, Pod, PodSpec, TopologySpread
 from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.resources import NOTHING
 from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
 
 TEAM = "team"
@@ -76,6 +77,8 @@ def specs(draw: st.DrawFn, *, wishes: bool = True) -> PodSpec:
     )
     soft = TopologySpread(labels.ZONE, 1, hard=False)
     ports = (HostPort(8080),) if draw(st.integers(0, 15)) == 0 else ()
+    if draw(st.integers(0, 15)) == 0:
+        spec = replace(spec, requests=NOTHING)
     return replace(spec, spread=(soft,) if draw(st.booleans()) else (), host_ports=ports)
 
 

@@ -249,3 +249,24 @@ def test_a_class_that_fails_while_it_is_placed_is_set_aside_too() -> None:
     assert [(r.pods, r.refusals[0].reason) for r in plan.refused] == [(("picky-0",), Reason.SET_ASIDE)]
     assert "rack cannot be read" in plan.refused[0].refusals[0].detail
     assert plan.nominations == {"web-0": "a"}
+
+
+def test_a_class_that_fails_beside_others_leaves_no_trace_among_them() -> None:
+    class Touchy(Toleration):
+        def tolerates(self, taint: Taint) -> bool:
+            raise ValueError(f"{taint} cannot be compared")
+
+    plain = offer(pool("plain", is_in(labels.ARCH, "amd64")))
+    own = offer(pool("own", is_in(labels.ARCH, "arm64"), taints=(Taint("own", Effect.NO_SCHEDULE),)))
+    first = asking(2, selector={labels.ARCH: "arm64"}, tolerations=[Toleration("own")])
+
+    plan = pack(
+        problem(
+            pods("first", 1, first), pods("touchy", 2, asking(tolerations=[Touchy()])), offers=(plain, own)
+        )
+    )
+
+    assert [claim.pods for claim in plan.claims] == [("first-0",)]
+    assert [(r.pods, r.refusals[0].reason) for r in plan.refused] == [
+        (("touchy-0", "touchy-1"), Reason.SET_ASIDE)
+    ]
