@@ -26,6 +26,7 @@ class _Group:
     pods: int
     example: str
     decisions: dict[str, None]
+    heard_at: datetime
 
 
 class BindingLog:
@@ -40,19 +41,21 @@ class BindingLog:
         claim = bound.view.claim
         parent = SpanContext.parse(claim.annotations.get(labels.TRACEPARENT, "")) if claim else None
         if claim is not None and parent is not None:
-            self._add(bound, claim.name, parent, bound.pod.scheduled_at or now)
+            self._add(bound, claim.name, parent, now)
         if now < self._look_again_at:
             return ()
         self._look_again_at = now + _QUIET
-        return self._close(lambda group: now - group.last > _QUIET)
+        # After a restart pods are heard of that were bound long ago, and still they belong together.
+        return self._close(lambda group: now - group.heard_at > _QUIET)
 
-    def _add(self, bound: PodBound, claim: str, parent: SpanContext, at: datetime) -> None:
-        kind = class_name(bound.pod)
+    def _add(self, bound: PodBound, claim: str, parent: SpanContext, now: datetime) -> None:
+        kind, at = class_name(bound.pod), bound.pod.scheduled_at or now
         group = self._groups.get((claim, kind))
         if group is None:
-            group = _Group(parent, claim, kind, at, at, 0, bound.pod.key, {})
+            group = _Group(parent, claim, kind, at, at, 0, bound.pod.key, {}, now)
             self._groups[claim, kind] = group
         group.pods += 1
+        group.heard_at = now
         group.first, group.last = min(group.first, at), max(group.last, at)
         if bound.promise is not None:
             group.decisions[bound.promise.decision] = None
