@@ -12,7 +12,8 @@ SHRINKING = ("NodeEmptied", "DisruptNodes", "NodeCordoned", "NodeDrained")
 
 def crashed_at(rehearsal: Rehearsal, event: str, *, later: float = 0.0, down: float = 5.0) -> None:
     """Kill the controller `later` seconds after an event, and start it again `down` seconds after that."""
-    rehearsal.run_until(lambda: bool(told(rehearsal, event)), within="5m")
+    # At the very message, not at the next look.
+    assert rehearsal.world.run_until(lambda: bool(told(rehearsal, event)), at_most=rehearsal.seconds + 300)
     rehearsal.run(later)
     rehearsal.crash()
     rehearsal.restart(after=down)
