@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
+from cachetools import TTLCache
+
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
 from treenail.domain import metrics
@@ -53,6 +55,8 @@ from treenail.domain.watching import NodeChanged
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
+_UNKNOWN_SECONDS: Final = 300.0
+_MOST_UNKNOWN: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._views: dict[str, NodeView] = {}
         self._pods: dict[str, tuple[Pod, ...]] = {}
         self._leaving: dict[str, Leaving] = {}
-        self._interrupted: dict[str, NodeInterrupted] = {}
+        # Notices of instances we do not know: foreign ones, or ours before the watch has told of them.
+        self._interrupted: TTLCache[str, NodeInterrupted] = TTLCache(
+            _MOST_UNKNOWN, _UNKNOWN_SECONDS, timer=runtime.timers.monotonic
+        )
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}
         self._moving: dict[str, None] = {}
@@ -167,7 +174,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
             elif marked(view):
                 self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
-        if name in self._leaving:
+        state = self._leaving.get(name)
+        if state is not None:
+            state.decisions |= dict.fromkeys(changed.decisions)
             self._look(name)
 
     def _heal(self, name: str) -> None:
@@ -343,7 +352,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if not state.root_recorded and state.trace == disruption_context(claim):
             self._telemetry.record(disrupt_span(claim, state.cause, state.began_at, start))
         state.root_recorded = True
-        self._telemetry.record(stage_span(stage, claim, state.trace, start=start, end=now))
+        replaced_by = state.decisions if stage == "drain" else ()
+        self._telemetry.record(
+            stage_span(stage, claim, state.trace, start=start, end=now, replaced_by=replaced_by)
+        )
 
     # --- pods
 

@@ -321,6 +321,9 @@ class ClusterModel(Inventory):
         self.promises.make(promise)
         self._changes.pods[promise.pod] = None
         self._touch(promise.target)
+        pod = self.pods.get(promise.pod)
+        if pod is not None and pod.bound:
+            self._touch_node(pod.node_name)
 
     def expire_promises(self, now: datetime) -> None:
         """End the promises whose time is over."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -65,6 +65,8 @@ class Leaving:
     gone: bool = False
     nothing_bought: bool = False
     root_recorded: bool = False
+    # The decisions that found other places for its pods, in the order they were heard of.
+    decisions: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from treenail.domain.decision_trace import CLAIM, POOL
 from treenail.domain.disruption import Cause
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.tracing import Attribute, Span, SpanContext, SpanKind
+from treenail.domain.tracing import Attribute, Link, Span, SpanContext, SpanKind
 
 CAUSE: Final = "treenail.cause"
 
@@ -42,9 +42,9 @@ def stage_span(
     *,
     start: datetime,
     end: datetime,
-    more: Mapping[str, Attribute] | None = None,
+    replaced_by: Iterable[str] = (),
 ) -> Span:
-    """Return the span of one stage of a node's end."""
+    """Return the span of one stage of a node's end, linked to the decisions that replace the node."""
     client = name == "terminate"
     return Span(
         context=parent.child(f"{name}/{claim.name}"),
@@ -53,7 +53,8 @@ def stage_span(
         kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
         start=min(start, end),
         end=end,
-        attributes={**_about(claim), **(more or {})},
+        attributes=_about(claim),
+        links=tuple(Link(SpanContext.root(f"decide/{decision}")) for decision in replaced_by),
     )
 
 

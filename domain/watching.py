@@ -29,14 +29,16 @@ class PodChanged:
 class NodeChanged:
     """A node view is as it stands, or (None) gone.
 
-    `pods` are those on it, told only of one that is going. `pool` and `node_class` are told only of a
-    claim that waits for its launch, where they are there.
+    `pods` are those on it, told only of one that is going, with the `decisions` that found other places
+    for them. `pool` and `node_class` are told only of a claim that waits for its launch, where they are
+    there.
     """
 
     name: str
     view: NodeView | None
     going: bool = False
     pods: tuple[Pod, ...] = ()
+    decisions: tuple[str, ...] = ()
     pool: NodePool | None = None
     node_class: NodeClass | None = None
 
