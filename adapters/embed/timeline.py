@@ -113,8 +113,6 @@ class Timeline:
     def __init__(self, seconds: Callable[[], float]) -> None:
         self.entries: list[TimelineEntry] = []
         self._seconds = seconds
-        # EC2 announces the end of every instance, also of those that we end, and in several steps.
-        self._ends_known: dict[str, None] = {}
         self._leaving: dict[str, None] = {}
 
     def note(self, actor: str, message: object) -> None:
@@ -139,18 +137,6 @@ class Timeline:
                 self._leaving[claim.instance_id] = None
             case NodeInterrupted(cause=Cause.INSTANCE_TERMINATED | Cause.INSTANCE_STOPPED, instance_id=of):
                 return of in self._leaving
-            case _:
-                pass
-        return False
-
-    def _is_old_news(self, message: object) -> bool:
-        match message:
-            case NodeDrained():
-                self._ends_known[message.claim.instance_id] = None
-            case NodeInterrupted():
-                known = message.instance_id in self._ends_known
-                self._ends_known[message.instance_id] = None
-                return known
             case _:
                 pass
         return False
