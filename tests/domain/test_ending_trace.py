@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import at, claim
+from tests.builders import at, claim, decision
 from treenail.domain.disruption import Cause
 from treenail.domain.ending_trace import (
     disrupt_span,
@@ -52,11 +52,12 @@ def test_the_root_says_why() -> None:
 def test_a_stage_is_a_child_of_what_began_it(stage: str, kind: SpanKind) -> None:
     parent = disruption_context(GOING)
 
-    span = stage_span(stage, GOING, parent, start=at(1), end=at(2), more={"treenail.pods": 3})
+    span = stage_span(stage, GOING, parent, start=at(1), end=at(2), replaced_by=("d2",))
 
     assert (span.name, span.kind, span.parent) == (stage, kind, parent)
     assert span.context == parent.child(f"{stage}/c1")
-    assert span.attributes == {**ABOUT, "treenail.pods": 3}
+    assert span.attributes == ABOUT
+    assert [link.to for link in span.links] == [decision("d2").context]
 
 
 def test_a_stage_never_ends_before_it_begins() -> None:
