@@ -34,10 +34,8 @@ class Ledger:
         return holds(left, family.capacity)
 
     def copies(self, family: Family, row: int) -> float:
-        """Return how many nodes of the type in `row` may still be bought: infinity without a limit."""
+        """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
         left, each = self.left(family.template), family.capacity[row]
-        if not self.allowed(family)[row]:
-            return 0.0
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
 

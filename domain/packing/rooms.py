@@ -25,9 +25,6 @@ class Rooms:
         self._taints = [room.taints for room in rooms]
         self._open_to: dict[Rung, Bools] = {}
 
-    def __len__(self) -> int:
-        return len(self.names)
-
     def fill(self, rung: Rung, requests: Floats, pods: int) -> dict[int, int]:
         """Put up to `pods` pods that demand `rung` into the first rooms that hold them: how many in which."""
         candidates = np.flatnonzero(self._open(rung))

@@ -148,8 +148,6 @@ def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Float
 
 def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
     """Return the rows of the types that promise most as the next node."""
-    if not len(room):
-        return np.zeros(0, dtype=np.intp)
     dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
     share = np.minimum((room / np.maximum(demand, TINY)).min(axis=1), 1.0)
     efficient = prices / np.maximum(share, TINY)

@@ -3,7 +3,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from tests.domain.packing.problems import asking, first_fit, instance_type, offer, pods, pool, problem
+from tests.domain.packing.problems import (
+    asking,
+    catalogue,
+    first_fit,
+    instance_type,
+    offer,
+    pods,
+    pool,
+    problem,
+)
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer
@@ -95,3 +104,31 @@ def test_claims_that_grow_together_do_not_both_take_the_last_of_a_limit() -> Non
 
     assert used(plan)["cpu"] <= 12_000
     assert sum(len(r.pods) for r in plan.refused) == 0
+
+
+def test_limits_that_only_together_leave_nothing() -> None:
+    types = (
+        instance_type("r5.xlarge", cpu=4, memory=32, price=0.25),
+        instance_type("c5.2xlarge", cpu=8, memory=8, price=0.34),
+    )
+
+    plan = pack(problem(pods("web", 1), offers=(offer(pool(), types, limits={"cpu": 4, "memory": "16Gi"}),)))
+
+    assert plan.refused[0].refusals[0].reason is Reason.LIMIT_REACHED
+    assert (
+        plan.refused[0].refusals[0].detail == "no type that would do is within all that is left of the limits"
+    )
+
+
+def test_nodes_that_waste_less_leave_limits_for_more_pods() -> None:
+    thin, fat = asking(1, "14Gi"), asking(2, "1Gi")
+    of = problem(
+        pods("fat", 20, fat),
+        pods("thin", 20, thin),
+        offers=(offer(types=catalogue()[5:10], limits={"cpu": 80}),),
+    )
+
+    classic, cheapest = pack(first_fit(of)), pack(of)
+
+    placed = [sum(len(claim.pods) for claim in plan.claims) for plan in (classic, cheapest)]
+    assert placed == [33, 40]
