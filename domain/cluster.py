@@ -15,6 +15,7 @@ from treenail.domain.cluster_facts import (
     Resynced,
     key_of,
     kind_of,
+    says_the_same,
 )
 from treenail.domain.inventory import Inventory
 from treenail.domain.node_classes import NodeClass
@@ -84,14 +85,13 @@ class ClusterModel(Inventory):
         return changes
 
     def _resync(self, fact: Resynced, now: datetime) -> None:
-        there: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+        there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         for thing in fact.objects:
-            there[kind_of(thing)].add(key_of(thing))
             self._see(thing, now)
         for kind in Kind:
             for key, known in sorted(self.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
-                if key not in there[kind] and not unseen:
+                if (kind, key) not in there and not unseen:
                     self._lose(kind, key, now)
 
     def _see(self, thing: ClusterObject, now: datetime) -> None:
@@ -108,10 +108,10 @@ class ClusterModel(Inventory):
             case NodePool():
                 self.pools[thing.name] = thing
                 self._limits.pop(thing.name, None)
-                self._changes.pools = True
+                self._changes.pools |= not says_the_same(thing, known)
             case NodeClass():
                 self.node_classes[str(thing.ref)] = thing
-                self._changes.pools = True
+                self._changes.pools |= not says_the_same(thing, known)
             case DaemonSet():
                 self.daemons[thing.uid] = thing
                 self._daemons_changed()
@@ -146,7 +146,7 @@ class ClusterModel(Inventory):
             self._touch_node(node)
         if before is None:
             self._inherit(pod, now)
-        elif pod.deleting_since is not None and before.deleting_since is None and not _returns_as_itself(pod):
+        elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
             # Its successor is made while it still stops.
             self.promises.orphan(pod.uid, expires_at=now + self._promise_lasts)
         if pod.provisionable:
@@ -220,19 +220,22 @@ class ClusterModel(Inventory):
     # --- nodes and claims
 
     def _see_node(self, node: Node, now: datetime) -> None:
-        alone = self.view_name(node.name)
+        before = self.view_name(node.name) if node.name in self.nodes else ""
         self.put_node(node)
-        self._touch(alone)
+        if before and before != self.view_name(node.name):
+            self._node_left(before)
         self._view_changed(self.view_name(node.name), now)
 
     def _lose_node(self, name: str) -> None:
         view = self.view_name(name)
-        if self.remove_node(name) is None:
-            return
-        if view == name:
-            self._view_gone(view)
-        else:
+        if self.remove_node(name) is not None:
+            self._node_left(view)
+
+    def _node_left(self, view: str) -> None:
+        if view in self.claims:
             self._touch(view)
+        else:
+            self._view_gone(view)
 
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
         unknown = claim.name not in self.claims
@@ -385,15 +388,11 @@ class ClusterModel(Inventory):
     def _to_place(self, now: datetime) -> tuple[Pod, ...]:
         waiting = [self.pods[uid] for uid in self._provisionable if self.promises.of(uid) is None]
         for view in self.views():
-            if self.going(view) and view.node is not None:
+            # A cordon alone keeps pods off and moves none.
+            if view.ending or view.name in self.condemned:
                 waiting += (
                     p
                     for p in self.pods_on(view.name)
                     if p.reschedulable and not p.protected(now) and self.promises.of(p.uid) is None
                 )
         return tuple(sorted(waiting, key=lambda p: (p.created_at, p.uid)))
-
-
-def _returns_as_itself(pod: Pod) -> bool:
-    """Tell whether a pod's successor is only made when it is gone."""
-    return any(o.kind == "StatefulSet" for o in pod.owners)

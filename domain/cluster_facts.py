@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -87,6 +87,11 @@ def key_of(thing: ClusterObject) -> str:
             return f"{thing.ref.kind}/{thing.ref.name}"
         case _:
             return thing.name
+
+
+def says_the_same(thing: ClusterObject, known: ClusterObject | None) -> bool:
+    """Tell whether nothing that we look at has changed since `known` but the revision."""
+    return known is not None and replace(thing, resource_version=known.resource_version) == known
 
 
 def kind_of(thing: ClusterObject) -> Kind:

@@ -75,7 +75,10 @@ class Inventory:
         return pod.node_name
 
     def put_node(self, node: Node) -> None:
-        """Keep a node as it stands."""
+        """Keep a node as it stands. One of its name on another machine is another node."""
+        before = self.nodes.get(node.name)
+        if before is not None and before.provider_id != node.provider_id:
+            self.remove_node(node.name)
         self.nodes[node.name] = node
         if node.provider_id:
             self._node_of_provider[node.provider_id] = node.name

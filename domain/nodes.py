@@ -219,10 +219,13 @@ class NodeView:
         return Resources({**of_claim, **{name: amount for name, amount in of_node.items() if amount}})
 
     @property
+    def ending(self) -> bool:
+        """Whether the node goes for good, so that its pods need other places."""
+        deleted = self.node is not None and self.node.deleting_since is not None
+        return deleted or (self.claim is not None and self.claim.leaving)
+
+    @property
     def leaving(self) -> bool:
-        """Whether the node is on its way out, so that no pod should be sent to it."""
-        if self.claim is not None and self.claim.leaving:
-            return True
-        return self.node is not None and (
-            self.node.deleting_since is not None or self.node.unschedulable or DISRUPTED in self.node.taints
-        )
+        """Whether the node is on its way out, or cordoned, so that no pod should be sent to it."""
+        cordoned = self.node is not None and (self.node.unschedulable or DISRUPTED in self.node.taints)
+        return cordoned or self.ending

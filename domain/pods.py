@@ -235,9 +235,14 @@ class Pod:
         )
 
     @property
+    def stateful(self) -> bool:
+        """Whether the pod's successor takes its name, and is made only when it is gone."""
+        return any(o.kind == "StatefulSet" for o in self.owners)
+
+    @property
     def reschedulable(self) -> bool:
         """Whether the pod comes back elsewhere when its node goes."""
-        comes_back = self.active or (not self.terminal and any(o.kind == "StatefulSet" for o in self.owners))
+        comes_back = self.active or (not self.terminal and self.stateful)
         return comes_back and not self.daemon and not self.mirror
 
     def protected(self, now: datetime) -> bool:

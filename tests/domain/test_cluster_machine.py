@@ -127,13 +127,50 @@ class ClusterMachine(RuleBasedStateMachine):
             ready = replace(chosen, provider_id=f"aws:///a/i-{chosen.name}", capacity=ROOM, allocatable=ROOM)
             self.put(ready, told=told)
 
-    @rule(data=st.data(), told=st.booleans())
-    def a_node_joins(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
+    def without_a_node(self) -> list[NodeClaim]:
+        nodes = {n.provider_id for n in self.all(Kind.NODE) if isinstance(n, Node)}
         names = {n.name for n in self.all(Kind.NODE) if isinstance(n, Node)}
-        bare = [c for c in self.claims() if c.provider_id and f"node-{c.name}" not in names]
+        launched = [c for c in self.claims() if c.provider_id]
+        return [c for c in launched if c.provider_id not in nodes and f"node-{c.name}" not in names]
+
+    @rule(data=st.data(), told=st.booleans(), knows=st.booleans())
+    def a_node_joins_and_may_not_know_its_machine_yet(
+        self,
+        data: st.DataObject,
+        told: bool,  # noqa: FBT001
+        knows: bool,  # noqa: FBT001
+    ) -> None:
+        bare = self.without_a_node()
         if bare:
             of = data.draw(st.sampled_from(bare))
-            self.put(node(f"node-{of.name}", provider_id=of.provider_id, room=ROOM), told=told)
+            provider_id = of.provider_id if knows else ""
+            self.put(node(f"node-{of.name}", provider_id=provider_id, room=ROOM), told=told)
+
+    @rule(data=st.data(), told=st.booleans())
+    def a_node_learns_its_machine(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
+        claims = {f"node-{c.name}": c for c in self.claims()}
+        nodes = [n for n in self.all(Kind.NODE) if isinstance(n, Node)]
+        lost = [n for n in nodes if n.name in claims and not n.provider_id]
+        if lost:
+            chosen = data.draw(st.sampled_from(lost))
+            self.put(replace(chosen, provider_id=claims[chosen.name].provider_id), told=told)
+
+    @rule(data=st.data(), told=st.booleans())
+    def a_new_machine_takes_the_name_of_another(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
+        taken = [n for n in self.all(Kind.NODE) if isinstance(n, Node) and n.provider_id]
+        bare = self.without_a_node()
+        if taken and bare:
+            name = data.draw(st.sampled_from(taken)).name
+            self.put(
+                node(name, provider_id=data.draw(st.sampled_from(bare)).provider_id, room=ROOM), told=told
+            )
+
+    @rule(data=st.data(), told=st.booleans())
+    def a_node_is_cordoned_or_opened(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
+        nodes = [n for n in self.all(Kind.NODE) if isinstance(n, Node)]
+        if nodes:
+            chosen = data.draw(st.sampled_from(nodes))
+            self.put(replace(chosen, unschedulable=not chosen.unschedulable), told=told)
 
     @rule(data=st.data(), told=st.booleans())
     def a_node_is_initialized(self, data: st.DataObject, told: bool) -> None:  # noqa: FBT001
