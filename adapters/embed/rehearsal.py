@@ -203,6 +203,7 @@ class Rehearsal:
         decoded = decode_all(
             read_manifests([path]), lenient=True, at=self.world.now(), node_classes_optional=True
         )
+        self.timeline.add("Applied", {"file": path})
         self.cluster.apply(*decoded.objects())
         for error in decoded.set_aside:
             self.machines.apply_broken(error)

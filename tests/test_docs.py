@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.adapters.cli.command import treenail
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from treenail.adapters.api.aws.v1_node_class import EC2NodeClassSpecModel
+from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateSpecModel
+from treenail.adapters.api.karpenter.v1_node_pool import (
+    DisruptionModel,
+    NodePoolSpecModel,
+    NodeTemplateSpecModel,
+)
+from treenail.adapters.api.karpenter.v1alpha5_provisioner import ProvisionerSpecModel
+from treenail.adapters.api.kinds import KINDS
+from treenail.adapters.cli.rehearsal_report import as_json
+from treenail.adapters.embed import Rehearsal
+from treenail.adapters.embed.actions import parse_action
+from treenail.domain.reasons import Reason
+from treenail.domain.requirements import Operator
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text()
+
+
+def in_code(prose: str) -> set[str]:
+    """Return the words that stand in code within lines of text."""
+    return {word for code in re.findall(r"`([^`\n]+)`", prose) for word in re.findall(r"[\w-]+", code)}
+
+
+def events(prose: str) -> dict[str, set[str]]:
+    """Return the fields by event that the table of events names."""
+    found: dict[str, set[str]] = {}
+    for left, right in re.findall(r"^\| (`[A-Z]\w+`.*?) \| (.*?) ?\|$", prose, re.MULTILINE):
+        for event in re.findall(r"`([A-Z]\w+)`", left):
+            found[event] = in_code(right)
+    return found
+
+
+def test_the_code_on_embedding_runs_as_it_stands() -> None:
+    shown: dict[str, Any] = {}
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page("embedding"), re.DOTALL))
+    exec(compile(code, "embedding.md", "exec"), shown)  # noqa: S102
+    tests = [value for name, value in shown.items() if name.startswith("test_")]
+
+    assert len(tests) == 3
+    for test in tests:
+        test()
+
+
+def test_every_call_of_a_rehearsal_is_documented() -> None:
+    calls = {name for name in vars(Rehearsal) if not name.startswith("_")}
+
+    assert calls - in_code(page("embedding")) == set()
+
+
+def test_every_action_is_documented_and_every_documented_action_is_one() -> None:
+    section = page("rehearsing").split("## What can be done")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `([a-z-]+)[`=]", section, re.MULTILINE)
+    with pytest.raises(ValueError, match="unknown action") as caught:
+        parse_action("1s", "nothing")
+    known = str(caught.value).partition("there are ")[2].split(", ")
+
+    assert sorted(documented) == sorted(known)
+
+
+def test_every_event_of_an_eventful_rehearsal_is_documented_with_its_fields(tmp_path: Path) -> None:
+    later = tmp_path / "bad.yaml"
+    later.write_text("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: bad}\nspec: {}\n")
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=5)))
+        rehearsal.run("2m")
+        rehearsal.apply_file(str(later))
+        rehearsal.interrupt()
+        rehearsal.recommend_rebalance()
+        rehearsal.run("3m")
+        rehearsal.terminate_outside()
+        rehearsal.crash()
+        rehearsal.restart(after=3)
+        rehearsal.run("3m")
+        rehearsal.api_server_away(3)
+        rehearsal.run_out("*", "*")
+        rehearsal.scale("web", 50)
+        rehearsal.run("5m")
+        rehearsal.delete("Deployment", "web")
+        rehearsal.run("3m")
+        report = as_json(rehearsal)
+    documented = events(page("rehearsing"))
+    timeline: Any = report["timeline"]
+
+    assert len({entry["event"] for entry in timeline}) > 20
+    for entry in timeline:
+        assert entry.keys() - {"at", "event"} <= documented[entry["event"]], entry
+
+
+def test_every_part_of_the_json_is_documented() -> None:
+    inflate = str(ROOT / "examples" / "001-inflate.yaml")
+    for command, name in (("rehearse", "rehearsing"), ("simulate", "packing")):
+        report = msgspec.json.decode(treenail(command, "-f", inflate, "-o", "json").out, type=dict[str, Any])
+        parts = report.keys() | {
+            key for part in report.values() if isinstance(part, list) for key in _keys(part)
+        }
+
+        known = in_code(page(name)) | {field for fields in events(page(name)).values() for field in fields}
+        assert parts - known == set()
+
+
+def _keys(part: list[Any]) -> set[str]:
+    return {key for one in part if isinstance(one, dict) for key in one}
+
+
+def test_every_reason_is_documented() -> None:
+    assert {reason.value for reason in Reason} <= in_code(page("packing"))
+
+
+def test_every_kind_is_documented_beside_its_version() -> None:
+    rows = re.findall(r"^\| `([\w./]+)` \| (`.*`) \|$", page("api"), re.MULTILINE)
+
+    assert {(version, kind) for version, kinds in rows for kind in in_code(kinds)} == KINDS.keys()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NodePoolSpecModel,
+        NodeTemplateSpecModel,
+        DisruptionModel,
+        ProvisionerSpecModel,
+        EC2NodeClassSpecModel,
+        AWSNodeTemplateSpecModel,
+    ],
+)
+def test_every_field_is_documented(model: type[msgspec.Struct]) -> None:
+    fields = {field.encode_name for field in msgspec.structs.fields(model)} - {"apiVersion", "kind"}
+
+    assert fields - in_code(page("api")) == set()
+
+
+def test_the_operators_named_are_those_there_are() -> None:
+    assert {operator.value for operator in Operator} <= in_code(page("api"))
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
+def test_every_file_linked_to_is_there(name: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (DOCS / name).read_text())
+
+    assert [link for link in links if not (DOCS / link).exists()] == []
