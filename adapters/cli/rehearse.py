@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,6 +13,7 @@ from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.cli.arguments import taken_apart
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.rehearsal_report import as_json, write_report
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
@@ -20,7 +21,9 @@ from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain.durations import parse_duration
 from treenail.domain.ports import PortError
 
-_LONGEST_HOURS = 24 * 31
+_LONGEST_HOURS: Final = 24 * 31
+# Virtual seconds from one look at how far it has come to the next.
+_LOOK_EVERY: Final = 10.0
 
 
 def rehearse(
@@ -58,7 +61,8 @@ def rehearse(
         for warning in decoded.warnings:
             sys.stderr.write(f"treenail: warning: {warning}\n")
         rehearsal.cluster.apply(*decoded.objects())
-        _run(rehearsal, actions, seconds)
+        with Waiting("rehearsing", seconds, sys.stderr) as waiting:
+            _run(rehearsal, actions, seconds, waiting)
         if output is OutputFormat.JSON:
             sys.stdout.write(json.dumps(as_json(rehearsal), indent=1, sort_keys=True) + "\n")
         else:
@@ -79,11 +83,17 @@ def _actions(written: list[tuple[str, str]], seconds: float) -> list[Action]:
     return sorted(actions, key=lambda a: a.at)
 
 
-def _run(rehearsal: Rehearsal, actions: list[Action], seconds: float) -> None:
+def _run(rehearsal: Rehearsal, actions: list[Action], seconds: float, waiting: Waiting) -> None:
     for action in actions:
-        rehearsal.run(action.at - rehearsal.seconds)
+        _advance(rehearsal, action.at, waiting)
         try:
             action.do(rehearsal)
         except (ValueError, PortError) as error:
             raise BadInputError(f"--at {action.at:g}s {action}: {error}") from None
-    rehearsal.run(seconds - rehearsal.seconds)
+    _advance(rehearsal, seconds, waiting)
+
+
+def _advance(rehearsal: Rehearsal, to: float, waiting: Waiting) -> None:
+    while rehearsal.seconds < to:
+        rehearsal.run(min(_LOOK_EVERY, to - rehearsal.seconds))
+        waiting.at(rehearsal.seconds)

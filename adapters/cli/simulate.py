@@ -13,6 +13,7 @@ import typer
 from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.embed.simulation import Catalogues, EC2Catalogues, FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
@@ -48,11 +49,13 @@ def simulate(
     )
     settings = Settings(packing=packing, order=packing_order)
     seconds: list[float] = []
-    for _ in range(repeat):
-        simulation = _prepare(manifests, catalogues, settings, optional=instance_types is not None)
-        began = perf_counter()
-        simulation.decide()
-        seconds.append(perf_counter() - began)
+    with Waiting("deciding", repeat, sys.stderr) as waiting:
+        for done in range(repeat):
+            waiting.at(done)
+            simulation = _prepare(manifests, catalogues, settings, optional=instance_types is not None)
+            began = perf_counter()
+            simulation.decide()
+            seconds.append(perf_counter() - began)
     for warning in simulation.warnings:
         sys.stderr.write(f"treenail: warning: {warning}\n")
     if output is OutputFormat.JSON:
