@@ -74,7 +74,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             case _:
                 assert_never(message)
         if self._waiting is not None:
-            self._select(self._waiting)
+            # Nothing may expire between one look at it and the next.
+            with self._catalogues.timer, self._problems.timer, self._broken.timer:
+                self._select(self._waiting)
 
     def _note(self, read: _CatalogueRead) -> None:
         self._asked.pop(read.key, None)

@@ -167,7 +167,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return
         self._views[name], self._pods[name] = view, changed.pods
         if name not in self._leaving:
-            notice = self._interrupted.pop(view.claim.instance_id, None) if view.claim else None
+            with self._interrupted.timer:  # it may not expire between one look at it and the next
+                notice = self._interrupted.pop(view.claim.instance_id, None) if view.claim else None
             if notice is not None:
                 self._begin_interrupted(view, notice)
             elif _must_leave(view):

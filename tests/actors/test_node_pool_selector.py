@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.actors.stage import Stage
+from tests.actors.troubles import StubCloud
+from tests.builders import START, at, decision, instance_type, node_class, node_pool, resources
+from tests.probes import Probe
+from treenail.actors.base import Runtime
+from treenail.actors.node_pool_selector import NodePoolSelector
+from treenail.domain import labels
+from treenail.domain.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
+from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.reasons import Reason, Refusal
+
+LARGE = instance_type("m5.large", 2, price=0.1)
+CLASS = "EC2NodeClass/default"
+
+
+class Selecting(Stage):
+    """A selector with a shop to read the catalogue of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cloud = StubCloud(self.world, LARGE)
+        self.packer = Probe()
+        self.selector: Any = self.host(
+            lambda runtime: NodePoolSelector(runtime, packer=self.packer, cloud=self.cloud)
+        )
+
+    def take(self, *pools: NodePool, of_class: NodeClass | None = None, seconds: float = 1) -> None:
+        """Take a snapshot with these pools, of one node class (none, where its name is empty)."""
+        classes = {CLASS: of_class or node_class()}
+        if of_class is not None and not of_class.ref.name:
+            classes = {}
+        snapshot = Snapshot(
+            revision=1,
+            taken_at=START,
+            pods=(),
+            rooms=(),
+            pools=pools or (node_pool(),),
+            node_classes=classes,
+            daemons=(),
+            limits_left={"limited": resources(cpu=3)},
+        )
+        self.selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
+        self.run(seconds)
+
+    def requests(self) -> list[PackRequested]:
+        """Return what was passed on since this was last called."""
+        found = self.packer.of(PackRequested)
+        self.packer.received.clear()
+        return found
+
+    def only(self) -> PackRequested:
+        (request,) = self.requests()
+        return request
+
+    def read(self) -> int:
+        """Return how often the catalogue was read."""
+        return len(self.cloud.troubles.calls)
+
+
+NO_CLASS = replace(node_class(), ref=replace(node_class().ref, name=""))
+
+
+def available(offer: PoolOffer) -> list[tuple[str, str]]:
+    return [(o.capacity_type, o.zone) for t in offer.instance_types for o in t.offerings if o.available]
+
+
+def test_pools_are_passed_on_in_the_order_of_the_snapshot_with_what_they_can_buy() -> None:
+    stage = Selecting()
+
+    stage.take(node_pool("heavy"), node_pool("limited"))
+
+    request = stage.only()
+    assert [(o.pool.name, o.instance_types, o.limits_left) for o in request.offers] == [
+        ("heavy", (LARGE,), None),
+        ("limited", (LARGE,), resources(cpu=3)),
+    ]
+    assert (request.decision, request.not_ready) == (decision(), ())
+
+
+def test_nothing_is_passed_on_before_all_catalogues_are_read() -> None:
+    stage = Selecting()
+
+    stage.take(seconds=0.15)
+    assert stage.requests() == []
+    stage.run(0.1)
+
+    assert stage.only().selected_at == at(0.2)
+
+
+def test_a_catalogue_is_read_once_for_all_pools_and_kept_for_five_minutes() -> None:
+    stage = Selecting()
+
+    stage.take(node_pool("a"), node_pool("b"))
+    stage.take(seconds=290)
+    assert stage.read() == 1
+    stage.take()
+    assert stage.read() == 1
+    stage.run(10)
+    stage.take()
+
+    assert stage.read() == 2
+    assert len(stage.requests()) == 4
+
+
+@pytest.mark.parametrize(
+    ("pool", "of_class"),
+    [
+        pytest.param(node_pool(), node_class(version=2), id="another revision of the class"),
+        pytest.param(
+            replace(node_pool(), kubelet=Kubelet(max_pods=9)), node_class(), id="other kubelet settings"
+        ),
+    ],
+)
+def test_what_changes_the_sizes_of_nodes_is_read_anew(pool: NodePool, of_class: NodeClass) -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.take(pool, of_class=of_class)
+
+    assert stage.read() == 2
+
+
+def test_a_newer_snapshot_takes_the_place_of_one_that_waits() -> None:
+    stage = Selecting()
+
+    stage.take(node_pool("a"), seconds=0.05)
+    stage.take(node_pool("b"))
+
+    assert [o.pool.name for o in stage.only().offers] == ["b"]
+    assert stage.read() == 1
+
+
+def test_what_ran_out_is_not_offered_for_three_minutes() -> None:
+    stage = Selecting()
+    gone = (labels.SPOT, "m5.large", "a")
+
+    stage.selector.tell(CapacityRanOut(offerings=(gone,)))
+    stage.take()
+    assert available(stage.only().offers[0]) == [("on-demand", "a"), ("on-demand", "b"), ("spot", "b")]
+    stage.run(178)
+    stage.take(seconds=0)
+    assert len(available(stage.only().offers[0])) == 3
+    stage.run(1)
+    stage.take()
+
+    assert len(available(stage.only().offers[0])) == 4
+
+
+def test_what_runs_out_while_a_snapshot_waits_is_not_offered() -> None:
+    stage = Selecting()
+    stage.take(seconds=0.05)
+
+    stage.selector.tell(CapacityRanOut(offerings=((labels.SPOT, "m5.large", "a"),)))
+    stage.run(1)
+
+    assert len(available(stage.only().offers[0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("pool", "of_class", "why"),
+    [
+        pytest.param(
+            replace(node_pool(), deleting=True), None, "the pool is being deleted", id="a pool that goes"
+        ),
+        pytest.param(
+            node_pool(), NO_CLASS, f"its node class {CLASS} is missing", id="a class that is not there"
+        ),
+        pytest.param(
+            node_pool(),
+            replace(node_class(), deleting=True),
+            f"its node class {CLASS} is being deleted",
+            id="a class that goes",
+        ),
+    ],
+)
+def test_a_pool_that_cannot_buy_says_why(pool: NodePool, of_class: NodeClass | None, why: str) -> None:
+    stage = Selecting()
+
+    stage.take(pool, of_class=of_class)
+
+    request = stage.only()
+    assert request.offers == ()
+    assert request.not_ready == (Refusal("default", Reason.POOL_NOT_READY, why),)
+    assert stage.read() == 0
+
+
+@pytest.mark.parametrize("error", [NodeClassNotReadyError("no subnets"), UnavailableError("no answer")])
+def test_a_class_whose_catalogue_cannot_be_read_is_tried_again_after_ten_seconds(error: Any) -> None:
+    stage = Selecting()
+    stage.cloud.troubles.fail("instance_types", error)
+
+    stage.take()
+    assert stage.only().not_ready == (Refusal("default", Reason.POOL_NOT_READY, str(error)),)
+    stage.take(seconds=7)
+    assert stage.only().offers == ()
+    stage.run(3)
+    stage.take()
+
+    assert stage.only().not_ready == ()
+    assert stage.read() == 2
+
+
+def test_a_class_that_cannot_be_launched_from_is_left_alone_for_thirty_seconds() -> None:
+    stage = Selecting()
+    stage.take()
+    stage.requests()
+
+    stage.selector.tell(LaunchFailed(node_class=node_class().ref, why="not yours"))
+    stage.take(seconds=28)
+    assert stage.only().not_ready == (Refusal("default", Reason.POOL_NOT_READY, "not yours"),)
+    stage.run(2)
+    stage.take()
+
+    assert stage.only().not_ready == ()
+
+
+def test_one_broken_pool_does_not_hold_up_the_others() -> None:
+    stage = Selecting()
+
+    stage.take(replace(node_pool("going"), deleting=True), node_pool("good"))
+
+    request = stage.only()
+    assert [o.pool.name for o in request.offers] == ["good"]
+    assert [r.pool for r in request.not_ready] == ["going"]
+
+
+class Restless(Stage):
+    """A clock that goes on while one message is handled, as real ones do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments = 0
+
+    def monotonic(self) -> float:
+        self.moments += 1
+        return self.moments * 1.0
+
+
+def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
+    stage = Restless()
+    cloud, packer = StubCloud(stage.world, LARGE), Probe()
+
+    def make(runtime: Runtime) -> NodePoolSelector:
+        timers = _Clocked(runtime.timers, stage)
+        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, cloud=cloud)
+
+    selector = stage.host(make)
+    snapshot = Snapshot(
+        revision=1,
+        taken_at=START,
+        pods=(),
+        rooms=(),
+        pools=(node_pool(),),
+        node_classes={CLASS: node_class()},
+        daemons=(),
+        limits_left={},
+    )
+
+    for _ in range(400):
+        selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
+        stage.run(1)
+
+    assert len(packer.received) == 400
+    assert cloud.troubles.calls.count("instance_types default") > 2
+
+
+class _Clocked:
+    """Timers with another clock for seconds."""
+
+    def __init__(self, timers: Any, clock: Restless) -> None:
+        self.monotonic = clock.monotonic
+        self.now = timers.now
+        self.arm = timers.arm
+        self.cancel = timers.cancel
