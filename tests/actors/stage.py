@@ -10,7 +10,7 @@ from tests.probes import PlainDice
 from treenail.actors.base import DomainActor, Runtime, Wired
 from treenail.actors.world import Process, World
 from treenail.adapters.fake.telemetry import RecordingTelemetry
-from treenail.domain.runtime import TaskKey
+from treenail.domain.runtime import Ref, TaskKey
 
 LATENCY = 0.1
 
@@ -55,6 +55,10 @@ class Stage:
             call()
 
         self.world.call_at(self.world.monotonic() + seconds, then)
+
+    def send(self, seconds: float, to: Ref[Any], message: object) -> None:
+        """Tell `to` a message so many seconds from now."""
+        self.at(seconds, lambda: to.tell(message))
 
     def now(self) -> datetime:
         return self.world.now()
