@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import HeapAgenda, SmallCatalogue, node_class, request
+from tests.adapters.fake.ec2.rig import SmallCatalogue, node_class, request
+from tests.agenda import HeapAgenda
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState

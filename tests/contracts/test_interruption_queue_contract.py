@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import HeapAgenda, Mailbox
+from tests.adapters.fake.ec2.rig import Mailbox
+from tests.agenda import HeapAgenda
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.ports import InterruptionQueue
 

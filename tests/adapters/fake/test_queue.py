@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import START, HeapAgenda, Mailbox
+from tests.adapters.fake.ec2.rig import Mailbox
+from tests.agenda import START, HeapAgenda
 from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
 from treenail.domain.ports import InvalidError, UnavailableError
 

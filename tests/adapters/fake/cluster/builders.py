@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.adapters.fake.cluster.rig import START, Rig
+from tests.adapters.fake.cluster.rig import Rig
+from tests.agenda import START
 from treenail.adapters.api.workloads import Deployment, PodTemplate, StatefulSet
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.node_classes import NodeClass, NodeClassRef

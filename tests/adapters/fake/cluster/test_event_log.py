@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from tests.adapters.fake.cluster.rig import START, Rig
+from tests.adapters.fake.cluster.rig import Rig
+from tests.agenda import START
 from treenail.domain.events import ClusterEvent, ObjectRef
 
 EVENT = ClusterEvent(ObjectRef("Node", "n-0"), "Drained", "all pods are gone")

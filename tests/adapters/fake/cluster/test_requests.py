@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.fake.cluster.builders import a_claim, a_class, a_deployment, a_node, a_pod, a_pool
-from tests.adapters.fake.cluster.rig import START, Rig
+from tests.adapters.fake.cluster.rig import Rig
+from tests.agenda import START
 from treenail.adapters.api.workloads import ApiObject, Deployment
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import AmiFamily, NodeClass

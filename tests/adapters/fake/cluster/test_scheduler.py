@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_spec, join
-from tests.adapters.fake.cluster.rig import START, Rig
+from tests.adapters.fake.cluster.rig import Rig
+from tests.agenda import START
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.pods import (
     Expression,

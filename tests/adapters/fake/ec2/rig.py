@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import heapq
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.agenda import HeapAgenda
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Subnet
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
 from treenail.domain import labels
@@ -18,35 +16,9 @@ from treenail.domain.ports import QueueMessage
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 A, B, C = ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 ANY_TAG = (SelectorTerm(tags=(("kubernetes.io/cluster/demo", "*"),)),)
 QUIET = EC2Settings(visible=(0.0, 0.0), state_notices=False)
-
-
-class HeapAgenda:
-    """Virtual time, and the calls due in it."""
-
-    def __init__(self) -> None:
-        self._seconds = 0.0
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = count()
-
-    def now(self) -> datetime:
-        return START + timedelta(seconds=self._seconds)
-
-    def monotonic(self) -> float:
-        return self._seconds
-
-    def call_at(self, at: float, call: Callable[[], None]) -> None:
-        heapq.heappush(self._due, (max(at, self._seconds), next(self._order), call))
-
-    def run(self, seconds: float) -> None:
-        until = self._seconds + seconds
-        while self._due and self._due[0][0] <= until:
-            self._seconds, _, call = heapq.heappop(self._due)
-            call()
-        self._seconds = until
 
 
 class SmallCatalogue:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import START, HeapAgenda, Rig, SmallCatalogue, request
+from tests.adapters.fake.ec2.rig import Rig, SmallCatalogue, request
+from tests.agenda import START, HeapAgenda
 from treenail.adapters.fake.ec2 import EC2Settings, EndCause, FakeEC2
 from treenail.domain.interruption import InterruptionKind, Notice, parse_notice
 

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import START, ZONES, A, B, Rig, node_class, request
+from tests.adapters.fake.ec2.rig import ZONES, A, B, Rig, node_class, request
+from tests.agenda import START
 from treenail.adapters.fake.ec2 import EC2Settings
 from treenail.domain import labels
 from treenail.domain.node_classes import Kubelet
