@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from tests.actors.stage import Stage
+from tests.builders import START, at, node_pool
+from tests.probes import Probe
+from treenail.actors.disruptor import Disruptor
+from treenail.domain.disruption import (
+    Cause,
+    DisruptionProposed,
+    DisruptionRefused,
+    NodeEmptied,
+    PoolChanged,
+)
+from treenail.domain.node_pools import Disruption
+
+
+class Emptying(Stage):
+    """The disruptor of one pool."""
+
+    def __init__(self, *, after: float | None = 30) -> None:
+        super().__init__()
+        self.arbiter = Probe()
+        self.actor: Any = self.host(lambda runtime: Disruptor(runtime, pool="default", arbiter=self.arbiter))
+        self.allow(after)
+
+    def allow(self, after: float | None) -> None:
+        """Let nodes stand empty for so many seconds; None is for ever."""
+        empty_after = None if after is None else timedelta(seconds=after)
+        pool = replace(node_pool(), disruption=Disruption(empty_after=empty_after))
+        self.actor.tell(PoolChanged(name="default", pool=pool))
+
+    def empty(self, *names: str) -> None:
+        for name in names:
+            self.actor.tell(NodeEmptied(name=name, since=self.now()))
+
+    def used(self, name: str) -> None:
+        self.actor.tell(NodeEmptied(name=name, since=None))
+
+    def refuse(self, *names: str) -> None:
+        self.actor.tell(DisruptionRefused(pool="default", candidates=names, why="budget"))
+
+    def proposed(self) -> list[tuple[float, tuple[str, ...]]]:
+        """Return when which nodes were proposed."""
+        return [
+            ((m.proposed_at - START).total_seconds(), m.candidates)
+            for m in self.arbiter.of(DisruptionProposed)
+        ]
+
+
+def test_a_node_is_proposed_when_it_has_stood_empty_for_the_pools_time() -> None:
+    stage = Emptying()
+
+    stage.empty("c1")
+    stage.run(29.9)
+    assert stage.arbiter.received == []
+    stage.run(0.1)
+
+    assert stage.arbiter.received == [
+        DisruptionProposed(pool="default", candidates=("c1",), cause=Cause.EMPTY, proposed_at=at(30))
+    ]
+
+
+def test_nodes_that_are_due_together_are_proposed_together_longest_empty_first() -> None:
+    stage = Emptying(after=None)
+    stage.empty("c2")
+    stage.run(5)
+    stage.empty("c1", "c3")
+    stage.run(60)
+
+    stage.allow(30)
+    stage.run(0)
+
+    assert stage.proposed() == [(65, ("c2", "c1", "c3"))]
+
+
+def test_a_node_in_use_again_is_not_proposed() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+    stage.run(20)
+
+    stage.used("c1")
+    stage.run(100)
+
+    assert stage.proposed() == []
+
+
+def test_a_node_that_empties_again_has_its_time_again() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+    stage.run(20)
+    stage.used("c1")
+
+    stage.empty("c1")
+    stage.run(100)
+
+    assert stage.proposed()[0] == (50, ("c1",))
+
+
+def test_a_node_that_was_refused_is_proposed_again_ten_seconds_later() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+    stage.run(31)
+
+    stage.refuse("c1", "stranger")
+    stage.run(10)
+
+    assert [when for when, _ in stage.proposed()] == [30, 41]
+
+
+def test_a_proposal_that_is_lost_is_made_again_after_a_minute() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+
+    stage.run(151)
+
+    assert [when for when, _ in stage.proposed()] == [30, 90, 150]
+
+
+def test_a_pool_may_get_more_or_less_patient() -> None:
+    stage = Emptying(after=30)
+    stage.empty("c1")
+    stage.run(20)
+
+    stage.allow(60)
+    stage.run(20)
+    assert stage.proposed() == []
+    stage.allow(45)
+    stage.run(5)
+
+    assert stage.proposed() == [(45, ("c1",))]
+
+
+def test_a_pool_that_gives_nothing_back_proposes_nothing() -> None:
+    stage = Emptying(after=None)
+    stage.empty("c1")
+    stage.run(1000)
+
+    assert stage.proposed() == []
+    assert stage.logged("added TTL to empty node") == []
+
+
+def test_a_pool_that_is_gone_proposes_nothing() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+
+    stage.actor.tell(PoolChanged(name="default", pool=None))
+    stage.run(1000)
+
+    assert stage.proposed() == []
+
+
+def test_an_empty_node_goes_at_once_where_the_pool_says_so() -> None:
+    stage = Emptying(after=0)
+
+    stage.empty("c1")
+    stage.run(0)
+
+    assert stage.proposed() == [(0, ("c1",))]
+
+
+def test_people_are_told() -> None:
+    stage = Emptying()
+
+    stage.empty("c1")
+    stage.run(30)
+
+    assert stage.logged("added TTL to empty node") == [
+        {"logger": "controller.node", "nodeclaim": "c1", "ttl_seconds": 30}
+    ]
+    assert stage.logged("deprovisioning via emptiness") == [
+        {"logger": "controller.deprovisioning", "nodeclaims": ["c1"]}
+    ]

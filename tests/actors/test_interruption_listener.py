@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.actors.stage import Stage
+from tests.builders import START, at
+from tests.probes import Probe
+from treenail.actors.interruption_listener import InterruptionListener
+from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
+from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.ending_trace import interruption_context
+
+SPOT = "EC2 Spot Instance Interruption Warning"
+REBALANCE = "EC2 Instance Rebalance Recommendation"
+HEALTH = "AWS Health Event"
+
+
+class Listening(Stage):
+    """A listener at a queue whose messages take no time, and come again after twenty seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster, self.termination = Probe(), Probe()
+        settings = QueueSettings(delay=(0, 0))
+        self.queue = FakeQueue(self.world, random.Random(0), settings=settings)
+        self.start()
+
+    def start(self) -> None:
+        actor: Any = self.host(
+            lambda runtime: InterruptionListener(
+                runtime, cluster=self.cluster, termination=self.termination, queue=self.queue
+            )
+        )
+        self.queue.feed(actor)
+
+
+def event(kind: str, *instances: str, **detail: object) -> str:
+    about: dict[str, object] = {"instance-id": instances[0]} if instances else {}
+    if kind == HEALTH:
+        about = {
+            "service": "EC2",
+            "eventTypeCategory": "scheduledChange",
+            "affectedEntities": [{"entityValue": i} for i in instances],
+        }
+    return json.dumps(
+        {
+            "version": "0",
+            "detail-type": kind,
+            "source": "aws.health" if kind == HEALTH else "aws.ec2",
+            "time": START.isoformat(),
+            "detail": {**about, **detail},
+        }
+    )
+
+
+def test_a_warning_is_told_to_those_who_must_act() -> None:
+    stage = Listening()
+    stage.run(5)
+
+    message_id = stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+
+    told = NodeInterrupted(
+        instance_id="i-1",
+        cause=Cause.SPOT_INTERRUPTED,
+        noticed_at=at(5),
+        deadline=START + timedelta(minutes=2),
+        message_id=message_id,
+    )
+    assert stage.cluster.received == stage.termination.received == [told]
+    assert stage.queue.backlog() == ()
+    assert stage.telemetry.counted("karpenter_interruption_received_messages_total") == 1
+    assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 1
+
+
+def test_an_event_about_several_instances_is_told_for_each() -> None:
+    stage = Listening()
+
+    stage.queue.put(event(HEALTH, "i-1", "i-2"))
+    stage.run(1)
+
+    assert [(m.instance_id, m.cause) for m in stage.cluster.of(NodeInterrupted)] == [
+        ("i-1", Cause.SCHEDULED_CHANGE),
+        ("i-2", Cause.SCHEDULED_CHANGE),
+    ]
+    assert stage.telemetry.counted("karpenter_interruption_received_messages_total") == 1
+
+
+def test_a_message_that_comes_twice_is_told_once_and_deleted_each_time() -> None:
+    stage = Listening()
+    stage.queue.faults = QueueFaults(duplicate=1.0)
+
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+
+    assert len(stage.cluster.received) == 1
+    assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 2
+
+
+def test_a_message_that_could_not_be_deleted_comes_again_and_is_known() -> None:
+    stage = Listening()
+    stage.queue.faults = QueueFaults(unavailable=1.0)
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+    assert len(stage.queue.backlog()) == 1
+
+    stage.queue.faults = QueueFaults()
+    stage.run(30)
+
+    assert stage.queue.backlog() == ()
+    assert len(stage.cluster.received) == 1
+
+
+def test_a_message_nobody_deleted_before_a_restart_is_told_after_it() -> None:
+    stage = Listening()
+    stage.queue.faults = QueueFaults(unavailable=1.0)
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+
+    stage.queue.faults = QueueFaults()
+    stage.kill()
+    stage.start()
+    stage.run(30)
+
+    assert len(stage.cluster.received) == 2
+    assert stage.queue.backlog() == ()
+
+
+@pytest.mark.parametrize("body", ["", event("EC2 Something Else", "i-1")])
+def test_what_is_none_of_our_business_is_deleted(body: str) -> None:
+    stage = Listening()
+
+    stage.queue.put(body)
+    stage.run(1)
+
+    assert stage.queue.backlog() == ()
+    assert stage.cluster.received == []
+    assert len(stage.telemetry.logs) == 0
+
+
+@pytest.mark.parametrize("body", ["nonsense", "[]", event(SPOT)])
+def test_what_nobody_understands_is_deleted_and_logged(body: str) -> None:
+    stage = Listening()
+
+    message_id = stage.queue.put(body)
+    stage.run(1)
+
+    assert stage.queue.backlog() == ()
+    assert stage.cluster.received == []
+    assert [line["message_id"] for line in stage.logged("cannot read queue message")] == [message_id]
+
+
+def test_a_recommendation_is_recorded_and_nothing_done() -> None:
+    stage = Listening()
+
+    stage.queue.put(event(REBALANCE, "i-1"))
+    stage.run(1)
+
+    assert stage.cluster.received == stage.termination.received == []
+    assert stage.queue.backlog() == ()
+    assert len(stage.logged("recorded interruption message")) == 1
+    assert stage.telemetry.spans() == ()
+
+
+def test_an_interruption_is_traced_from_the_queue_on() -> None:
+    stage = Listening()
+    stage.run(5)
+
+    message_id = stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+
+    receive, process = stage.telemetry.spans()
+    assert (receive.name, process.name) == ("receive interruptions", "process interruptions")
+    assert receive.context == process.parent == interruption_context("i-1", Cause.SPOT_INTERRUPTED)
+    assert {s.attributes["messaging.message.id"] for s in (receive, process)} == {message_id}
+    assert (receive.start, process.end) == (at(5), at(5))

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tests.actors.stage import Stage
+from tests.builders import START, at, decision, node_pool, pending_pod, planned_claim, spec
+from tests.probes import Probe
+from treenail.actors.packer import Packer
+from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
+from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings
+from treenail.domain.planning import PackRequested, PlanDecided, Snapshot
+from treenail.domain.ports import UnavailableError
+from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.resources import Resources
+
+SETTINGS = Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
+ROOM = Room(name="n1", labels={}, taints=(), free=Resources())
+OFFER = PoolOffer(pool=node_pool(), instance_types=())
+TOO_LARGE = Refusal("default", Reason.TOO_LARGE, "too large")
+GOING = Refusal("going", Reason.POOL_NOT_READY, "the pool is being deleted")
+
+
+class StubSolver:
+    """Gives the answer it was given."""
+
+    def __init__(self, answer: Callable[[], PackingPlan]) -> None:
+        self.problems: list[Problem] = []
+        self._answer = answer
+
+    def solve(self, problem: Problem) -> PackingPlan:
+        self.problems.append(problem)
+        return self._answer()
+
+
+def request(*not_ready: Refusal) -> PackRequested:
+    snapshot = Snapshot(
+        revision=1,
+        taken_at=START,
+        pods=(pending_pod("p1"),),
+        rooms=(ROOM,),
+        pools=(node_pool(),),
+        node_classes={},
+        daemons=(DaemonSet(uid="logs", name="logs", spec=spec("100m")),),
+        limits_left={},
+    )
+    return PackRequested(
+        decision=decision(), snapshot=snapshot, offers=(OFFER,), not_ready=not_ready, selected_at=at(0)
+    )
+
+
+def packed(answer: Callable[[], PackingPlan], *not_ready: Refusal) -> tuple[Stage, StubSolver, PlanDecided]:
+    stage, cluster, solver = Stage(), Probe(), StubSolver(answer)
+    actor: Any = stage.host(
+        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+    )
+    actor.tell(request(*not_ready))
+    stage.run(1)
+    (decided,) = cluster.of(PlanDecided)
+    return stage, solver, decided
+
+
+def test_the_solver_is_asked_with_all_that_a_plan_depends_on() -> None:
+    _, solver, _ = packed(PackingPlan)
+
+    assert solver.problems == [
+        Problem(
+            pods=(pending_pod("p1"),),
+            rooms=(ROOM,),
+            offers=(OFFER,),
+            daemons=(spec("100m"),),
+            settings=SETTINGS,
+        )
+    ]
+
+
+def test_the_plan_is_passed_on_with_what_it_answers() -> None:
+    plan = PackingPlan(claims=(planned_claim("p1"),))
+
+    _, _, decided = packed(lambda: plan)
+
+    assert decided == PlanDecided(
+        decision=decision(),
+        snapshot=request().snapshot,
+        plan=plan,
+        considered=("default",),
+        selected_at=START,
+        packed_at=at(0.2),
+    )
+
+
+def test_pods_that_were_refused_hear_of_the_pools_that_were_never_asked_too() -> None:
+    placed = ClassReport(example="default/web", pods=1, to_claims={0: 1})
+    refused = ClassReport(example="default/job", pods=1, refused=1, refusals=(TOO_LARGE,))
+    plan = PackingPlan(
+        refused=(RefusedClass(pods=("p1",), refusals=(TOO_LARGE,)),), classes=(placed, refused)
+    )
+
+    _, _, decided = packed(lambda: plan, GOING)
+
+    assert decided.plan == replace(
+        plan,
+        refused=(RefusedClass(pods=("p1",), refusals=(TOO_LARGE, GOING)),),
+        classes=(placed, replace(refused, refusals=(TOO_LARGE, GOING))),
+    )
+
+
+def test_a_plan_that_refuses_nobody_stays_as_it_is() -> None:
+    plan = PackingPlan(claims=(planned_claim("p1"),))
+
+    assert packed(lambda: plan, GOING)[2].plan is plan
+
+
+def test_a_solver_that_is_lost_decides_nothing() -> None:
+    def lost() -> PackingPlan:
+        raise UnavailableError("the solver was lost")
+
+    stage, _, decided = packed(lost)
+
+    assert decided.plan == PackingPlan()
+    assert stage.logged("packing failed") == [
+        {"logger": "controller.provisioner", "error": "the solver was lost"}
+    ]
+
+
+def test_solves_are_made_one_after_the_other() -> None:
+    stage, cluster, solver = Stage(), Probe(), StubSolver(PackingPlan)
+    actor: Any = stage.host(
+        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+    )
+
+    actor.tell(request())
+    actor.tell(request())
+    stage.run(0.2)
+    assert len(solver.problems) == 1
+    stage.run(0.2)
+
+    assert [d.packed_at for d in cluster.of(PlanDecided)] == [at(0.2), at(0.4)]
