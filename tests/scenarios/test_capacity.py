@@ -15,13 +15,13 @@ def test_capacity_that_runs_out_falls_over_to_other_types_within_the_minute(seed
         rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=3)))
         rehearsal.run("2m")
         gone = {override.instance_type for override in requests[0].overrides}
-        rehearsal.apply(text(deployment("more", 3)))
+        rehearsal.apply(text(deployment("more", 8)))
         for name in gone - {"m5.4xlarge", "c5.4xlarge"}:
             rehearsal.run_out(name, "*")
         began = rehearsal.seconds
 
         rehearsal.run_until(lambda: len(rehearsal.history()) > 1, within="1m")
-        rehearsal.run_until(lambda: rehearsal.running() == 6, within="3m")
+        rehearsal.run_until(lambda: rehearsal.running() == 11, within="3m")
 
         assert told(rehearsal, "CapacityRanOut")[0].at > began
         assert rehearsal.history()[-1].instance_type in {"m5.4xlarge", "c5.4xlarge"}
