@@ -230,7 +230,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         name = self._model.view_of_instance(message.instance_id)
         view = self._model.view(name) if name is not None else None
         # Our own terminations are announced too: a node that goes already is no news.
-        if name is None or view is None or self._model.going(view):
+        if name is None or view is None or self._model.ending(view):
             return
         self._model.condemn(name)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))

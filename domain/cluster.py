@@ -232,10 +232,7 @@ class ClusterModel(Inventory):
             self._node_left(view)
 
     def _node_left(self, view: str) -> None:
-        if view in self.claims:
-            self._touch(view)
-        else:
-            self._view_gone(view)
+        (self._touch if view in self.claims else self._view_gone)(view)
 
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
         unknown = claim.name not in self.claims
@@ -294,8 +291,12 @@ class ClusterModel(Inventory):
     # --- what is there
 
     def going(self, view: NodeView) -> bool:
-        """Tell whether a view is on its way out, or decided to be."""
+        """Tell whether a view is on its way out, decided to be, or cordoned."""
         return view.leaving or view.name in self.condemned
+
+    def ending(self, view: NodeView) -> bool:
+        """Tell whether a view goes for good, or is decided to, so that its pods need other places."""
+        return view.ending or view.name in self.condemned
 
     def condemn(self, name: str) -> None:
         """Send no more pods to a view, and find other places for those on it."""
@@ -389,7 +390,7 @@ class ClusterModel(Inventory):
         waiting = [self.pods[uid] for uid in self._provisionable if self.promises.of(uid) is None]
         for view in self.views():
             # A cordon alone keeps pods off and moves none.
-            if view.ending or view.name in self.condemned:
+            if self.ending(view):
                 waiting += (
                     p
                     for p in self.pods_on(view.name)

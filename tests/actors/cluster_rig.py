@@ -1,0 +1,80 @@
+"""A cluster state with probes for all it tells."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from tests.actors.stage import Stage
+from tests.builders import START, claim_of, decided, node_class, node_of, node_pool, view
+from tests.probes import Probe
+from treenail.actors.cluster_state import Audience, ClusterState
+from treenail.domain.batching import BatchClosed, Decision
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.resources import Resources
+
+LASTS = timedelta(seconds=20)
+IN_USE = (claim_of(view()), node_of(view()))
+
+
+class Knowing(Stage):
+    """A cluster state that knows one pool and its class, and has been told of everything once."""
+
+    def __init__(self, *things: ClusterObject, limits: Resources | None = None, synced: bool = True) -> None:
+        super().__init__()
+        self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
+        self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
+        self.arbiter, self.disruptor = Probe(), Probe()
+        self.model = ClusterModel(promise_lasts=LASTS)
+        audience = Audience(
+            batcher=self.batcher,
+            pod_watcher=self.pod_watcher,
+            selector=self.selector,
+            launcher=self.launcher,
+            lifecycle=self.lifecycle,
+            termination=self.termination,
+            arbiter=self.arbiter,
+            disruptor=lambda _: self.disruptor,
+        )
+        self.cluster: Any = self.host(
+            lambda runtime: ClusterState(runtime, audience=audience, model=self.model, promise_lasts=LASTS)
+        )
+        there = (node_pool(limits=limits), node_class(), *things)
+        if synced:
+            self.tell(Resynced(revision=1, objects=there))
+        else:
+            self.see(*there)
+
+    def tell(self, *messages: object) -> None:
+        for message in messages:
+            self.cluster.tell(message)
+        self.run(0)
+
+    def see(self, *things: ClusterObject) -> None:
+        self.tell(*(ObjectSeen(object=thing) for thing in things))
+
+    def lose(self, kind: Kind, key: str) -> None:
+        self.tell(ObjectGone(kind=kind, key=key))
+
+    def close_batch(self, name: str = "d1", *, pods: int = 1, opened: float = 0) -> None:
+        """Close a window that opened so many seconds after the start."""
+        opened_at = START + timedelta(seconds=opened)
+        self.tell(
+            BatchClosed(decision=Decision(id=name, opened_at=opened_at, closed_at=self.now(), pods=pods))
+        )
+
+    def decide(self, *claims: PlannedClaim, name: str = "d1", **nominations: str) -> None:
+        """Answer the last snapshot with a plan."""
+        snapshot = self.selector.of(SnapshotTaken)[-1].snapshot
+        self.tell(decided(snapshot, *claims, nominations=nominations, name=name))
+
+    def snapshots(self) -> list[tuple[str, list[str]]]:
+        """Return the decisions that were given a snapshot, with the pods in it."""
+        taken = self.selector.of(SnapshotTaken)
+        return [(s.decision.id, [p.uid for p in s.snapshot.pods]) for s in taken]
+
+    def committed(self) -> list[PlanCommitted]:
+        return self.launcher.of(PlanCommitted)
