@@ -105,7 +105,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._writer = writer
         self._cloud = cloud
         self._views: dict[str, NodeView] = {}
-        self._busy: dict[str, None] = {}
+        # Those that a step is being tried on, as they were when it was decided.
+        self._busy: dict[str, NodeView] = {}
         self._attempts: dict[str, int] = {}
 
     def on_start(self) -> None:
@@ -139,7 +140,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._attempts.pop(name, None)
             self._timers.cancel(name, self.me)
             return
-        self._views[name] = view
+        known = self._views.get(name)
+        # The answers to what we write may be ahead of the watch.
+        self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
         self._look(name)
 
     def _look(self, name: str) -> None:
@@ -157,7 +160,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._do(name, step)
 
     def _do(self, name: str, step: NextStep) -> None:
-        self._busy[name] = None
+        self._busy[name] = self._views[name]
         self._tasks.run(
             ("kubernetes", "lifecycle", name), self._call(step), self.me, lambda out: _Did(name, step, out)
         )
@@ -188,7 +191,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _did(self, did: _Did) -> None:
         name = did.name
-        self._busy.pop(name, None)
+        tried_on = self._busy.pop(name)
         if not isinstance(did.outcome, Done):
             attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
             seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
@@ -197,8 +200,12 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._attempts.pop(name, None)
         self._report(did)
         view = self._views.get(name)
-        # The watch brings what we wrote; a tick heals it where that is lost.
-        if view is not None:
+        if view is None:
+            return
+        self._views[name] = view.updated(did.outcome.value)
+        if self._views[name] != tried_on:
+            self._look(name)
+        else:  # The watch brings what came of it; a tick heals it where that is lost.
             self.later(name, _Look(name), seconds=5.0)
 
     def _report(self, did: _Did) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -168,6 +168,16 @@ class NodeView:
     def node_name(self) -> str:
         return self.node.name if self.node is not None else ""
 
+    def updated(self, thing: object) -> NodeView:
+        """Return this view with `thing` in it, where that is a later revision of its claim or its node."""
+        match thing:
+            case NodeClaim() if self.claim is not None and _later(thing, self.claim):
+                return replace(self, claim=thing)
+            case Node() if self.node is not None and _later(thing, self.node):
+                return replace(self, node=thing)
+            case _:
+                return self
+
     @property
     def pool(self) -> str:
         return self.claim.pool if self.claim is not None else ""
@@ -229,3 +239,7 @@ class NodeView:
         """Whether the node is on its way out, or cordoned, so that no pod should be sent to it."""
         cordoned = self.node is not None and (self.node.unschedulable or DISRUPTED in self.node.taints)
         return cordoned or self.ending
+
+
+def _later(thing: NodeClaim | Node, known: NodeClaim | Node) -> bool:
+    return thing.uid == known.uid and thing.resource_version > known.resource_version

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from tests.builders import view
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.nodes import (
@@ -202,3 +204,28 @@ def test_a_condition_holds_where_it_is_true() -> None:
     assert condition_of(some, READY) == some[0]
     assert condition_of(some, REGISTERED) is None
     assert node(conditions=conditions(READY)).ready
+
+
+@pytest.mark.parametrize("part", ["claim", "node"])
+@pytest.mark.parametrize(
+    ("change", "taken"),
+    [
+        pytest.param({"resource_version": 2}, True, id="later"),
+        pytest.param({"resource_version": 1}, False, id="the same"),
+        pytest.param({"resource_version": 0}, False, id="earlier"),
+        pytest.param({"resource_version": 2, "uid": "other"}, False, id="another of its name"),
+    ],
+)
+def test_a_view_takes_later_revisions_of_its_own_only(
+    part: str, change: dict[str, Any], *, taken: bool
+) -> None:
+    there = view()
+    thing = replace(getattr(there, part), **change)
+
+    assert there.updated(thing) == (replace(there, **{part: thing}) if taken else there)
+
+
+def test_a_view_takes_nothing_it_has_not() -> None:
+    assert NodeView(claim=view().claim).updated(view().node).node is None
+    assert NodeView(node=view().node).updated(view().claim).claim is None
+    assert view().updated(None) == view()
