@@ -106,11 +106,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         now = self._timers.now()
         match message:
             case ObjectSeen() | ObjectGone() | Resynced():
-                if isinstance(message, Resynced):
-                    self._synced = True
-                    self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
-                self._model.learn(message, now)
-                self._note_understood(message)
+                self._learn(message, now)
             case ObjectSetAside():
                 self._set_aside(message)
             case BatchClosed():
@@ -135,6 +131,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._tell(self._model.take_changes(), now)
         self._watch_promises(now)
         self._plan_next(now)
+
+    def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
+        self._model.learn(fact, now)
+        self._note_understood(fact)
+        if isinstance(fact, Resynced):
+            self._synced = True
+            self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
+            for aside in fact.set_aside:
+                self._set_aside(aside)
 
     # --- what cannot be understood
 

@@ -108,6 +108,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         # Those that a step is being tried on, as they were when it was decided.
         self._busy: dict[str, NodeView] = {}
         self._attempts: dict[str, int] = {}
+        # Claims we deleted: what the watch still tells of them comes from before that.
+        self._given_back: dict[str, None] = {}
 
     def on_start(self) -> None:
         self.later("garbage", _CollectGarbage(), seconds=_FIRST_GARBAGE_SECONDS)
@@ -137,6 +139,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         name, view = changed.name, changed.view
         if view is None or view.claim is None or view.claim.resource_version == 0:
             self._views.pop(name, None)
+            self._given_back.pop(name, None)
             self._attempts.pop(name, None)
             self._timers.cancel(name, self.me)
             return
@@ -147,7 +150,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)
-        if view is None or name in self._busy:
+        if view is None or name in self._busy or name in self._given_back:
             return
         step = next_step(view, self._timers.now())
         match step:
@@ -183,7 +186,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
                 return mark
             case GiveBack():
-                return lambda: writer.delete_claim(step.claim.name, uid=step.claim.uid)
+                return lambda: self._delete_because(step.claim, step.cause)
             case WaitUntil() | None:
                 raise TypeError(f"{step} is not a call")
             case _:
@@ -222,6 +225,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
                 self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
             case GiveBack(claim=claim, cause=cause):
+                self._given_back[claim.name] = None
                 self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
                 self._observer.tell(NodeNeverCame(claim=claim, cause=cause))
                 self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
@@ -237,11 +241,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _collect(self) -> None:
         clock, cloud, reader = self._timers, self._cloud, self._reader
+        claims = (view.claim for view in self._views.values())
+        known = tuple(claim.provider_id for claim in claims if claim is not None)
 
         def compare() -> Garbage:
             listed_at = clock.now()
             instances = cloud.instances()
-            return garbage(instances, reader.list_claims(), listed_at=listed_at)
+            return garbage(instances, reader.list_claims(), listed_at=listed_at, known=known)
 
         self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound)
         self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)
@@ -258,11 +264,16 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         for claim in found.claims:
             self._delete(claim)
 
+    def _delete_because(self, claim: NodeClaim, cause: Cause) -> None:
+        """Delete a claim, having said why on it for whoever sees it out. Blocks."""
+        self._writer.patch_claim(claim.name, ClaimPatch(annotations={labels.CAUSE: cause.value}))
+        self._writer.delete_claim(claim.name, uid=claim.uid)
+
     def _delete(self, claim: NodeClaim) -> None:
         self.log("garbage collected", nodeclaim=claim.name, cause=Cause.GARBAGE_COLLECTED.value)
         self._tasks.run(
             ("kubernetes", "lifecycle", claim.name),
-            lambda: self._writer.delete_claim(claim.name, uid=claim.uid),
+            lambda: self._delete_because(claim, Cause.GARBAGE_COLLECTED),
             self.me,
             _Collected,
         )

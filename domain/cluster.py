@@ -19,7 +19,7 @@ from treenail.domain.cluster_facts import (
 )
 from treenail.domain.inventory import Inventory
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool, by_weight
+from treenail.domain.node_pools import NodePool, heaviest_first
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.packing.problem import Room
 from treenail.domain.planning import Snapshot
@@ -86,6 +86,7 @@ class ClusterModel(Inventory):
 
     def _resync(self, fact: Resynced, now: datetime) -> None:
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
+        there |= {(aside.kind, aside.key) for aside in fact.set_aside}
         for thing in fact.objects:
             self._see(thing, now)
         for kind in Kind:
@@ -371,7 +372,7 @@ class ClusterModel(Inventory):
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Return all that planning may look at, at this revision."""
-        pools = tuple(sorted(self.pools.values(), key=by_weight))
+        pools = heaviest_first(self.pools.values())
         rooms = [room for view in self.views() if (room := self.room(view.name)) is not None]
         rooms.sort(key=lambda r: (not r.initialized, r.name))
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}

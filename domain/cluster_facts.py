@@ -69,10 +69,11 @@ class ObjectSetAside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resynced:
-    """All objects there are, at one revision: what is not among them is gone."""
+    """All objects there are, at one revision: what is neither among them nor set aside is gone."""
 
     revision: int
     objects: tuple[ClusterObject, ...]
+    set_aside: tuple[ObjectSetAside, ...] = ()
 
 
 ClusterFact: TypeAlias = ObjectSeen | ObjectGone | ObjectSetAside | Resynced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -24,13 +24,20 @@ class Garbage:
     claims: tuple[NodeClaim, ...]
 
 
-def garbage(instances: Sequence[Instance], claims: Sequence[NodeClaim], *, listed_at: datetime) -> Garbage:
+def garbage(
+    instances: Sequence[Instance],
+    claims: Sequence[NodeClaim],
+    *,
+    listed_at: datetime,
+    known: Collection[str] = (),
+) -> Garbage:
     """Compare the cloud, listed at `listed_at`, with the cluster, listed after it.
 
     An instance under 30 s old is left alone, and so is one whose launch token a living claim without
-    an instance names: that claim is about to get it.
+    an instance names: that claim is about to get it. `known` are provider ids of claims that were there
+    when last heard of: one that cannot be read now does not cost a node.
     """
-    claimed = {c.provider_id for c in claims if c.provider_id}
+    claimed = {c.provider_id for c in claims if c.provider_id}.union(known)
     expecting = {
         mark.token
         for c in claims

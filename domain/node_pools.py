@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -91,10 +91,11 @@ class NodePool:
     @property
     def node_labels(self) -> Mapping[str, str]:
         """The labels every node of the pool has for sure."""
-        return {
-            **self.labels,
-            self.generation.pool_label: self.name,
-        }
+        known = {**self.labels, self.generation.pool_label: self.name}
+        if self.generation is not Generation.V1ALPHA5:
+            ref = self.node_class
+            known[f"{ref.group}/{ref.kind.lower()}"] = ref.name
+        return known
 
     def template_requirements(self) -> Requirements:
         """Return what is known of the labels of a node of this pool before its type is chosen."""
@@ -103,6 +104,7 @@ class NodePool:
         )
 
 
-def by_weight(pool: NodePool) -> tuple[int, str]:
-    """Sort key: the heaviest first, then by name."""
-    return (-pool.weight, pool.name)
+def heaviest_first(pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+    """Return pools in the order they are tried: by weight, and as in Karpenter the last name first."""
+    by_name = sorted(pools, key=lambda pool: pool.name, reverse=True)
+    return tuple(sorted(by_name, key=lambda pool: -pool.weight))

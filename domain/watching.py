@@ -100,12 +100,13 @@ class WaitingRoom:
             wait.refused, wait.retry_at = 0, None
 
     def ready(self, now: datetime) -> tuple[tuple[str, datetime], ...]:
-        """Return those to be tried now, as (uid, waiting since)."""
-        return tuple(
-            (uid, wait.since)
-            for uid, wait in self._waits.items()
-            if wait.retry_at is None or wait.retry_at <= now
-        )
+        """Return those to be tried now, as (uid, waiting since); a time to try again is used up by it."""
+        ready: list[tuple[str, datetime]] = []
+        for uid, wait in self._waits.items():
+            if wait.retry_at is None or wait.retry_at <= now:
+                wait.retry_at = None
+                ready.append((uid, wait.since))
+        return tuple(ready)
 
     def next_retry(self) -> datetime | None:
         """Return when the next refused pod is to be tried again, if any is."""

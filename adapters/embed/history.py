@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from treenail.adapters.fake.ec2 import InstanceRecord
+from treenail.adapters.fake.ec2 import EndCause, InstanceRecord
 from treenail.domain import labels
+from treenail.domain.disruption import Cause
 from treenail.domain.tracing import Span
 
 
@@ -30,6 +32,10 @@ class NodeRecord:
     launched_at: float
     terminated_at: float | None
     cause: str | None
+
+
+_FOUND_GONE: Final = (Cause.DELETED.value, Cause.GARBAGE_COLLECTED.value)
+_SEEN: Final = {EndCause.SPOT_INTERRUPTION: Cause.SPOT_INTERRUPTED.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def _record(one: InstanceRecord, known: Known, sent: Mapping[str, datetime], sta
     tags = instance.tags
     gone = one.terminated_at
     asked = sent.get(tags.get(labels.LAUNCH, ""), one.launched_at)
-    cause = known.cause or (one.cause.value if one.cause is not None else None)
+    cause = _cause(known.cause, one.cause)
     return NodeRecord(
         name=known.node or known.claim or instance.id,
         claim=known.claim,
@@ -72,6 +78,14 @@ def _record(one: InstanceRecord, known: Known, sent: Mapping[str, datetime], sta
         terminated_at=None if gone is None else (gone - start).total_seconds(),
         cause=cause if gone is not None else None,
     )
+
+
+def _cause(said: str | None, seen: EndCause | None) -> str | None:
+    """Return why an instance ended: as the controller says, or, where it only found it gone, as EC2 does."""
+    outside = seen is not None and seen is not EndCause.CONTROLLER
+    if seen is not None and (said is None or (outside and said in _FOUND_GONE)):
+        return _SEEN.get(seen, seen.value)
+    return said
 
 
 def _sent(spans: Iterable[Span]) -> dict[str, datetime]:

@@ -57,7 +57,7 @@ def test_a_claim_takes_over_what_its_pool_gives_every_node() -> None:
 
     written = made(planned_claim("p1"), pool=pool)
 
-    assert written.labels == {"tier": "batch", labels.NODEPOOL: "default"}
+    assert written.labels == {"tier": "batch", **node_pool().node_labels}
     assert written.annotations["owner"] == "web"
     assert (written.taints, written.startup_taints) == ((TEAM,), (BOOT,))
     assert written.termination_grace_period == timedelta(minutes=5)
@@ -85,7 +85,7 @@ def test_a_claim_is_its_pools_own(generation: Generation, kind: str, label: str)
 def test_labels_that_only_a_launch_can_decide_are_not_promised() -> None:
     written = made(wanting(**{labels.ZONE: ("a",), "team": ("web",), "tier": ("one", "two")}))
 
-    assert written.labels == {"team": "web", labels.NODEPOOL: "default"}
+    assert written.labels == {"team": "web", **node_pool().node_labels}
 
 
 def test_a_pools_label_is_not_overruled_by_what_pods_ask_for() -> None:

@@ -230,7 +230,7 @@ def test_pools_come_heaviest_first_with_what_their_limits_leave() -> None:
 
     snapshot = known.snapshot(START)
 
-    assert [p.name for p in snapshot.pools] == ["z", "a", "default"]
+    assert [p.name for p in snapshot.pools] == ["z", "default", "a"]
     assert snapshot.limits_left == {"z": resources(cpu=4)}
     lose(known, Kind.NODE_CLAIM, "c1")
     assert known.snapshot(START).limits_left == {"z": resources(cpu=8)}

@@ -79,6 +79,7 @@ def test_an_instance_that_never_joins_is_given_back_after_15_minutes_and_replace
         [never] = told(rehearsal, "NodeNeverCame")
         assert never.at == pytest.approx(15 * 60, abs=10)
         first, second = rehearsal.history()
+        assert first.cause == "registration_timeout"
         assert first.terminated_at == pytest.approx(never.at, abs=30)
         assert second.terminated_at is None
         assert rehearsal.running() == 3

@@ -100,9 +100,8 @@ class Watch:
         self._deaf = False
         self._streams = {kind: _Stream() for kind in WATCHED}
         self._latest = {}
-        self._to.tell(Resynced(revision=self._store.revision, objects=self._objects()))
-        for broken in self._store.broken.values():
-            self._to.tell(_set_aside(broken))
+        aside = tuple(_set_aside(broken) for broken in self._store.broken.values())
+        self._to.tell(Resynced(revision=self._store.revision, objects=self._objects(), set_aside=aside))
         self._list_in(self._settings.resync)
 
     def _objects(self) -> tuple[ClusterObject, ...]:

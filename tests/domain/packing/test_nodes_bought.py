@@ -88,6 +88,7 @@ def test_a_claim_says_what_its_node_must_be() -> None:
     assert {r.key: sorted(r.values) for r in claim.requirements.in_order()} == {
         labels.CAPACITY_TYPE: ["spot"],
         labels.NODEPOOL: ["default"],
+        "karpenter.k8s.aws/ec2nodeclass": ["default"],
         labels.ARCH: ["amd64"],
         "team": ["a"],
         labels.ZONE: ["zone-b"],
