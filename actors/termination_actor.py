@@ -33,7 +33,9 @@ from treenail.domain.drain import (
     NodeDrained,
     Step,
     Terminate,
+    deadline_of,
     marked,
+    must_leave,
     next_step,
     seen_gone,
     surely_nothing,
@@ -171,12 +173,13 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 notice = self._interrupted.pop(view.claim.instance_id, None) if view.claim else None
             if notice is not None:
                 self._begin_interrupted(view, notice)
-            elif _must_leave(view):
+            elif must_leave(view):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
             elif marked(view):
                 self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
         state = self._leaving.get(name)
         if state is not None:
+            state.hasten(deadline_of(view))
             state.decisions |= dict.fromkeys(changed.decisions)
             self._look(name)
 
@@ -199,7 +202,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
         state = self._leaving.get(view.name)
         if state is not None:
-            state.deadline = min(filter(None, (state.deadline, notice.deadline)), default=None)
+            state.hasten(notice.deadline)
+            if state.cause is Cause.EMPTY and view.claim is not None and not view.claim.leaving:
+                state.cause = notice.cause  # whoever comes to it now, it does not stay
             return
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
         self._leaving[view.name] = Leaving(
@@ -224,7 +229,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._leaving[name] = Leaving(
             cause=cause,
             trace=trace_of(view) or own,
-            deadline=_deadline(view),
+            deadline=deadline_of(view),
             began_at=min(began_at, now),
         )
         self._views[name] = view
@@ -378,19 +383,3 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._moving.pop(moved.uid, None)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))
-
-
-def _must_leave(view: NodeView) -> bool:
-    """Tell whether the API says that a managed node goes: whoever said so, from there on it is our job."""
-    if view.claim is not None and view.claim.leaving:
-        return True
-    node = view.node
-    ours = view.claim is not None or (node is not None and bool(node.finalizers))
-    return ours and node is not None and node.deleting_since is not None
-
-
-def _deadline(view: NodeView) -> datetime | None:
-    claim = view.claim
-    if claim is None or claim.deleting_since is None or claim.termination_grace_period is None:
-        return None
-    return claim.deleting_since + claim.termination_grace_period

@@ -68,6 +68,10 @@ class Leaving:
     # The decisions that found other places for its pods, in the order they were heard of.
     decisions: dict[str, None] = field(default_factory=dict)
 
+    def hasten(self, deadline: datetime | None) -> None:
+        """Let the node be gone by `deadline`, unless it must be gone earlier already."""
+        self.deadline = min(filter(None, (self.deadline, deadline)), default=None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cordon:
@@ -141,6 +145,21 @@ Step: TypeAlias = (
     "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo"
     " | datetime | None"
 )
+
+
+def must_leave(view: NodeView) -> bool:
+    """Tell whether the API says that a managed node goes: whoever said so, from there on it is our job."""
+    if view.claim is not None:
+        return view.ending
+    return view.node is not None and view.ending and labels.TERMINATION_FINALIZER in view.node.finalizers
+
+
+def deadline_of(view: NodeView) -> datetime | None:
+    """Return when a claim that is being deleted must be gone, None where it has all the time it takes."""
+    claim = view.claim
+    if claim is None or claim.deleting_since is None or claim.termination_grace_period is None:
+        return None
+    return claim.deleting_since + claim.termination_grace_period
 
 
 def marked(view: NodeView) -> bool:

@@ -1,0 +1,94 @@
+"""A termination actor with nodes to end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from tests.actors.stage import Stage
+from tests.actors.troubles import Api, StubCloud
+from tests.actors.views import Views
+from tests.builders import bound_pod, claim_of, instance, node_class, node_of, node_pool, view
+from tests.probes import Probe
+from treenail.actors.drain_calls import DrainCalls
+from treenail.actors.termination_actor import TerminationActor
+from treenail.domain import labels
+from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pods import Pod
+
+OURS = (labels.TERMINATION_FINALIZER,)
+
+
+class Ending(Stage):
+    """A termination actor with an API server it hears of, and one node in use, 90 s old: c1."""
+
+    def __init__(self, **of_claim: Any) -> None:
+        super().__init__()
+        self.api = Api(self.world)
+        self.cloud = StubCloud(self.world)
+        self.arbiter, self.observer = Probe(), Probe()
+        self.api.apply(node_pool(), node_class())
+        self.actor: Any = self.start()
+        self.views = Views(self.api, self.actor)
+        self.add("c1", **of_claim)
+        self.run(90)
+
+    def start(self) -> Any:
+        calls = DrainCalls(reader=self.api, writer=self.api, cloud=self.cloud)
+        return self.host(
+            lambda runtime: TerminationActor(
+                runtime, arbiter=self.arbiter, observer=self.observer, calls=calls
+            )
+        )
+
+    def restart(self) -> None:
+        self.kill()
+        self.views.condemned.clear()
+        self.actor = self.views.to = self.start()
+        self.views.tell_all()
+
+    def add(self, name: str, **of_claim: Any) -> None:
+        """Put a node in use there: the claim `name`, the node node-`name`, the instance i-`name`."""
+        there = view(name, of_claim={"finalizers": OURS, **of_claim})
+        self.api.apply(replace(claim_of(there), uid=""), replace(node_of(there), finalizers=OURS))
+        self.cloud.bought[f"i-{name}"] = instance(f"i-{name}", launched=self.seconds)
+
+    def pod(self, name: str, **fields: Any) -> Pod:
+        """Put a running pod on the node of c1."""
+        there = replace(bound_pod(name, "node-c1", owner=""), uid="", **fields)
+        self.api.apply(there)
+        return next(p for p in self.api.pods() if p.name == name)
+
+    def disrupt(self, cause: Cause = Cause.EMPTY) -> None:
+        there = self.views.condemn("c1")
+        self.actor.tell(DisruptNodes(nodes=(there,), cause=cause, decided_at=self.now()))
+
+    def interrupt(self, *, seconds: float | None = 120, name: str = "c1") -> None:
+        """Announce the end of an instance, in so many seconds."""
+        if self.views.view(name) is not None:
+            self.views.condemn(name)
+        deadline = None if seconds is None else self.now() + timedelta(seconds=seconds)
+        cause = Cause.SPOT_INTERRUPTED
+        self.actor.tell(
+            NodeInterrupted(instance_id=f"i-{name}", cause=cause, noticed_at=self.now(), deadline=deadline)
+        )
+
+    def claim(self) -> NodeClaim | None:
+        return next((c for c in self.api.claims() if c.name == "c1"), None)
+
+    def node(self) -> Node | None:
+        return next((n for n in self.api.nodes() if n.name == "node-c1"), None)
+
+    def told(self) -> list[str]:
+        return [type(m).__name__ for m in self.observer.received]
+
+    def calls(self) -> list[str]:
+        """Return every call that was made, to either side, in order."""
+        return self.api.troubles.calls
+
+    def assert_all_gone(self) -> None:
+        assert self.api.claims() == ()
+        assert self.api.nodes() == ()
+        assert self.cloud.bought == {}

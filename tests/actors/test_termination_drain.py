@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.actors.ending import OURS, Ending
+from tests.builders import claim, instance, spec
+from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.drain import InstanceTerminated, NodeDrained
+from treenail.domain.fleets import LAUNCH_TAG
+from treenail.domain.pods import LabelSelector, Pod
+from treenail.domain.ports import ConflictError, NotFoundError, UnavailableError
+
+AWAY = UnavailableError("no answer")
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+
+
+def moved(stage: Ending) -> list[str]:
+    """Return the pods that were evicted or deleted, in order, each as often as it was."""
+    return [c for c in stage.calls() if c.startswith(("evict_pod", "delete_pod"))]
+
+
+def budget(stage: Ending, *, allowed: int) -> None:
+    """Let so many pods with the label app=web be disrupted at a time."""
+    stage.api.apply(
+        PodDisruptionBudget(
+            name="web",
+            selector=LabelSelector(match_labels=(("app", "web"),)),
+            max_unavailable=Portion(allowed),
+        )
+    )
+
+
+# --- order
+
+
+def test_critical_pods_leave_when_the_others_are_gone() -> None:
+    stage = Ending()
+    critical = replace(spec(), priority_class="system-cluster-critical")
+    stage.pod("dns", spec=critical)
+    stage.pod("web")
+
+    stage.interrupt()
+    stage.run(60)
+
+    assert moved(stage) == ["evict_pod web", "evict_pod dns"]
+    stage.assert_all_gone()
+
+
+def test_the_node_is_drained_when_the_last_pod_has_gone() -> None:
+    stage = Ending()
+    stage.pod("p1")
+    gone: list[datetime] = []
+    stage.api.on_change(
+        lambda c: gone.append(stage.now()) if isinstance(c.before, Pod) and not c.after else None
+    )
+
+    stage.interrupt()
+    stage.run(60)
+
+    (drain,) = stage.spans("drain")
+    assert len(gone) == 1
+    assert gone[0] <= drain.end
+    assert len(stage.observer.of(NodeDrained)) == 1
+
+
+def test_a_pod_is_asked_to_leave_once_at_a_time() -> None:
+    stage = Ending()
+    stage.slow["kubernetes", "pod", stage.pod("p1").uid] = 20
+
+    stage.interrupt()
+    stage.run(19)
+    assert moved(stage) == []
+    stage.run(60)
+
+    assert moved(stage) == ["evict_pod p1"]
+
+
+# --- budgets
+
+
+def test_a_pod_that_a_budget_protects_is_asked_again_until_it_may_leave() -> None:
+    stage = Ending()
+    stage.pod("p1", labels={"app": "web"})
+    budget(stage, allowed=0)
+
+    stage.interrupt(seconds=None)
+    stage.run(20)
+    assert stage.told() == ["NodeCordoned"]
+    assert 8 <= len(moved(stage)) <= 11
+    budget(stage, allowed=1)
+    stage.run(60)
+
+    stage.assert_all_gone()
+    assert len(stage.logged("failed draining node")) == len(moved(stage)) - 1
+
+
+def test_an_eviction_that_fails_otherwise_is_tried_again_without_a_word() -> None:
+    stage = Ending()
+    stage.pod("p1")
+    stage.api.troubles.fail("evict_pod", AWAY, times=3)
+
+    stage.interrupt()
+    stage.run(60)
+
+    stage.assert_all_gone()
+    assert stage.logged("failed draining node") == []
+
+
+# --- deadlines
+
+
+def test_what_is_left_shortly_before_the_deadline_is_deleted() -> None:
+    stage = Ending()
+    stage.pod("safe", annotations=PROTECTED)
+    stage.pod("web", labels={"app": "web"})
+    budget(stage, allowed=0)
+
+    stage.interrupt(seconds=120)
+    stage.run(89)
+    assert not [c for c in moved(stage) if c.startswith("delete_pod")]
+    stage.run(40)
+
+    deleted = [c.split() for c in moved(stage) if c.startswith("delete_pod")]
+    assert [name for _, name, _ in deleted] == ["safe", "web"]
+    assert all(27 <= int(grace) <= 30 for _, _, grace in deleted)
+    stage.assert_all_gone()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("NodeClaim", "c1"), ("Node", "node-c1")])
+def test_a_claims_grace_period_ends_a_drain_that_a_user_began(kind: str, name: str) -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=100))
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.api.delete(kind, name)
+    stage.run(68)
+    assert moved(stage) == []
+    stage.run(40)
+
+    assert len(moved(stage)) == 1
+    stage.assert_all_gone()
+
+
+def test_a_claims_grace_period_ends_a_drain_that_we_began() -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=100))
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.disrupt(Cause.DELETED)
+    stage.run(110)
+
+    stage.assert_all_gone()
+
+
+def test_the_earlier_of_two_deadlines_holds() -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=100))
+    stage.pod("safe", annotations=PROTECTED)
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(5)
+
+    stage.interrupt(seconds=40)
+    stage.run(45)
+    stage.assert_all_gone()
+
+
+def test_a_later_deadline_does_not_put_off_an_earlier_one() -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=1000))
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.interrupt(seconds=60)
+    stage.interrupt(seconds=None)
+    stage.run(70)
+
+    stage.assert_all_gone()
+
+
+def test_a_grace_period_goes_on_after_a_restart() -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=100))
+    stage.pod("safe", annotations=PROTECTED)
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(50)
+
+    stage.restart()
+    stage.run(65)
+
+    stage.assert_all_gone()
+
+
+def test_without_a_deadline_a_protected_pod_is_waited_for() -> None:
+    stage = Ending()
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(3600)
+
+    assert stage.told() == ["NodeCordoned"]
+    assert len(stage.cloud.bought) == 1
+
+
+# --- calls that fail
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["answer lost", "call lost"])
+@pytest.mark.parametrize(
+    "call", ["patch_node", "explain", "delete_claim", "delete_node", "terminate", "instances", "release"]
+)
+def test_a_step_that_fails_is_tried_again(call: str, *, done: bool) -> None:
+    stage = Ending()
+    for outside in (stage.api, stage.cloud):
+        outside.troubles.fail(call, AWAY, times=3, done=done)
+
+    stage.interrupt()
+    stage.run(120)
+
+    stage.assert_all_gone()
+    assert stage.told()[-2:] == ["NodeDrained", "InstanceTerminated"]
+
+
+@pytest.mark.parametrize("error", [NotFoundError("gone"), ConflictError("another")])
+@pytest.mark.parametrize("call", ["patch_node", "explain", "delete_node", "release"])
+def test_what_is_gone_or_another_is_seen_to_when_the_watch_says_so(call: str, error: Any) -> None:
+    stage = Ending()
+    stage.api.troubles.fail(call, error)
+
+    stage.interrupt()
+    stage.run(120)
+
+    stage.assert_all_gone()
+
+
+def test_a_step_that_keeps_failing_is_tried_after_longer_and_longer_pauses() -> None:
+    stage = Ending()
+    stage.cloud.troubles.fail("terminate", AWAY, times=6)
+    when: list[float] = []
+    stage.interrupt()
+    while stage.cloud.bought:
+        calls = len(stage.cloud.troubles.calls)
+        assert stage.world.run_until(lambda n=calls: len(stage.cloud.troubles.calls) > n, at_most=300)  # type: ignore[misc]
+        when.append(stage.seconds)
+
+    pauses = [round(b - a, 1) for a, b in pairwise(when)]
+    assert pauses == [1.2, 2.2, 4.2, 8.2, 16.2, 20.2]
+
+
+def test_an_instance_that_takes_long_to_go_is_waited_for() -> None:
+    stage = Ending()
+    bought = dict(stage.cloud.bought)
+
+    stage.interrupt()
+    stage.world.run_until(lambda: not stage.cloud.bought, at_most=300)
+    stage.cloud.bought |= bought
+    stage.run(60)
+    assert stage.told() == ["NodeCordoned", "NodeDrained"]
+    stage.cloud.bought.clear()
+    stage.run(10)
+
+    assert stage.told()[-1] == "InstanceTerminated"
+    stage.assert_all_gone()
+
+
+def test_an_instance_too_new_to_be_listed_is_not_taken_for_gone() -> None:
+    stage = Ending()
+    stage.add("c2")
+    stage.cloud.invisible["i-c2"] = None
+
+    stage.interrupt(name="c2")
+    stage.run(80)
+    assert [m.claim.name for m in stage.observer.of(InstanceTerminated)] == []
+    stage.run(20)
+
+    assert [m.claim.name for m in stage.observer.of(InstanceTerminated)] == ["c2"]
+
+
+# --- claims without an instance
+
+
+def unlaunched(stage: Ending, *, marked: bool) -> None:
+    annotations = {labels.LAUNCH: "5f1e/0/x"} if marked else {}
+    stage.api.apply(replace(claim("new", version=0, annotations=annotations), uid="", finalizers=OURS))
+    stage.api.delete("NodeClaim", "new")
+
+
+def names(stage: Ending) -> list[str]:
+    return [c.name for c in stage.api.claims()]
+
+
+def test_a_claim_nobody_marked_is_let_go_at_once() -> None:
+    stage = Ending()
+
+    unlaunched(stage, marked=False)
+    stage.run(1)
+
+    assert names(stage) == ["c1"]
+
+
+def test_a_marked_claim_without_an_instance_is_let_go_when_that_is_sure() -> None:
+    stage = Ending()
+
+    unlaunched(stage, marked=True)
+    stage.run(89)
+    assert names(stage) == ["c1", "new"]
+    stage.run(10)
+
+    assert names(stage) == ["c1"]
+    assert stage.cloud.troubles.calls[0] == "launched_by"
+
+
+def test_what_was_bought_for_a_marked_claim_is_found_and_terminated() -> None:
+    stage = Ending()
+    stage.cloud.bought["i-9"] = instance("i-9", tags={LAUNCH_TAG: "5f1e"})
+
+    unlaunched(stage, marked=True)
+    stage.run(120)
+
+    assert names(stage) == ["c1"]
+    assert sorted(stage.cloud.bought) == ["i-c1"]
+
+
+def test_a_look_that_fails_is_made_again() -> None:
+    stage = Ending()
+    stage.cloud.bought["i-9"] = instance("i-9", tags={LAUNCH_TAG: "5f1e"})
+    stage.cloud.troubles.fail("launched_by", AWAY, times=2)
+
+    unlaunched(stage, marked=True)
+    stage.run(120)
+
+    assert sorted(stage.cloud.bought) == ["i-c1"]
