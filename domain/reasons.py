@@ -18,7 +18,6 @@ class Reason(StrEnum):
     TOO_LARGE = "TooLarge"
     NO_CAPACITY = "NoCapacity"
     LIMIT_REACHED = "LimitReached"
-    MIN_VALUES_NOT_MET = "MinValuesNotMet"
     SET_ASIDE = "SetAside"
 
 
