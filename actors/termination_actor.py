@@ -253,8 +253,6 @@ class TerminationActor(DomainActor[TerminationInbox]):
         step = next_step(view, self._pods.get(name, ()), state, now)
         self.within(state.trace)
         match step:
-            case None:
-                pass
             case datetime():
                 self.later(name, _Look(name), seconds=max(0.1, (step - now).total_seconds()))
             case MoveOut():

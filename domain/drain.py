@@ -143,7 +143,7 @@ class LetGo:
 
 Step: TypeAlias = (
     "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo"
-    " | datetime | None"
+    " | datetime"
 )
 
 
@@ -175,7 +175,7 @@ def marked(view: NodeView) -> bool:
 
 
 def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
-    """Return what is to be done next; an instant to look again at; None to wait for a change."""
+    """Return what is to be done next, or an instant to look again at."""
     claim, node = view.claim, view.node
     if node is not None and not _cordoned(node) and (claim is None or claim.registered):
         return Cordon(node=node, patch=_cordon(claim))
@@ -217,7 +217,8 @@ def surely_nothing(claim: NodeClaim, asked_at: datetime) -> bool:
     return claim.deleting_since is not None and asked_at - claim.deleting_since >= _LAUNCH_VISIBLE
 
 
-def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
+def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step | None:
+    """Return what the drain needs next, None when it is over."""
     if state.drained_at is not None:
         return None
     if node.deleting_since is None:

@@ -251,6 +251,18 @@ def test_an_object_that_is_put_right_is_told_once(*, listed: bool) -> None:
     ]
 
 
+def test_an_object_nobody_understands_survives_a_full_list() -> None:
+    stage = Knowing(P1)
+
+    for _ in range(2):
+        stage.tell(Resynced(revision=9, objects=(node_class(), P1), set_aside=(aside(),)))
+
+    assert stage.model.pools == {"default": node_pool()}
+    assert stage.pod_watcher.of(ObjectSetAside) == [aside()]
+    stage.tell(Resynced(revision=9, objects=(node_class(), P1)))
+    assert stage.model.pools == {}
+
+
 def test_an_object_that_is_gone_is_not_put_right() -> None:
     stage = Knowing()
     stage.tell(aside())

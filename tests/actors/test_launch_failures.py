@@ -200,6 +200,34 @@ def test_a_claim_that_is_gone_when_its_instance_is_written_down_is_forgotten() -
     assert stage.failed() == {}
 
 
+def test_nothing_is_dealt_when_all_claims_are_gone_before_the_answer() -> None:
+    stage = Launching()
+    stage.plan("a")
+    stage.world.run_until(lambda: "launch 1" in stage.cloud.troubles.calls, at_most=60)
+
+    stage.api.delete("NodeClaim", "a")
+    stage.api.patch_claim("a", ClaimPatch(remove_finalizers=(labels.TERMINATION_FINALIZER,)))
+    stage.run(60)
+
+    assert stage.lifecycle.received == stage.selector.received == []
+    assert stage.failed() == {}
+    assert [c for c in stage.api.troubles.calls if c.startswith("record")] == []
+
+
+def test_nobody_is_blamed_when_all_claims_are_gone_before_the_call_fails() -> None:
+    stage = Launching()
+    stage.cloud.troubles.fail("launch", InvalidError("not yours"))
+    stage.plan("a")
+    stage.world.run_until(lambda: "launch 1" in stage.cloud.troubles.calls, at_most=60)
+
+    stage.api.delete("NodeClaim", "a")
+    stage.api.patch_claim("a", ClaimPatch(remove_finalizers=(labels.TERMINATION_FINALIZER,)))
+    stage.run(60)
+
+    assert stage.selector.received == []
+    assert stage.failed() == {}
+
+
 def test_no_call_is_repeated_for_claims_that_all_go() -> None:
     stage = Launching()
     stage.cloud.troubles.fail("launch", AWAY, times=FOR_LONG, done=True)

@@ -5,97 +5,23 @@ from typing import Any
 
 import pytest
 
-from tests.actors.stage import Stage
-from tests.actors.troubles import Api, StubCloud
-from tests.actors.views import Views
+from tests.actors.living import AWAY, BOOT, Living
+from tests.actors.troubles import Api
 from tests.builders import (
     at,
     claim,
-    conditions,
     decision,
     instance,
-    instance_type,
     node,
-    node_class,
-    node_pool,
-    resources,
 )
-from tests.probes import Probe
-from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
-from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.launching import NodeLaunched
 from treenail.domain.lifecycle import NodeNeverCame
-from treenail.domain.nodes import LAUNCHED, Node, NodeClaim, NodeView
-from treenail.domain.ports import ConflictError, NodePatch, UnavailableError
-from treenail.domain.taints import NOT_READY, UNREGISTERED, Effect, Taint
+from treenail.domain.nodes import NodeView
+from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
+from treenail.domain.taints import NOT_READY
 from treenail.domain.watching import NodeChanged
-
-AWAY = UnavailableError("no answer")
-ROOM = resources(cpu=4, pods=10)
-PROVIDER = "aws:///a/i-1"
-BOOT = Taint("boot", Effect.NO_SCHEDULE)
-
-
-class Living(Stage):
-    """A lifecycle with an API server it hears of, and a cloud."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.api = Api(self.world)
-        self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
-        self.api.apply(node_pool(), node_class())
-        self.observer = Probe()
-        self.actor: Any = self.start()
-        self.views = Views(self.api, self.actor)
-
-    def start(self) -> Any:
-        return self.host(
-            lambda runtime: NodeLifecycle(
-                runtime, observer=self.observer, reader=self.api, writer=self.api, cloud=self.cloud
-            )
-        )
-
-    def restart(self) -> None:
-        self.kill()
-        self.actor = self.views.to = self.start()
-        self.views.tell_all()
-
-    def launch(self, name: str = "c1", **fields: Any) -> NodeClaim:
-        """Put a launched claim there, whose instance runs."""
-        traced = {labels.TRACEPARENT: decision().context.traceparent}
-        bare = claim(name, version=0, provider_id=PROVIDER, room=ROOM, annotations=traced)
-        there = replace(
-            bare, uid="", created_at=self.now(), conditions=conditions(LAUNCHED, since=self.seconds), **fields
-        )
-        self.cloud.bought["i-1"] = instance("i-1", launched=self.seconds)
-        self.api.apply(there)
-        return self.claim(name)
-
-    def join(self, *, ready_after: float = 0) -> None:
-        """Let the node of the instance join, and be ready so many seconds later."""
-        self.api.join(
-            node_name="n1",
-            provider_id=PROVIDER,
-            labels={},
-            taints=(UNREGISTERED,),
-            capacity=ROOM,
-            allocatable=ROOM,
-            ready_after=ready_after,
-        )
-        self.run(0)
-
-    def claim(self, name: str = "c1") -> NodeClaim:
-        return next(c for c in self.api.claims() if c.name == name)
-
-    def node(self) -> Node:
-        (there,) = self.api.nodes()
-        return there
-
-    def told(self) -> list[str]:
-        return [type(m).__name__ for m in self.observer.received]
-
 
 # --- into use
 
@@ -279,6 +205,21 @@ def test_a_claim_is_given_back_once_even_if_the_watch_is_late() -> None:
     stage.run(10)
 
     assert len(stage.observer.of(NodeNeverCame)) == 1
+    assert stage.claim().annotations[labels.CAUSE] == "registration_timeout"
+
+
+def test_a_claim_that_was_given_back_and_is_gone_is_forgotten() -> None:
+    stage = Living()
+    stage.launch(finalizers=(labels.TERMINATION_FINALIZER,))
+    stage.run(901)
+    Api.patch_claim(stage.api, "c1", ClaimPatch(remove_finalizers=(labels.TERMINATION_FINALIZER,)))
+    stage.run(1)
+
+    stage.launch()
+    stage.join()
+    stage.run(5)
+
+    assert stage.told() == ["NodeNeverCame", "NodeRegistered", "NodeInitialized"]
 
 
 def test_a_node_that_joins_in_time_is_not_given_back() -> None:
@@ -301,76 +242,3 @@ def test_a_claim_that_goes_is_not_waited_for() -> None:
     stage.run(1000)
 
     assert stage.observer.received == []
-
-
-# --- garbage
-
-
-def test_an_instance_without_a_claim_is_terminated() -> None:
-    stage = Living()
-    stage.cloud.bought["i-9"] = instance("i-9")
-
-    stage.run(29.9)
-    assert sorted(stage.cloud.bought) == ["i-9"]
-    stage.run(5)
-
-    assert stage.cloud.bought == {}
-    assert stage.logged("garbage collecting instances") == [{"instances": ["i-9"]}]
-
-
-def test_an_instance_that_a_claim_is_about_to_get_is_left() -> None:
-    stage = Living()
-    stage.cloud.bought["i-9"] = instance("i-9", tags={LAUNCH_TAG: "5f1e"})
-    marked = claim("c1", version=0, annotations={labels.LAUNCH: "5f1e/0/x"})
-    stage.api.apply(replace(marked, uid="", created_at=stage.now()))
-
-    stage.run(200)
-
-    assert sorted(stage.cloud.bought) == ["i-9"]
-
-
-def test_a_claim_whose_instance_is_gone_is_deleted() -> None:
-    stage = Living()
-    stage.launch()
-    stage.join()
-    stage.run(60)
-
-    stage.cloud.bought.clear()
-    stage.run(240)
-
-    assert stage.api.claims() == ()
-    assert stage.logged("garbage collected") == [{"nodeclaim": "c1", "cause": "garbage_collected"}]
-
-
-def test_nothing_is_garbage_when_all_is_well() -> None:
-    stage = Living()
-    stage.launch()
-    stage.join()
-
-    stage.run(1000)
-
-    assert (len(stage.api.claims()), len(stage.cloud.bought)) == (1, 1)
-    assert stage.cloud.troubles.calls.count("instances") == 9
-
-
-@pytest.mark.parametrize("call", ["instances", "list_claims", "terminate", "delete_claim"])
-def test_what_cannot_be_collected_is_collected_later(call: str) -> None:
-    stage = Living()
-    stage.launch()
-    stage.cloud.bought = {"i-9": instance("i-9")}
-    for outside in (stage.api, stage.cloud):
-        outside.troubles.fail(call, AWAY)
-
-    stage.run(500)
-
-    assert (stage.api.claims(), stage.cloud.bought) == ((), {})
-
-
-def test_the_cloud_is_listed_before_the_cluster() -> None:
-    stage = Living()
-    order: list[str] = []
-    stage.cloud.troubles.calls = stage.api.troubles.calls = order
-
-    stage.run(60)
-
-    assert order == ["instances", "list_claims"]

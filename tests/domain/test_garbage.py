@@ -72,6 +72,14 @@ def test_an_instance_no_claim_will_get_is_garbage(other: NodeClaim) -> None:
     assert stray(instance(tags={LAUNCH_TAG: "5f1e"}), claims=(other,)) == ("i-1",)
 
 
+def test_an_instance_of_a_claim_that_cannot_be_read_now_is_let_alone() -> None:
+    known = (instance("i-1").provider_id,)
+
+    found = garbage((instance("i-1"), instance("i-2")), (), listed_at=NOW, known=known)
+
+    assert found.instances == ("i-2",)
+
+
 def test_an_instance_without_a_tag_is_not_what_an_unmarked_claim_waits_for() -> None:
     assert stray(instance(), claims=(claim("c1"),)) == ("i-1",)
 

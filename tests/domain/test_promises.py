@@ -185,6 +185,28 @@ def test_an_orphan_keeps_the_end_it_had() -> None:
     assert known.next_expiry() == at(5)
 
 
+def test_a_pod_that_goes_and_then_is_gone_stays_in_its_place_in_line() -> None:
+    known = book(promise("a", "c1", heir="web"), promise("b", "c2", heir="web"))
+
+    for pod in ("a", "b", "a"):
+        known.orphan(pod, expires_at=at(20))
+
+    taken = known.inherit(pending_pod("new", owner="web"))
+    assert taken is not None
+    assert taken.target == "c1"
+
+
+def test_a_promise_is_renewed_for_another_time_or_for_as_long_as_it_takes() -> None:
+    known = book(promise("p1", until=10), promise("p2", until=10))
+
+    known.renew(promise("p1", until=10), expires_at=at(30))
+    known.renew(promise("p2", until=10), expires_at=None)
+
+    assert known.expire(at(10)) == ()
+    assert known.next_expiry() == at(30)
+    assert pods(known.expire(at(60))) == ["p1"]
+
+
 def test_the_latest_promises_are_withdrawn_until_the_rest_fits() -> None:
     known = book(promise("p1", cpu=1), promise("p2", cpu=2), promise("p3", cpu=1))
 
@@ -255,8 +277,6 @@ class PromiseMachine(RuleBasedStateMachine):
 
     @rule(pod=PODS)
     def a_pod_goes(self, pod: str) -> None:
-        if pod in self.gone:
-            return
         self.book.orphan(pod, expires_at=at(self.clock + 20))
         known = self.plain.get(pod)
         if known is not None and known.heir:

@@ -64,6 +64,16 @@ def test_a_refused_pod_is_not_ready_before_its_time() -> None:
     assert ready(known, 10) == ["p1", "p2"]
 
 
+def test_a_time_to_try_again_is_used_up_by_trying() -> None:
+    known = room("p1", "p2")
+    known.refuse("p1", at(0))
+    known.refuse("p2", at(5))
+
+    assert ready(known, 10) == ["p1"]
+
+    assert known.next_retry() == at(15)
+
+
 def test_only_the_first_refusal_is_news() -> None:
     known = room("p1")
 

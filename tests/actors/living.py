@@ -1,0 +1,90 @@
+"""A node lifecycle with an API server and a cloud."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.actors.stage import Stage
+from tests.actors.troubles import Api, StubCloud
+from tests.actors.views import Views
+from tests.builders import (
+    claim,
+    conditions,
+    decision,
+    instance,
+    instance_type,
+    node_class,
+    node_pool,
+    resources,
+)
+from tests.probes import Probe
+from treenail.actors.node_lifecycle import NodeLifecycle
+from treenail.domain import labels
+from treenail.domain.nodes import LAUNCHED, Node, NodeClaim
+from treenail.domain.ports import UnavailableError
+from treenail.domain.taints import UNREGISTERED, Effect, Taint
+
+AWAY = UnavailableError("no answer")
+ROOM = resources(cpu=4, pods=10)
+PROVIDER = "aws:///a/i-1"
+BOOT = Taint("boot", Effect.NO_SCHEDULE)
+
+
+class Living(Stage):
+    """A lifecycle with an API server it hears of, and a cloud."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.api = Api(self.world)
+        self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
+        self.api.apply(node_pool(), node_class())
+        self.observer = Probe()
+        self.actor: Any = self.start()
+        self.views = Views(self.api, self.actor)
+
+    def start(self) -> Any:
+        return self.host(
+            lambda runtime: NodeLifecycle(
+                runtime, observer=self.observer, reader=self.api, writer=self.api, cloud=self.cloud
+            )
+        )
+
+    def restart(self) -> None:
+        self.kill()
+        self.actor = self.views.to = self.start()
+        self.views.tell_all()
+
+    def launch(self, name: str = "c1", **fields: Any) -> NodeClaim:
+        """Put a launched claim there, whose instance runs."""
+        traced = {labels.TRACEPARENT: decision().context.traceparent}
+        bare = claim(name, version=0, provider_id=PROVIDER, room=ROOM, annotations=traced)
+        there = replace(
+            bare, uid="", created_at=self.now(), conditions=conditions(LAUNCHED, since=self.seconds), **fields
+        )
+        self.cloud.bought["i-1"] = instance("i-1", launched=self.seconds)
+        self.api.apply(there)
+        return self.claim(name)
+
+    def join(self, *, ready_after: float = 0) -> None:
+        """Let the node of the instance join, and be ready so many seconds later."""
+        self.api.join(
+            node_name="n1",
+            provider_id=PROVIDER,
+            labels={},
+            taints=(UNREGISTERED,),
+            capacity=ROOM,
+            allocatable=ROOM,
+            ready_after=ready_after,
+        )
+        self.run(0)
+
+    def claim(self, name: str = "c1") -> NodeClaim:
+        return next(c for c in self.api.claims() if c.name == name)
+
+    def node(self) -> Node:
+        (there,) = self.api.nodes()
+        return there
+
+    def told(self) -> list[str]:
+        return [type(m).__name__ for m in self.observer.received]
