@@ -10,7 +10,8 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
-from treenail.domain.cluster import Changes, ClusterModel
+from treenail.domain.changes import Changes
+from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
 from treenail.domain.commitment import commit
 from treenail.domain.decision_trace import decision_spans

@@ -225,7 +225,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
                 self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
             case GiveBack(claim=claim, cause=cause):
-                self._given_back[claim.name] = None
+                if claim.name in self._views:
+                    self._given_back[claim.name] = None
                 self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
                 self._observer.tell(NodeNeverCame(claim=claim, cause=cause))
                 self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)

@@ -142,8 +142,9 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             self._tasks.run(key, _setting(self._writer, fact.about, condition), self.me, _Published)
 
     def _bound(self, bound: PodBound) -> None:
-        took = (self._timers.now() - bound.pod.created_at).total_seconds()
-        self._telemetry.observe(metrics.PODS_BOUND_DURATION.name, max(took, 0.0))
+        if bound.news:
+            took = (self._timers.now() - bound.pod.created_at).total_seconds()
+            self._telemetry.observe(metrics.PODS_BOUND_DURATION.name, max(took, 0.0))
         self._record(self._bindings.note(bound, self._timers.now()))
         self.later("bindings", _BindingsQuiet(), seconds=_BINDINGS_QUIET)
 

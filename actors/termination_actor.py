@@ -144,7 +144,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._note(message)
             case DisruptNodes():
                 for view in message.nodes:
-                    self._begin(view, message.cause, began_at=message.decided_at)
+                    self._disrupt(view, message)
             case NodeInterrupted():
                 self._interrupt(message)
             case _Look(name=name):
@@ -235,6 +235,12 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._views[name] = view
         self._look(name)
 
+    def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
+        if view.name in self._views:
+            self._begin(view, order.cause, began_at=order.decided_at)
+        else:  # it went before the order came
+            self._arbiter.tell(DisruptionEnded(name=view.name))
+
     def _forget(self, name: str) -> None:
         self._views.pop(name, None)
         self._pods.pop(name, None)
@@ -310,6 +316,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._record("cordon", view.claim, state, did.started_at)
                     self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
                 self.log("cordoned node", logger="controller.termination", node=node.name)
+            case Abandon() if state.cause is not Cause.EMPTY:
+                # While it was opened again, a reason came that leaves no choice.
+                state.cordoned_at = None
             case Abandon():
                 del self._leaving[name]
                 self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from treenail.domain.changes import Changes
 from treenail.domain.claims import DECISION, promised_pods
 from treenail.domain.cluster_facts import (
     ClusterObject,
@@ -29,19 +29,6 @@ from treenail.domain.resources import Resources, total
 from treenail.domain.rooms import room_on
 from treenail.domain.usage import limits_left
 from treenail.domain.watching import PodBound
-
-
-@dataclass(slots=True)
-class Changes:
-    """What a fact changed, for those who must hear of it. Names in the order they changed."""
-
-    pods: dict[str, None] = field(default_factory=dict)
-    views: dict[str, None] = field(default_factory=dict)
-    bound: list[PodBound] = field(default_factory=list)
-    pools: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.pods or self.views or self.bound or self.pools)
 
 
 class ClusterModel(Inventory):
@@ -97,7 +84,8 @@ class ClusterModel(Inventory):
 
     def _see(self, thing: ClusterObject, now: datetime) -> None:
         known = self.known(thing)
-        if known is not None and thing.resource_version <= known.resource_version:
+        outdated = known is not None and thing.resource_version <= known.resource_version
+        if outdated or self.ended(thing):
             return
         match thing:
             case Pod():
@@ -156,7 +144,7 @@ class ClusterModel(Inventory):
         else:
             self._provisionable.pop(pod.uid, None)
         if pod.bound and (before is None or not before.bound):
-            self._bound(pod)
+            self._bound(pod, news=before is not None)
         elif pod.terminal:
             self._end_promise(pod.uid)
 
@@ -178,14 +166,14 @@ class ClusterModel(Inventory):
             self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
             self._check_promises(claim.name)
 
-    def _bound(self, pod: Pod) -> None:
+    def _bound(self, pod: Pod, *, news: bool) -> None:
         name = self.view_name(pod.node_name)
         promise = self._end_promise(pod.uid)
         view = self.view(name)
         if view is None:
             return
         if not pod.daemon and not pod.mirror:
-            self._changes.bound.append(PodBound(pod=pod, view=view, promise=promise))
+            self._changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
         self._check_promises(name)
 
     def _check_promises(self, name: str) -> None:
@@ -257,6 +245,8 @@ class ClusterModel(Inventory):
         claim, alone = self.remove_claim(name)
         if claim is None:
             return
+        for uid in promised_pods(claim):
+            self._restorable.pop(uid, None)
         self._limits.pop(claim.pool, None)
         self._view_gone(name)
         if alone is not None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
+
+_MOST_ENDED: Final = 256
 
 
 class Inventory:
@@ -29,6 +33,8 @@ class Inventory:
         self._claim_of_provider: dict[str, str] = {}
         self._node_of_provider: dict[str, str] = {}
         self._provider_of_instance: dict[str, str] = {}
+        # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
+        self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
 
     # --- changing it
 
@@ -47,6 +53,10 @@ class Inventory:
             Kind.DAEMON_SET: self.daemons,
         }
         return stores[kind]
+
+    def ended(self, thing: ClusterObject) -> bool:
+        """Tell whether `thing` is a claim that is known to be gone, so that what tells of it is old."""
+        return isinstance(thing, NodeClaim) and bool(thing.uid) and thing.uid in self._ended
 
     def put_pod(self, pod: Pod) -> tuple[str, ...]:
         """Keep a pod as it stands; return the nodes whose room it changes."""
@@ -106,6 +116,8 @@ class Inventory:
         claim = self.claims.pop(name, None)
         if claim is None:
             return None, None
+        if claim.uid:
+            self._ended.append(claim.uid)
         self._claim_of_provider.pop(claim.provider_id, None)
         self._forget_instance(claim.provider_id)
         return claim, self._node_of_provider.get(claim.provider_id)

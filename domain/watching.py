@@ -50,11 +50,15 @@ class PoolsChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBound:
-    """A pod has a node. `promise` is the one it had, if any."""
+    """A pod has a node. `promise` is the one it had, if any.
+
+    `news` is false where it had the node already when it was first heard of.
+    """
 
     pod: Pod
     view: NodeView
     promise: Promise | None
+    news: bool = True
 
 
 @dataclass(slots=True)
