@@ -52,14 +52,14 @@ def test_the_test_shown_has_15_lines() -> None:
 
 def test_the_demo_tells_the_events_that_are_shown() -> None:
     def events(text: str) -> list[str]:
-        return re.findall(r"^ *\d+\.\d{3}  (\w+)", text, re.MULTILINE)
+        return re.findall(r"^ *(\d+\.\d{3}  \w+)", text, re.MULTILINE)
 
     assert events(demo()) == events(block("demo"))
 
 
 def test_the_demo_shows_the_spans_that_are_shown() -> None:
     def spans(text: str) -> list[str]:
-        return re.findall(r"[├└]── ((?:\* )?[\w/]+)  \+", text)
+        return re.findall(r"[├└]── ((?:\* )?[\w/]+  \+\S+)", text)
 
     printed, shown = spans(demo()), spans(block("trace"))
     assert printed[: len(shown)] == shown

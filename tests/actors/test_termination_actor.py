@@ -8,7 +8,7 @@ from tests.actors.ending import Ending
 from tests.builders import at, node, view
 from treenail.actors.drain_calls import END_TRACE, DrainCalls
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, DisruptionEnded
+from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes
 from treenail.domain.drain import InstanceTerminated, Leaving, MoveOut
 from treenail.domain.ending_trace import disruption_context, interruption_context
 from treenail.domain.node_pools import Generation
@@ -389,3 +389,30 @@ def test_a_claim_says_why_it_goes(said: str, cause: Cause) -> None:
     stage.run(60)
 
     assert [m.cause for m in stage.observer.of(InstanceTerminated)] == [cause]
+
+
+@pytest.mark.parametrize("moment", [0.02, 0.05, 0.1, 0.2, 1.0])
+def test_an_interruption_while_the_node_is_opened_again_still_ends_it(moment: float) -> None:
+    stage = Ending()
+    stage.disrupt()
+    stage.run(3)
+    stage.pod("p1")
+    stage.run(moment)
+
+    stage.interrupt()
+    stage.run(100)
+
+    gone = stage.claim()
+    assert gone is None or gone.leaving
+    assert "delete_claim c1" in stage.calls()
+
+
+def test_an_order_for_a_node_that_is_gone_ends_at_once() -> None:
+    stage = Ending()
+    stale = view("c9")
+
+    stage.actor.tell(DisruptNodes(nodes=(stale,), cause=Cause.EMPTY, decided_at=at(0)))
+    stage.run(60)
+
+    assert stage.arbiter.received == [DisruptionEnded(name="c9")]
+    assert stage.calls() == []

@@ -244,3 +244,21 @@ def test_a_node_is_empty_with_nothing_but_daemons_and_no_promise() -> None:
     assert not known.empty("c1")
     see(known, bound_pod("p1", "node-c1", version=2))
     assert not known.empty("c1")
+
+
+def test_an_answer_that_comes_after_a_claims_end_does_not_bring_it_back() -> None:
+    known = model(node_pool(), claim("c1"))
+    lose(known, Kind.NODE_CLAIM, "c1")
+
+    see(known, claim("c1", version=5))
+
+    assert known.claims == {}
+
+
+def test_pods_that_had_their_node_when_first_heard_of_are_no_news() -> None:
+    known = model(*IN_USE)
+    see(known, bound_pod("old", "node-c1"))
+    see(known, pending_pod("new"))
+    see(known, bound_pod("new", "node-c1", version=2))
+
+    assert {bound.pod.uid: bound.news for bound in known.take_changes().bound} == {"old": False, "new": True}
