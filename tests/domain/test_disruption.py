@@ -82,7 +82,7 @@ def test_a_node_that_emptied_anew_is_not_postponed_any_more() -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "percent", "allowed"),
-    [(0, 10, 0), (1, 10, 1), (9, 10, 1), (10, 10, 1), (11, 10, 2), (100, 29, 29), (3, 100, 3)],
+    [(0, 10, 0), (1, 10, 1), (9, 10, 1), (10, 10, 1), (11, 10, 2), (100, 29, 29), (1000, 50, 500)],
 )
 def test_percentages_of_the_pools_nodes_round_up(nodes: int, percent: int, allowed: int) -> None:
     pool = replace(node_pool(), disruption=Disruption(budgets=(Budget(percent=percent),)))
