@@ -90,6 +90,16 @@ def test_a_group_is_told_when_it_has_been_quiet_for_a_while() -> None:
     assert [s.attributes["treenail.class.name"] for s in log.close_all()] == ["default/api"]
 
 
+@pytest.mark.parametrize(("seconds", "told_of"), [(10, []), (10.5, ["default/web"])])
+def test_ten_seconds_without_a_pod_are_quiet(seconds: float, told_of: list[str]) -> None:
+    log = BindingLog()
+    told(log, bound("p1"))
+
+    spans = told(log, bound("x1", owner="api"), seconds=seconds)
+
+    assert [s.attributes["treenail.class.name"] for s in spans] == told_of
+
+
 def test_a_later_wave_of_a_class_has_a_span_of_its_own() -> None:
     log = BindingLog()
     told(log, bound("p1", scheduled=0), seconds=0)

@@ -25,7 +25,7 @@ PLAN = PackingPlan(
     refused=(RefusedClass(pods=("p4",), refusals=REFUSALS),),
     classes=REPORTS,
     cost=0.1234567,
-    lower_bound=0.1,
+    lower_bound=0.0987654321,
 )
 
 
@@ -109,6 +109,7 @@ def test_each_stage_says_what_it_found() -> None:
         "refused": 1,
     }
     assert packed["treenail.cost_usd_hour"] == 0.123457
+    assert packed["treenail.lower_bound_usd_hour"] == 0.098765
     assert packed["treenail.exhausted"] is False
 
 
