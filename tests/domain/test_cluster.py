@@ -183,6 +183,7 @@ def test_a_node_that_goes_leaves_its_claim() -> None:
 
     assert known.view("c1") == replace(view(), node=None)
     assert known.pods_on("c1") == ()
+    assert known.pods_on("stranger") == ()
     assert list(known.take_changes().views) == ["c1"]
 
 
