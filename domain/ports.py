@@ -123,6 +123,14 @@ class ClusterReader(Protocol):
         """
         ...
 
+    def list_nodes(self) -> tuple[Node, ...]:
+        """Return all nodes there are now (read from the store, not from a cache).
+
+        Raises:
+            UnavailableError: no answer.
+        """
+        ...
+
 
 class ClusterWriter(Protocol):
     """The API server, for writing. Every call may raise UnavailableError; `version` is a precondition.
@@ -146,6 +154,15 @@ class ClusterWriter(Protocol):
 
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting; it goes when its last finalizer does."""
+
+    def create_node(self, node: Node) -> Node:
+        """Create `node`, with its capacity and allocatable; its uid and times are given by the server.
+
+        Raises:
+            AlreadyExistsError: a node of this name is there.
+            InvalidError: it breaks a rule of the API server.
+        """
+        ...
 
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node, and return what it is then."""

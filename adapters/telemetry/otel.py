@@ -87,11 +87,8 @@ def otlp_exporter(endpoint: str | None = None) -> SpanExporter:
 
     `endpoint` is the full URL ("http://collector:4318/v1/traces"); without one, the OTEL_EXPORTER_OTLP_*
     variables say where to.
-
-    Raises:
-        ModuleNotFoundError: treenail was installed without its extra `otlp`.
     """
-    from opentelemetry.exporter.otlp.proto.http import Compression  # noqa: PLC0415 (an extra, and slow)
+    from opentelemetry.exporter.otlp.proto.http import Compression  # noqa: PLC0415 (slow)
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
 
     return OTLPSpanExporter(endpoint=endpoint, compression=Compression.Gzip)

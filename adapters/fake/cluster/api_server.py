@@ -134,6 +134,15 @@ class ApiServer:
 
     # --- nodes
 
+    def create_node(self, node: Node) -> Node:
+        """Keep a new node.
+
+        Raises:
+            AlreadyExistsError: its name is taken.
+            InvalidError: it could not be.
+        """
+        return self.create(replace(node, uid="", deleting_since=None))
+
     def patch_node(self, name: str, patch: NodePatch, version: int | None) -> Node:
         """Change a node."""
         node = self._store.get(Node, address("Node", name))

@@ -237,6 +237,10 @@ class FakeCluster:
         """Return all claims there are now, by name."""
         return self._gate.read(self._server.claims)
 
+    def list_nodes(self) -> tuple[Node, ...]:
+        """Return all nodes there are now, by name."""
+        return self._gate.read(self.nodes)
+
     # --- ClusterWriter
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
@@ -251,6 +255,10 @@ class FakeCluster:
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting."""
         self._gate.write(address("NodeClaim", name), partial(self._server.delete_claim, name, uid))
+
+    def create_node(self, node: Node) -> Node:
+        """Create a node. It is not ready before a machine of its provider id joins."""
+        return self._gate.write(None, partial(self._server.create_node, node))
 
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node."""
