@@ -1,0 +1,120 @@
+"""What a node class means in an account right now: its subnets, security groups and images, by id."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from treenail.adapters.ec2.labels import ACCELERATOR, GPU
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """A subnet. `free_addresses` is as of the last look, at most a minute or so ago."""
+
+    id: str
+    zone: str
+    zone_id: str
+    free_addresses: int
+
+
+class Variant(StrEnum):
+    """Which chips an image has the drivers of. Images that users select are for all types."""
+
+    ANY = "any"
+    STANDARD = "standard"
+    NVIDIA = "nvidia"
+    NEURON = "neuron"
+
+    def suits(self, instance_type: InstanceType) -> bool:
+        """Tell whether nodes of the type want this variant."""
+        gpus = instance_type.label(GPU + "count") is not None
+        accelerators = instance_type.label(ACCELERATOR + "count") is not None
+        match self:
+            case Variant.ANY:
+                return True
+            case Variant.NVIDIA:
+                return gpus
+            case Variant.NEURON:
+                return accelerators
+            case Variant.STANDARD:
+                return not gpus and not accelerators
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A machine image for one architecture ("amd64" or "arm64")."""
+
+    id: str
+    arch: str
+    name: str
+    created_at: datetime
+    deprecated: bool = False
+    variant: Variant = Variant.ANY
+
+    def suits(self, instance_type: InstanceType) -> bool:
+        """Tell whether nodes of the type run this image."""
+        return self.arch == instance_type.label(labels.ARCH) and self.variant.suits(instance_type)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What a node class's selectors mean.
+
+    `subnets` are sorted by free addresses, most first, and `images` by age, newest first. A node class
+    that names a launch template of the user's has no images and no security groups here: the template
+    says both.
+    """
+
+    subnets: tuple[Subnet, ...]
+    security_groups: tuple[str, ...]
+    images: tuple[Image, ...]
+    from_template: bool = False
+
+    @property
+    def zones(self) -> tuple[tuple[str, str], ...]:
+        """The zones of the subnets with their ids, sorted."""
+        return tuple(sorted({(subnet.zone, subnet.zone_id) for subnet in self.subnets}))
+
+    @property
+    def subnet_by_zone(self) -> Mapping[str, Subnet]:
+        """The subnet of each zone that has the most free addresses."""
+        # Those listed first, which have the most, are written last.
+        return {subnet.zone: subnet for subnet in reversed(self.subnets)}
+
+    def image_for(self, instance_type: InstanceType) -> Image | None:
+        """Return the newest image that nodes of the type run, None where there is none."""
+        return next((image for image in self.images if image.suits(instance_type)), None)
+
+    def images_for(self, types: Iterable[InstanceType]) -> Mapping[str, tuple[InstanceType, ...]]:
+        """Return the types that run each image, by its id; a type without an image is left out."""
+        groups: defaultdict[str, list[InstanceType]] = defaultdict(list)
+        for instance_type in types:
+            image = self.image_for(instance_type)
+            if image is not None:
+                groups[image.id].append(instance_type)
+        return {image: tuple(group) for image, group in sorted(groups.items())}
+
+    def launches(self, instance_type: InstanceType) -> bool:
+        """Tell whether an image of the node class runs on the type, as far as we can know."""
+        return self.from_template or self.image_for(instance_type) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What a node must be told of its cluster.
+
+    `certificate_authority` is PEM in base64; `version` is as "1.34"; `service_cidr` is the range of the
+    cluster's services, of IPv4 or IPv6, and empty where nobody could tell.
+    """
+
+    name: str
+    endpoint: str
+    certificate_authority: str
+    version: str
+    service_cidr: str = ""
