@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import threading
+import traceback
+
+import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+    ParamValidationError,
+    ReadTimeoutError,
+)
+from botocore.parsers import ResponseParserError
+
+from tests.adapters.ec2.refusals import THROTTLED, Script, SleptTime, refusal
+from tests.probes import PlainDice
+from treenail.adapters.ec2.call_errors import code_of, message_of
+from treenail.adapters.ec2.gate import Gate
+from treenail.domain.ports import (
+    AlreadyExistsError,
+    InvalidError,
+    NotFoundError,
+    PortError,
+    TooManyRequestsError,
+    UnavailableError,
+)
+
+LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
+
+
+def gate_of(time: SleptTime) -> Gate:
+    return Gate(time, PlainDice(), sleep=time.sleep)
+
+
+def test_a_call_passes_at_once_and_tells_what_it_took() -> None:
+    time = SleptTime()
+
+    passed = gate_of(time).ask("ec2", "CreateFleet", Script("fleet-1"))
+
+    assert (passed.value, passed.waited_seconds, passed.attempts) == ("fleet-1", 0.0, 1)
+    assert time.slept == []
+
+
+def test_calls_beyond_the_burst_wait_for_the_rate() -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+
+    waits = [gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds for _ in range(52)]
+
+    assert waits[:50] == [0.0] * 50
+    assert waits[50:] == pytest.approx([0.2, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("action", "burst"),
+    [("DescribeInstances", 100), ("CreateLaunchTemplate", 50), ("TerminateInstances", 100)],
+)
+def test_reading_changing_and_terminating_are_granted_apart(action: str, burst: int) -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+    for _ in range(50):
+        gate.call("ec2", "CreateFleet", lambda: 1)
+
+    free = 0
+    while gate.ask("ec2", action, lambda: 1).waited_seconds == 0:
+        free += 1
+
+    shared = 50 if action == "CreateLaunchTemplate" else 0
+    assert free == burst - shared
+
+
+def test_services_are_granted_apart() -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+    for _ in range(100):
+        gate.call("ec2", "DescribeSubnets", lambda: 1)
+
+    assert gate.ask("ssm", "GetParameter", lambda: 1).waited_seconds == 0
+
+
+def test_whoever_finds_no_permit_within_half_a_minute_is_refused_and_does_nothing() -> None:
+    time = SleptTime()
+    gate = Gate(time, PlainDice(), sleep=lambda _: None)  # as many threads at one instant
+    calls = Script(*range(1000))
+    for _ in range(50 + 30 * 5):
+        gate.call("ec2", "CreateFleet", calls)
+
+    with pytest.raises(TooManyRequestsError, match=r"no permit for ec2:CreateFleet within 30 s"):
+        gate.call("ec2", "CreateFleet", calls)
+
+    assert calls.calls == 50 + 30 * 5
+
+
+def test_a_throttled_call_is_made_again_after_a_pause_and_with_a_new_permit() -> None:
+    time = SleptTime()
+
+    passed = gate_of(time).ask("ec2", "CreateFleet", Script(THROTTLED, THROTTLED, "fleet-1"))
+
+    assert (passed.value, passed.attempts) == ("fleet-1", 3)
+    assert time.slept == pytest.approx([0.1, 0.1, 0.4])  # pause, permit, pause with a permit in it
+    assert passed.waited_seconds == pytest.approx(0.1)
+
+
+def test_throttling_makes_the_next_caller_wait_too() -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+    with pytest.raises(TooManyRequestsError):
+        gate.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
+
+    assert gate.ask("ec2", "CreateLaunchTemplate", lambda: 1).waited_seconds > 0
+    assert gate.ask("ec2", "DescribeSubnets", lambda: 1).waited_seconds == 0
+
+
+@pytest.mark.parametrize("failure", [LOST, refusal("InternalError", status=500), ResponseParserError("html")])
+def test_four_attempts_without_an_answer_are_all_there_are(failure: Exception) -> None:
+    time = SleptTime()
+    script = Script(*[failure] * 5)
+
+    with pytest.raises(UnavailableError):
+        gate_of(time).call("ec2", "CreateFleet", script)
+
+    assert script.calls == 4
+    assert time.seconds == pytest.approx(0.1 + 0.4 + 1.6)
+
+
+def test_no_attempt_begins_when_half_a_minute_is_over() -> None:
+    time = SleptTime()
+    calls = 0
+
+    def slow() -> None:
+        nonlocal calls
+        calls += 1
+        time.seconds += 20.0
+        raise LOST
+
+    with pytest.raises(UnavailableError):
+        gate_of(time).call("ec2", "CreateFleet", slow)
+    assert calls == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (THROTTLED, TooManyRequestsError),
+        (refusal("Throttling"), TooManyRequestsError),
+        (refusal("SomethingNew", status=429), TooManyRequestsError),
+        (refusal("Unavailable", status=503), UnavailableError),
+        (refusal("SomethingNew", status=502), UnavailableError),
+        (refusal("ExpiredToken"), UnavailableError),
+        (refusal("AuthFailure", status=401), UnavailableError),
+        (NoCredentialsError(), UnavailableError),
+        (EndpointConnectionError(endpoint_url="https://ec2"), UnavailableError),
+        (refusal("UnauthorizedOperation", status=403), InvalidError),
+        (refusal("AuthFailure.ServiceLinkedRoleCreationNotPermitted", status=403), InvalidError),
+        (refusal("InvalidParameterValue"), InvalidError),
+        (refusal("IdempotentParameterMismatch"), InvalidError),
+        (ParamValidationError(report="Missing required parameter"), InvalidError),
+        (refusal("InvalidLaunchTemplateName.NotFoundException"), NotFoundError),
+        (refusal("InvalidInstanceID.NotFound"), NotFoundError),
+        (refusal("NoSuchEntity", status=404), NotFoundError),
+        (refusal("InvalidLaunchTemplateName.AlreadyExistsException"), AlreadyExistsError),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or str(value)[:60],
+)
+def test_a_failure_is_one_that_the_ports_know(failure: Exception, kind: type[PortError]) -> None:
+    with pytest.raises(PortError) as raised:
+        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(*[failure] * 4))
+
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("code", ["UnauthorizedOperation", "ExpiredToken", "InvalidParameterValue"])
+def test_what_is_sure_to_be_refused_again_is_not_tried_again(code: str) -> None:
+    script = Script(*[refusal(code, status=403)] * 4)
+
+    with pytest.raises(PortError):
+        gate_of(SleptTime()).call("ec2", "CreateFleet", script)
+
+    assert script.calls == 1
+
+
+def test_a_refusal_can_be_told_by_its_code() -> None:
+    with pytest.raises(
+        InvalidError, match=r"InvalidParameterValue: bad subnet \(ec2:CreateFleet\)"
+    ) as raised:
+        gate_of(SleptTime()).call(
+            "ec2", "CreateFleet", Script(refusal("InvalidParameterValue", "bad subnet"))
+        )
+
+    assert code_of(raised.value) == "InvalidParameterValue"
+    assert message_of(raised.value) == "bad subnet"
+
+
+@pytest.mark.parametrize("code", ["SignatureDoesNotMatch", "InvalidClientTokenId", "IncompleteSignature"])
+def test_nothing_secret_is_told_of_credentials_that_are_not_accepted(code: str) -> None:
+    told = refusal(code, "The Canonical String was\nx-amz-security-token:FwoGZXIvYXdzEXAMPLE", status=403)
+
+    with pytest.raises(UnavailableError) as raised:
+        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(told))
+
+    everything = "".join(traceback.format_exception(raised.value))
+    assert "FwoGZXIvYXdzEXAMPLE" not in everything
+    assert code in everything
+
+
+def test_the_blob_of_a_missing_permission_is_left_out() -> None:
+    said = "You are not authorized. Encoded authorization failure message: " + "x" * 2000
+    with pytest.raises(InvalidError) as raised:
+        gate_of(SleptTime()).call(
+            "ec2", "CreateFleet", Script(refusal("UnauthorizedOperation", said, status=403))
+        )
+
+    assert str(raised.value) == "UnauthorizedOperation: You are not authorized. (ec2:CreateFleet)"
+
+
+@pytest.mark.parametrize("defect", [NoRegionError(), KeyError("x"), BotoCoreError()])
+def test_a_defect_of_ours_is_not_dressed_up(defect: Exception) -> None:
+    with pytest.raises(type(defect)):
+        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(defect))
+
+
+def test_threads_share_the_permits() -> None:
+    waits: list[float] = []
+    time = SleptTime()
+    gate = Gate(time, PlainDice(), sleep=waits.append)
+    start = threading.Barrier(8)
+
+    def work() -> None:
+        start.wait()
+        for _ in range(10):
+            gate.call("ec2", "CreateFleet", lambda: 1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(waits) == pytest.approx([n / 5 for n in range(1, 31)])
