@@ -1,0 +1,237 @@
+"""The way to the API server: one for all that reads and writes."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+
+from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError, check
+from treenail.adapters.kubernetes.rate_limit import RateLimit
+from treenail.adapters.kubernetes.stream import Stream
+from treenail.domain.ports import PortError, UnavailableError
+
+# Nine watches, their lists, and as many writers as there may be.
+_CONNECTIONS: Final = 64
+_CONNECT_SECONDS: Final = 5.0
+_USER_AGENT: Final = "treenail"
+_NOTHING: Final[Mapping[str, str]] = {}
+
+_ATTEMPTS: Final = 4
+_FIRST_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 5.0
+_SAFE: Final = frozenset({"GET", "HEAD"})
+
+
+class NotConnectedError(Exception):
+    """There is no configuration to reach a cluster by. The message says why."""
+
+
+class Connection:
+    """Requests to one API server, from any thread.
+
+    What it is reached by (address, certificates, tokens and their renewal) is the official client's
+    affair. Writes wait for a permit of the rate limit; reads, and whatever the server refused as too
+    much at once, are tried again a few times.
+    """
+
+    def __init__(
+        self,
+        configuration: Any,  # noqa: ANN401 - the official client brings no types
+        *,
+        qps: float,
+        burst: int,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        configuration.connection_pool_maxsize = _CONNECTIONS
+        configuration.keep_alive = True
+        self._configuration = configuration
+        self._client = ApiClient(configuration)
+        self._writes = RateLimit(qps=qps, burst=burst, clock=clock, pause=pause)
+        self._clock = clock
+        self._pause = pause
+        self._uniform = uniform
+        self._token = threading.Lock()
+
+    @classmethod
+    def open(
+        cls, *, kubeconfig: Path | None = None, context: str | None = None, qps: float, burst: int
+    ) -> Connection:
+        """Return a connection as a kubeconfig says, without one as a pod's service account does.
+
+        `qps` and `burst` limit the writes. Nothing is asked of the server yet.
+
+        Raises:
+            NotConnectedError: there is no such file or account, or it says nothing usable.
+        """
+        configuration = Configuration()
+        try:
+            if kubeconfig is None:
+                load_incluster_config(client_configuration=configuration)
+            else:
+                load_kube_config(
+                    config_file=str(kubeconfig),
+                    context=context,
+                    client_configuration=configuration,
+                    persist_config=False,
+                )
+        except (ConfigException, OSError) as error:
+            where = "in the cluster" if kubeconfig is None else str(kubeconfig)
+            raise NotConnectedError(f"no way to the API server ({where}): {error}") from None
+        return cls(configuration, qps=qps, burst=burst)
+
+    @property
+    def url(self) -> str:
+        """Where the API server is."""
+        return str(self._configuration.host)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] = _NOTHING,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float = 30.0,
+    ) -> bytes:
+        """Return the body of the answer. `timeout` is for all attempts together, in seconds.
+
+        Raises:
+            PortError: the one that fits what the API server said, or UnavailableError where it did not.
+        """
+        until = self._clock() + timeout
+        headers = {"Content-Type": content_type} if body is not None else {}
+        if method not in _SAFE:
+            self._writes.take(within=timeout)
+        for attempt in range(1, _ATTEMPTS + 1):
+            left = max(0.1, until - self._clock())
+            try:
+                with self._answer(method, path, query, headers, body, left) as answer:
+                    return self._read(answer, method, path)
+            except PortError as error:
+                pause = self._pause_before_next(error, attempt, method)
+                if pause is None or self._clock() + pause >= until:
+                    raise
+            self._pause(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    @contextmanager
+    def stream(
+        self, path: str, *, query: Mapping[str, str] = _NOTHING, idle_timeout: float
+    ) -> Iterator[Stream]:
+        """Open a watch: the lines of the answer, as they come. Another thread may close it.
+
+        Raises:
+            PortError: it is refused, or cut, or nothing came for `idle_timeout` seconds.
+        """
+        with self._answer("GET", path, query, {}, None, idle_timeout) as answer:
+            if answer.status != 200:  # noqa: PLR2004 - OK
+                self._read(answer, "GET", path)
+            stream = Stream(answer, f"GET {path}")
+            try:
+                yield stream
+            finally:
+                stream.close()
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        self._client.close()
+
+    @contextmanager
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout: float,
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        try:
+            answer: urllib3.BaseHTTPResponse = self._client.rest_client.pool_manager.request_encode_url(
+                method,
+                self.url + path,
+                fields=dict(query) or None,
+                body=body,
+                headers={"Accept": "application/json", "User-Agent": _USER_AGENT, **headers, **self._who()},
+                timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, timeout), read=timeout),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise _no_answer(error, method, path) from None
+        try:
+            yield answer
+        finally:
+            # One that was read to its end is with the other idle ones by now.
+            answer.close()
+
+    def _read(self, answer: urllib3.BaseHTTPResponse, method: str, path: str) -> bytes:
+        try:
+            body = answer.read()
+        except urllib3.exceptions.HTTPError as error:
+            raise _no_answer(error, method, path) from None
+        answer.release_conn()
+        check(answer.status, body, answer.headers, f"{method} {path}")
+        return body
+
+    def _who(self) -> dict[str, str]:
+        """Return the header that says who asks. The official client renews what is about to run out."""
+        with self._token:
+            try:
+                settings = self._configuration.auth_settings()
+            except (ConfigException, OSError) as error:
+                raise UnavailableError(f"credentials could not be renewed: {type(error).__name__}") from None
+        return {s["key"]: s["value"] for s in settings.values() if s["in"] == "header" and s["value"]}
+
+    def _pause_before_next(self, error: PortError, attempt: int, method: str) -> float | None:
+        """Return how long to wait before trying again; None where that is not safe, or of no use."""
+        if attempt == _ATTEMPTS:
+            return None
+        wanted: float | None = None
+        match error:
+            case ThrottledError(budget=False):
+                # The server did nothing, so that even a write may be sent again.
+                wanted = error.retry_after
+            case OverloadedError() if method in _SAFE:
+                wanted = error.retry_after
+            case _NotSentError():
+                pass
+            case UnavailableError() if method in _SAFE:
+                pass
+            case _:
+                return None
+        if wanted is not None and wanted > _LONGEST_PAUSE:
+            return None
+        doubled = _FIRST_PAUSE * 2.0 ** (attempt - 1)
+        return (wanted or 0.0) + self._uniform(doubled / 2, doubled)
+
+
+class _NotSentError(UnavailableError):
+    """The server was not reached: nothing was done."""
+
+
+def _no_answer(error: urllib3.exceptions.HTTPError, method: str, path: str) -> UnavailableError:
+    match error:
+        case urllib3.exceptions.NewConnectionError():
+            return _NotSentError(f"{method} {path}: no connection to the API server")
+        case urllib3.exceptions.ConnectTimeoutError():
+            return _NotSentError(f"{method} {path}: no connection to the API server in time")
+        case urllib3.exceptions.SSLError():
+            return UnavailableError(f"{method} {path}: no trusted connection to the API server: {error}")
+        case urllib3.exceptions.TimeoutError():
+            return UnavailableError(f"{method} {path}: no answer in time")
+        case _:
+            return UnavailableError(f"{method} {path}: the connection broke: {type(error).__name__}")

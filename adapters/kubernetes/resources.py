@@ -1,0 +1,78 @@
+"""Where the API server keeps the kinds that we read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of one version, as it stands in the API server's paths."""
+
+    kind: str
+    api_version: str
+    plural: str
+    namespaced: bool = False
+
+    def __str__(self) -> str:
+        """Return "nodepools.karpenter.sh", as people call it."""
+        group = self.api_version.rpartition("/")[0]
+        return f"{self.plural}.{group}" if group else self.plural
+
+    def path(
+        self, name: str | None = None, namespace: str | None = None, subresource: str | None = None
+    ) -> str:
+        """Return the path of one object or its subresource, else that of all (in `namespace`, if given)."""
+        root = "api" if "/" not in self.api_version else "apis"
+        parts = [root, self.api_version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        if name:
+            parts.append(quote(name, safe=""))
+        if subresource:
+            parts.append(subresource)
+        return "/" + "/".join(parts)
+
+
+POD: Final = Resource("Pod", "v1", "pods", namespaced=True)
+NODE: Final = Resource("Node", "v1", "nodes")
+EVENT: Final = Resource("Event", "v1", "events", namespaced=True)
+DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
+NODE_POOL: Final = Resource("NodePool", "karpenter.sh/v1", "nodepools")
+NODE_CLAIM: Final = Resource("NodeClaim", "karpenter.sh/v1", "nodeclaims")
+EC2_NODE_CLASS: Final = Resource("EC2NodeClass", "karpenter.k8s.aws/v1", "ec2nodeclasses")
+PROVISIONER: Final = Resource("Provisioner", "karpenter.sh/v1alpha5", "provisioners")
+MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
+AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
+
+RESOURCES: Final[Mapping[str, Resource]] = {
+    resource.kind: resource
+    for resource in (
+        POD,
+        NODE,
+        EVENT,
+        DAEMON_SET,
+        NODE_POOL,
+        NODE_CLAIM,
+        EC2_NODE_CLASS,
+        PROVISIONER,
+        MACHINE,
+        AWS_NODE_TEMPLATE,
+    )
+}
+# What is watched, in the order in which a full list tells it: what others refer to comes first.
+WATCHED: Final[tuple[Resource, ...]] = (
+    EC2_NODE_CLASS,
+    AWS_NODE_TEMPLATE,
+    NODE_POOL,
+    PROVISIONER,
+    DAEMON_SET,
+    NODE_CLAIM,
+    MACHINE,
+    NODE,
+    POD,
+)
