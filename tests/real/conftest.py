@@ -1,0 +1,78 @@
+"""Real parts as fixtures. Each is started once a worker, when a test first asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.real.parts.binaries import NotBuiltError, require
+from tests.real.parts.control_plane import PARTS, ControlPlane
+from tests.real.parts.jaeger import Jaeger
+from tests.real.parts.kubectl import Kubectl
+
+HERE: Final = Path(__file__).parent
+# One worker runs all tests of a group, so that no control plane is started twice. The tests that need the API
+# server alone make a group of their own, and can run beside the others.
+API_SERVER: Final = "real API server"
+CONTROL_PLANE: Final = "real control plane"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("xdist_group") is None:
+            names = getattr(item, "fixturenames", ())
+            alone = "api_server" in names and "control_plane" not in names
+            item.add_marker(pytest.mark.xdist_group(API_SERVER if alone else CONTROL_PLANE))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the parts said last beside a test that failed."""
+    report = yield
+    if report.failed:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, ControlPlane):
+                report.sections += [(f"last lines of {part}", value.last_lines(part)) for part in value.parts]
+            elif isinstance(value, Jaeger):
+                report.sections.append(("last lines of jaeger", value.last_lines()))
+    return report
+
+
+def _need(*parts: str) -> None:
+    try:
+        require(*parts)
+    except NotBuiltError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """All five parts: pods are scheduled, run and collected."""
+    _need(*PARTS)
+    with ControlPlane() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def api_server() -> Iterator[ControlPlane]:
+    """etcd and kube-apiserver alone: nobody but the test writes anything."""
+    _need("etcd", "kube-apiserver")
+    with ControlPlane(without=PARTS[2:]) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def jaeger() -> Iterator[Jaeger]:
+    _need("jaeger")
+    with Jaeger() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def kubectl(control_plane: ControlPlane) -> Kubectl:
+    """kubectl, for the control plane."""
+    _need("kubectl")
+    return Kubectl(control_plane.kubeconfig)
