@@ -40,6 +40,17 @@ class Stream:
             yield from others[:-1]
             begun = [others[-1]]
 
+    def read(self) -> bytes:
+        """Return all that is to come.
+
+        Raises:
+            UnavailableError: as above, or it was closed before the end.
+        """
+        body = b"".join(self._pieces())
+        if self._closed.is_set():
+            raise UnavailableError(f"{self._asked}: closed before the end")
+        return body
+
     def close(self) -> None:
         """Hear no more. Who waits for a line, in whichever thread, is woken and gets none."""
         if self._closed.is_set():

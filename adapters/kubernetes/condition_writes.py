@@ -1,0 +1,95 @@
+"""Status conditions: merged into those that are there, for claims, pools and node classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from treenail.adapters.api.karpenter.claims import MACHINE_CONDITIONS
+from treenail.adapters.api.written.parts import Tree, time
+from treenail.adapters.kubernetes.api_calls import ApiCalls
+from treenail.adapters.kubernetes.conflicts import ConflictRetries
+from treenail.adapters.kubernetes.resources import (
+    AWS_NODE_TEMPLATE,
+    EC2_NODE_CLASS,
+    MACHINE,
+    NODE_CLAIM,
+    NODE_POOL,
+    PROVISIONER,
+    Resource,
+)
+from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.events import ObjectRef
+from treenail.domain.nodes import Condition
+from treenail.domain.ports import InvalidError
+from treenail.domain.runtime import Clock
+
+# The longest that Karpenter's CRDs take.
+_LONGEST_MESSAGE: Final = 32_768
+# Whose conditions say which generation of the object they are about.
+_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS)
+_SHOWING: Final = {r.kind: r for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE)}
+
+
+def merged_conditions(stored: Stored, news: Iterable[Condition], now: datetime) -> list[Tree]:
+    """Return the conditions of an object with those of `news` in their places, the others as they are.
+
+    The time of a condition is that of the last change of its status.
+    """
+    names = MACHINE_CONDITIONS if stored.resource == MACHINE else {}
+    conditions = list(stored.conditions)
+    for new in news:
+        name = names.get(new.type, new.type)
+        place = next((n for n, c in enumerate(conditions) if c.get("type") == name), len(conditions))
+        before = conditions[place] if place < len(conditions) else {}
+        conditions[place : place + 1] = [_written(name, new, before, stored, now)]
+    return conditions
+
+
+def _written(name: str, new: Condition, before: Tree, stored: Stored, now: datetime) -> Tree:
+    same = before.get("status") == new.status.value
+    since = before.get("lastTransitionTime") if same else None
+    written: Tree = {
+        "type": name,
+        "status": new.status.value,
+        # Karpenter's own CRDs ask for a reason, and for a message even where it is empty.
+        "reason": new.reason or new.type,
+        "message": new.message[:_LONGEST_MESSAGE],
+        "lastTransitionTime": since or time(now),
+    }
+    if stored.resource in _OBSERVING:
+        written["observedGeneration"] = stored.generation
+    return written
+
+
+class ConditionWrites:
+    """Sets conditions of pools and node classes."""
+
+    def __init__(self, calls: ApiCalls, *, clock: Clock, retries: ConflictRetries) -> None:
+        self._calls = calls
+        self._clock = clock
+        self._retries = retries
+
+    def set(self, about: ObjectRef, condition: Condition) -> None:
+        """Set a condition: two requests, one where it is there already.
+
+        Raises:
+            InvalidError: objects of this kind show no conditions of ours.
+            NotFoundError: it is not there.
+        """
+        resource = _SHOWING.get(about.kind)
+        if resource is None:
+            raise InvalidError(f"{about}: nobody reads conditions of ours there")
+        self._retries.run(lambda: self._set(resource, about.name, condition))
+
+    def _set(self, resource: Resource, name: str, condition: Condition) -> None:
+        stored = Stored.of(resource, self._calls.read(resource.path(name)))
+        conditions = merged_conditions(stored, (condition,), self._clock.now())
+        if conditions == stored.conditions:
+            return
+        # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was
+        # read alone. (Server-side apply would merge by type, but only where the CRD says what the key is, and
+        # Karpenter's do not.)
+        body = {"metadata": {"resourceVersion": stored.version}, "status": {"conditions": conditions}}
+        self._calls.merge(resource.path(name, subresource="status"), body)

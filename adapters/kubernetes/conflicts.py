@@ -1,0 +1,37 @@
+"""What to do when somebody else was first: look again, and try again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from treenail.domain.ports import ConflictError
+from treenail.domain.runtime import Dice
+
+R = TypeVar("R")
+
+_ATTEMPTS: Final = 6
+_FIRST_PAUSE: Final = 0.01
+
+
+class ConflictRetries:
+    """Repeats changes that another writer came before, after pauses of 10 ms and more."""
+
+    def __init__(self, dice: Dice, pause: Callable[[float], None] = time.sleep) -> None:
+        self._dice = dice
+        self._pause = pause
+
+    def run(self, change: Callable[[], R]) -> R:
+        """Return what `change` does, which reads anew what it builds on; six attempts at most.
+
+        Raises:
+            ConflictError: another writer came before each of them.
+        """
+        for attempt in range(_ATTEMPTS - 1):
+            try:
+                return change()
+            except ConflictError:
+                longest = _FIRST_PAUSE * 2.0**attempt
+                self._pause(self._dice.uniform(longest / 2, longest))
+        return change()

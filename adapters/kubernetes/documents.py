@@ -1,0 +1,84 @@
+"""What lists and watches are made of: pages, events, and each object's bytes apart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from treenail.adapters.kubernetes.errors import Status, error_of, read_status
+from treenail.domain.ports import PortError, UnavailableError
+
+
+class Header(msgspec.Struct, rename="camel"):
+    """What tells one object from another, in its metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+    @property
+    def version(self) -> int:
+        return int(self.resource_version)
+
+
+class _Headed(msgspec.Struct):
+    metadata: Header
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    rest: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct):
+    """Some of the objects of a list, each as it is written."""
+
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class Event(msgspec.Struct):
+    """One line of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+_PAGE: Final = msgspec.json.Decoder(Page)
+_EVENT: Final = msgspec.json.Decoder(Event)
+_HEADED: Final = msgspec.json.Decoder(_Headed)
+
+
+def read_page(body: bytes, asked: str) -> Page:
+    """Return the page that `body` holds; UnavailableError where it is none."""
+    try:
+        return _PAGE.decode(body)
+    except msgspec.DecodeError as error:
+        raise UnavailableError(f"{asked}: the answer is no list: {error}") from None
+
+
+def read_event(line: bytes, asked: str) -> Event:
+    """Return the event that `line` holds; UnavailableError where it is none."""
+    try:
+        return _EVENT.decode(line)
+    except msgspec.DecodeError as error:
+        raise UnavailableError(f"{asked}: a line of the watch is no event: {error}") from None
+
+
+def read_header(content: bytes | msgspec.Raw, asked: str) -> Header:
+    """Return what an object is called; UnavailableError where it does not say."""
+    try:
+        header = _HEADED.decode(content).metadata
+    except msgspec.DecodeError as error:
+        raise UnavailableError(f"{asked}: an object has no metadata: {error}") from None
+    if not header.resource_version.isdecimal():
+        raise UnavailableError(f"{asked}: {header.name!r} has no resource version")
+    return header
+
+
+def error_in(event: Event, asked: str) -> PortError:
+    """Return the error that an event of type ERROR tells."""
+    status: Status = read_status(bytes(event.object))
+    return error_of(status, asked)

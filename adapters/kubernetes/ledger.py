@@ -1,0 +1,234 @@
+"""What was read so far of every resource, and which facts of it are still to be told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final, TypeAlias
+
+from treenail.adapters.kubernetes.items import Item
+from treenail.adapters.kubernetes.resources import Resource
+from treenail.domain.cluster_facts import (
+    ClusterFact,
+    ClusterObject,
+    Kind,
+    ObjectGone,
+    ObjectSeen,
+    Resynced,
+    key_of,
+    kind_of,
+    says_the_same,
+)
+
+# Whose revisions are preconditions of writes: of those even a change is told that says nothing new.
+_WRITTEN_TO: Final = frozenset({Kind.NODE, Kind.NODE_CLAIM})
+
+_Key: TypeAlias = tuple[Kind, str]
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The objects of one resource by uid, as of a revision."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+    revision: int = 0
+    read: bool = False
+    served: bool = False
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A fact to be told. `news` is one about an object that nobody was told of yet."""
+
+    fact: ClusterFact
+    news: bool
+
+
+class Ledger:
+    """Takes in what the watches read, and gives out the facts of it in order. Safe for many threads.
+
+    Of an object only the last fact is kept to be told, at the place of the first, so that what waits is
+    never more than there are objects. `wake` is notified when something is to be told.
+    """
+
+    def __init__(self, resources: Sequence[Resource]) -> None:
+        self.wake = threading.Condition()
+        self._shelves = {resource: _Shelf() for resource in resources}
+        self._pending: dict[tuple[str, Kind, str], _Pending] = {}
+        self._started = False
+
+    # --- what the watches read
+
+    def listed(self, resource: Resource, items: Iterable[Item], revision: int) -> None:
+        """Take in all objects of a resource: what is not among them is gone."""
+        with self.wake:
+            shelf = self._shelves[resource]
+            there = {item.uid: item for item in items}
+            for uid in [uid for uid in shelf.items if uid not in there]:
+                self._lose(shelf, uid)
+            for item in there.values():
+                self._see(shelf, item)
+            shelf.revision, shelf.read, shelf.served = revision, True, True
+            self.wake.notify_all()
+
+    def seen(self, resource: Resource, item: Item) -> None:
+        """Take in an object that is new or has changed."""
+        with self.wake:
+            shelf = self._shelves[resource]
+            self._see(shelf, item)
+            shelf.revision = max(shelf.revision, item.version)
+            self.wake.notify_all()
+
+    def gone(self, resource: Resource, uid: str, revision: int) -> None:
+        """Take in that an object was deleted."""
+        with self.wake:
+            shelf = self._shelves[resource]
+            self._lose(shelf, uid)
+            shelf.revision = max(shelf.revision, revision)
+            self.wake.notify_all()
+
+    def reached(self, resource: Resource, revision: int) -> None:
+        """Take in that nothing else happened up to `revision`."""
+        with self.wake:
+            shelf = self._shelves[resource]
+            shelf.revision = max(shelf.revision, revision)
+
+    def not_served(self, resource: Resource) -> None:
+        """Take in that the server knows no such resource (any more)."""
+        self.listed(resource, (), 0)
+        with self.wake:
+            self._shelves[resource].served = False
+
+    def holds_any(self, resource: Resource) -> bool:
+        """Tell whether any object of a resource is known."""
+        with self.wake:
+            return bool(self._shelves[resource].items)
+
+    # --- what is to be told
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether every resource was read once. Hold `wake`."""
+        return all(shelf.read for shelf in self._shelves.values())
+
+    @property
+    def waiting(self) -> int:
+        """How many facts are to be told. Hold `wake`."""
+        return len(self._pending)
+
+    def take(self, most: int) -> tuple[ClusterFact, ...]:
+        """Return the next facts to tell, at most so many."""
+        with self.wake:
+            keys = list(islice(self._pending, most))
+            return tuple(self._pending.pop(key).fact for key in keys)
+
+    def resynced(self) -> Resynced:
+        """Return all there is, in place of everything that was still to be told.
+
+        Its revision is that which every resource was read up to: of what is newer a list that came before
+        another cannot know.
+        """
+        with self.wake:
+            self._started = True
+            self._pending.clear()
+            shelves = [shelf for shelf in self._shelves.values() if shelf.served]
+            items = [item for shelf in shelves for item in shelf.items.values()]
+            return Resynced(
+                revision=min((shelf.revision for shelf in shelves), default=0),
+                objects=tuple(_to_list(items)),
+                set_aside=tuple(item.aside for item in items if item.aside is not None),
+            )
+
+    # --- one object
+
+    def _see(self, shelf: _Shelf, item: Item) -> None:
+        old = shelf.items.get(item.uid)
+        if old is not None and item.version <= old.version:
+            return
+        if item.aside is not None:
+            shelf.items[item.uid] = replace(item, objects=old.objects if old is not None else ())
+            if old is None or old.aside is None or old.aside.problem != item.aside.problem:
+                self._put(item.uid, item.aside.kind, item.aside.key, item.aside, news=old is None)
+            return
+        before = _by_key(old)
+        told = _keys(old)
+        objects = tuple(self._newer(thing, before.get(_key(thing)), old) for thing in item.objects)
+        shelf.items[item.uid] = replace(item, objects=objects)
+        keys = {_key(thing) for thing in objects}
+        for kind, key in [key for key in before if key not in keys]:
+            self._tell_gone(item.uid, kind, key)
+        for thing in objects:
+            known = before.get(_key(thing))
+            if known is not thing:
+                news = _key(thing) not in told
+                self._put(item.uid, *_key(thing), ObjectSeen(object=thing), news=news)
+
+    def _newer(self, thing: ClusterObject, known: ClusterObject | None, old: Item | None) -> ClusterObject:
+        """Return `known` where `thing` says nothing that anybody would want to be told."""
+        mended = old is not None and old.aside is not None
+        if known is None or mended or kind_of(thing) in _WRITTEN_TO or not says_the_same(thing, known):
+            return thing
+        return known
+
+    def _lose(self, shelf: _Shelf, uid: str) -> None:
+        old = shelf.items.pop(uid, None)
+        if old is None:
+            return
+        for kind, key in _keys(old):
+            self._tell_gone(uid, kind, key)
+
+    def _tell_gone(self, uid: str, kind: Kind, key: str) -> None:
+        self._put(uid, kind, key, ObjectGone(kind=kind, key=key), news=False)
+        for other, thing in self._others_called(kind, key):
+            self._pending.pop((other, kind, key), None)
+            self._put(other, kind, key, ObjectSeen(object=thing), news=False)
+
+    def _others_called(self, kind: Kind, key: str) -> Iterator[tuple[str, ClusterObject]]:
+        """Yield what else goes by a name: a NodePool may be called as a Provisioner is."""
+        if kind is not Kind.NODE_POOL:
+            return
+        for shelf in self._shelves.values():
+            for item in shelf.items.values():
+                for thing in item.objects:
+                    if item.aside is None and _key(thing) == (kind, key):
+                        yield item.uid, thing
+
+    def _put(self, uid: str, kind: Kind, key: str, fact: ClusterFact, *, news: bool) -> None:
+        if not self._started:
+            return
+        at = (uid, kind, key)
+        waiting = self._pending.get(at)
+        if waiting is None:
+            self._pending[at] = _Pending(fact, news)
+        elif waiting.news and isinstance(fact, ObjectGone):
+            # Nobody was told that it was there.
+            del self._pending[at]
+        else:
+            waiting.fact = fact
+
+
+def _key(thing: ClusterObject) -> _Key:
+    return kind_of(thing), key_of(thing)
+
+
+def _by_key(item: Item | None) -> dict[_Key, ClusterObject]:
+    return {_key(thing): thing for thing in item.objects} if item is not None else {}
+
+
+def _keys(item: Item | None) -> dict[_Key, None]:
+    """Return under which keys an object was told of."""
+    keys: dict[_Key, None] = dict.fromkeys(_by_key(item))
+    if item is not None and item.aside is not None:
+        keys[item.aside.kind, item.aside.key] = None
+    return keys
+
+
+def _to_list(items: Collection[Item]) -> Iterator[ClusterObject]:
+    """Yield the objects that a full list holds: of what is set aside only what nothing is wrong with."""
+    for item in items:
+        aside = item.aside
+        for thing in item.objects:
+            if aside is None or _key(thing) != (aside.kind, aside.key):
+                yield thing

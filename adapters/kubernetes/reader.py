@@ -1,0 +1,170 @@
+"""The API server, for reading: all that the domain watches, and the few things it asks for."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from treenail.adapters.api.reading import Reading
+from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.kubernetes.documents import read_page
+from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.ledger import Ledger
+from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, WATCHED, Resource
+from treenail.adapters.kubernetes.teller import Teller
+from treenail.adapters.kubernetes.watcher import Log, Watcher
+from treenail.domain.cluster_facts import ClusterFact
+from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.ports import InvalidError, NotFoundError
+from treenail.domain.runtime import Ref
+
+T = TypeVar("T", Node, NodeClaim)
+
+_CLAIMS: Final = (NODE_CLAIM, MACHINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Feed:
+    """What runs for one listener."""
+
+    teller: Teller
+    watchers: tuple[Watcher, ...]
+    threads: tuple[threading.Thread, ...]
+
+
+class KubernetesReader:
+    """The `ClusterReader` of a real cluster: a thread for each resource, and one that tells.
+
+    `congested` tells that the listener has enough to do; `failed` hears of an exception nobody expected.
+    `uniform` is the dice, called from all threads.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        congested: Callable[[], bool],
+        failed: Callable[[BaseException], None],
+        log: Log,
+        uniform: Callable[[float, float], float] = random.uniform,
+        pace: Pace | None = None,
+    ) -> None:
+        self._connection = connection
+        self._congested = congested
+        self._failed = failed
+        self._log = log
+        self._uniform = uniform
+        self._pace = pace or Pace()
+        self._feed: _Feed | None = None
+
+    # --- watching
+
+    def feed(self, to: Ref[ClusterFact]) -> None:
+        """From now on tell `to`, all there is first.
+
+        Raises:
+            RuntimeError: somebody is told already.
+        """
+        if self._feed is not None:
+            raise RuntimeError("the cluster is watched already: stop that watch first")
+        ledger = Ledger(WATCHED)
+        reading = Reading()
+        teller = Teller(ledger, to, pace=self._pace, uniform=self._uniform, congested=self._congested)
+        watchers = tuple(self._watcher(resource, ledger, reading) for resource in WATCHED)
+        threads = [self._thread("tell", teller.run)]
+        threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
+        self._feed = _Feed(teller, watchers, tuple(threads))
+        for thread in threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Tell no more facts. Another may be told from now on."""
+        feed, self._feed = self._feed, None
+        if feed is None:
+            return
+        feed.teller.stop()
+        for watcher in feed.watchers:
+            watcher.stop()
+        until = time.monotonic() + self._pace.stop
+        for thread in feed.threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
+
+    def _watcher(self, resource: Resource, ledger: Ledger, reading: Reading) -> Watcher:
+        return Watcher(
+            resource,
+            connection=self._connection,
+            ledger=ledger,
+            reading=reading,
+            pace=self._pace,
+            uniform=self._uniform,
+            log=self._log,
+        )
+
+    def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                run()
+            except BaseException as error:  # noqa: BLE001 - a defect ends the process, whichever it is
+                self._failed(error)
+
+        return threading.Thread(target=guarded, name=f"kubernetes-{name}", daemon=True)
+
+    # --- asking
+
+    def get_claim(self, name: str) -> NodeClaim:
+        """Return a claim as it is now, of whichever generation.
+
+        Raises:
+            InvalidError: it is there, but cannot be understood.
+        """
+        try:
+            return self._get_claim(NODE_CLAIM, name)
+        except NotFoundError as error:
+            try:
+                return self._get_claim(MACHINE, name)
+            except NotFoundError:
+                raise error from None
+
+    def list_claims(self) -> tuple[NodeClaim, ...]:
+        """Return all claims there are now, by name; those that cannot be understood are left out."""
+        found = [claim for resource in _CLAIMS for claim in self._all(resource, NodeClaim)]
+        return tuple(sorted(found, key=lambda c: c.name))
+
+    def list_nodes(self) -> tuple[Node, ...]:
+        """Return all nodes there are now, by name; those that cannot be understood are left out."""
+        return tuple(sorted(self._all(NODE, Node), key=lambda n: n.name))
+
+    def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
+        body = self._connection.request("GET", resource.path(name))
+        item = Items(resource, Reading()).read(body)
+        if item.aside is not None:
+            raise InvalidError(f"{item.aside.about}: {item.aside.problem}")
+        [claim] = _only(NodeClaim, item)
+        return claim
+
+    def _all(self, resource: Resource, kind: type[T]) -> list[T]:
+        items = Items(resource, Reading())
+        query = {"limit": str(self._pace.page)}
+        found: list[T] = []
+        while True:
+            try:
+                body = self._connection.request("GET", resource.path(), query=query)
+            except NotFoundError:
+                # It is not served: there are none.
+                return []
+            page = read_page(body, f"GET {resource.path()}")
+            for raw in page.items or ():
+                found += _only(kind, items.read(bytes(raw)))
+            if not page.metadata.rest:
+                return found
+            query["continue"] = page.metadata.rest
+
+
+def _only(kind: type[T], item: Item) -> list[T]:
+    return [thing for thing in item.objects if isinstance(thing, kind)]

@@ -1,0 +1,123 @@
+"""What the API server has of an object, as far as a change of it must know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.kinds import kind_of
+from treenail.adapters.api.reading import Reading
+from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.kubernetes.resources import Resource
+from treenail.domain.ports import ConflictError, InvalidError
+
+T = TypeVar("T", bound=ApiObject)
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    finalizers: tuple[str, ...] = ()
+
+
+class _Spec(msgspec.Struct):
+    taints: list[Tree] = []
+
+
+class _Status(msgspec.Struct):
+    conditions: list[Tree] = []
+    capacity: dict[str, Any] = {}
+    allocatable: dict[str, Any] = {}
+
+
+class _Content(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_DECODER: Final = msgspec.json.Decoder(_Content)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object as an answer has it: its lists are kept as they are, with the fields that we do not know."""
+
+    resource: Resource
+    body: bytes
+    content: _Content
+
+    @classmethod
+    def of(cls, resource: Resource, body: bytes) -> Stored:
+        """Read an answer.
+
+        Raises:
+            InvalidError: what is there is not such an object.
+        """
+        try:
+            return cls(resource, body, _DECODER.decode(body))
+        except msgspec.DecodeError as error:
+            raise InvalidError(f"{resource}: what is there cannot be understood: {error}") from None
+
+    @property
+    def uid(self) -> str:
+        return self.content.metadata.uid
+
+    @property
+    def version(self) -> str:
+        """The resourceVersion, as the precondition of a patch."""
+        return self.content.metadata.resource_version
+
+    @property
+    def generation(self) -> int:
+        return self.content.metadata.generation
+
+    @property
+    def finalizers(self) -> tuple[str, ...]:
+        return self.content.metadata.finalizers
+
+    @property
+    def taints(self) -> list[Tree]:
+        return self.content.spec.taints
+
+    @property
+    def conditions(self) -> list[Tree]:
+        return self.content.status.conditions
+
+    @property
+    def capacity(self) -> dict[str, Any]:
+        return self.content.status.capacity
+
+    @property
+    def allocatable(self) -> dict[str, Any]:
+        return self.content.status.allocatable
+
+    def check(self, version: int | None) -> None:
+        """Make sure that this is the object at `version`.
+
+        Raises:
+            ConflictError: it is not.
+        """
+        if version is not None and self.version != str(version):
+            name = self.content.metadata.name
+            raise ConflictError(f"{self.resource} {name} is at version {self.version}, not {version}")
+
+    def value(self, of: type[T]) -> T:
+        """Return what the object stands for.
+
+        Raises:
+            InvalidError: it says something that is not understood.
+        """
+        name = self.content.metadata.name
+        try:
+            kind = kind_of(self.resource.api_version, self.resource.kind)
+            found = next(o for o in kind.read(self.body, Reading()).objects if isinstance(o, of))
+        except FieldError as error:
+            raise InvalidError(f"{self.resource} {name} cannot be understood: {error}") from None
+        return found

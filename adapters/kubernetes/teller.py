@@ -1,0 +1,83 @@
+"""Tells what the watches read, no faster than it is dealt with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from treenail.adapters.kubernetes.ledger import Ledger
+from treenail.adapters.kubernetes.pace import Pace
+from treenail.domain.cluster_facts import ClusterFact
+from treenail.domain.runtime import Ref
+
+# How many facts are told before the listener's inbox is looked at again.
+_AT_ONCE: Final = 100
+
+
+class Teller:
+    """Tells one listener: all there is, once every resource was read, then the changes. A thread's work.
+
+    While the listener is congested nothing is told; what changes meanwhile is told once, as it is then.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        to: Ref[ClusterFact],
+        *,
+        pace: Pace,
+        uniform: Callable[[float, float], float],
+        congested: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ledger = ledger
+        self._to = to
+        self._pace = pace
+        self._uniform = uniform
+        self._congested = congested
+        self._clock = clock
+        self._stopped = False
+        self._resync_at: float | None = None
+
+    def run(self) -> None:
+        """Tell, until stopped."""
+        while self._something_to_tell():
+            if self._congested():
+                with self._ledger.wake:
+                    self._ledger.wake.wait_for(lambda: self._stopped, self._pace.congested)
+                continue
+            self._tell()
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        with self._ledger.wake:
+            self._stopped = True
+            self._ledger.wake.notify_all()
+
+    def _something_to_tell(self) -> bool:
+        """Wait until there is something to tell; False where nothing is any more."""
+        with self._ledger.wake:
+            while not self._stopped and not self._due():
+                self._ledger.wake.wait(self._until_resync())
+            return not self._stopped
+
+    def _due(self) -> bool:
+        if self._resync_at is None:
+            return self._ledger.complete
+        return self._ledger.waiting > 0 or self._clock() >= self._resync_at
+
+    def _until_resync(self) -> float | None:
+        return None if self._resync_at is None else max(0.0, self._resync_at - self._clock())
+
+    def _tell(self) -> None:
+        facts: tuple[ClusterFact, ...]
+        if self._resync_at is None or self._clock() >= self._resync_at:
+            self._resync_at = self._clock() + self._uniform(*self._pace.resync)
+            facts = (self._ledger.resynced(),)
+        else:
+            facts = self._ledger.take(_AT_ONCE)
+        for fact in facts:
+            if self._stopped:
+                return
+            self._to.tell(fact)

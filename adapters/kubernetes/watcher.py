@@ -1,0 +1,226 @@
+"""One resource, listed and then watched, for as long as anybody wants to know."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from treenail.adapters.api.reading import Reading
+from treenail.adapters.kubernetes.backoff import Backoff
+from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.kubernetes.documents import (
+    Event,
+    error_in,
+    read_event,
+    read_header,
+    read_page,
+)
+from treenail.adapters.kubernetes.errors import ExpiredError, OverloadedError, ThrottledError
+from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.ledger import Ledger
+from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.stream import Stream
+from treenail.domain.ports import NotFoundError, PortError, UnavailableError
+
+# A list whose pages expire again and again is asked for in one piece.
+_MOST_EXPIRED_LISTS: Final = 3
+# A server may for a moment not know what it serves.
+_MISSED_BEFORE_GONE: Final = 2
+# A watch that ends sooner, having told nothing, is not all right.
+_SHORT_WATCH: Final = 1.0
+
+
+class Log(Protocol):
+    """Writes a log line."""
+
+    def __call__(self, message: str, /, **fields: object) -> None: ...
+
+
+class Watcher:
+    """Keeps the ledger's shelf of one resource up to date. `run` is for a thread of its own."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        *,
+        connection: Connection,
+        ledger: Ledger,
+        reading: Reading,
+        pace: Pace,
+        uniform: Callable[[float, float], float],
+        log: Log,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._resource = resource
+        self._path = resource.path()
+        self._asked = f"GET {self._path}"
+        self._connection = connection
+        self._ledger = ledger
+        self._items = Items(resource, reading)
+        self._pace = pace
+        self._uniform = uniform
+        self._log = log
+        self._clock = clock
+        self._backoff = Backoff(first=pace.first_pause, longest=pace.longest_pause, uniform=uniform)
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._stream: Stream | None = None
+        # Where to go on from; "" where all is to be listed.
+        self._version = ""
+        self._relist_at = 0.0
+        self._missed = 0
+        self._expired_lists = 0
+        self._troubled = False
+
+    def run(self) -> None:
+        """List and watch until stopped."""
+        while not self._stopped.is_set():
+            pause = self._turn()
+            if pause:
+                self._stopped.wait(pause)
+
+    def stop(self) -> None:
+        """End `run`, from another thread; it is waiting for the server, most of the time."""
+        self._stopped.set()
+        with self._lock:
+            if self._stream is not None:
+                self._stream.close()
+
+    def _turn(self) -> float:
+        """List if that is due, and watch until the watch is over. Return how long to wait after that."""
+        try:
+            if not self._version or self._clock() >= self._relist_at:
+                self._list()
+            return self._watch()
+        except NotFoundError as error:
+            return self._miss(error)
+        except ExpiredError as error:
+            self._version = ""
+            return self._trouble(error)
+        except (OverloadedError, ThrottledError) as error:
+            return self._trouble(error, error.retry_after)
+        except PortError as error:
+            return self._trouble(error)
+
+    # --- how it goes
+
+    def _well(self) -> None:
+        self._backoff.reset()
+        self._missed = 0
+        if self._troubled:
+            self._troubled = False
+            self._log("watch goes on", logger="kubernetes", resource=str(self._resource))
+
+    def _trouble(self, error: PortError, at_least: float | None = None) -> float:
+        if self._stopped.is_set():
+            return 0.0
+        pause = self._backoff.pause(at_least)
+        if not self._troubled:
+            self._troubled = True
+            self._log(
+                "watch interrupted",
+                logger="kubernetes",
+                level="warning",
+                resource=str(self._resource),
+                error=str(error),
+                retry_seconds=round(pause, 3),
+            )
+        return pause
+
+    def _miss(self, error: NotFoundError) -> float:
+        """The server knows no such resource: if that is so twice in a row, its objects are gone."""
+        self._version = ""
+        self._missed += 1
+        if self._missed < _MISSED_BEFORE_GONE and self._ledger.holds_any(self._resource):
+            return self._trouble(error)
+        self._ledger.not_served(self._resource)
+        return self._uniform(*self._pace.look_again)
+
+    # --- listing
+
+    def _list(self) -> None:
+        try:
+            version, items = self._pages()
+        except ExpiredError:
+            self._expired_lists += 1
+            raise
+        self._expired_lists = 0
+        self._missed = 0
+        self._version = version
+        self._relist_at = self._clock() + self._uniform(*self._pace.relist)
+        self._ledger.listed(self._resource, items, int(version))
+
+    def _pages(self) -> tuple[str, list[Item]]:
+        """Return all objects, as of one resource version."""
+        query = {} if self._expired_lists >= _MOST_EXPIRED_LISTS else {"limit": str(self._pace.page)}
+        items: list[Item] = []
+        while True:
+            page = read_page(self._get(query), self._asked)
+            items.extend(self._items.read(bytes(raw)) for raw in page.items or ())
+            if not page.metadata.rest:
+                break
+            query = {**query, "continue": page.metadata.rest}
+        if not page.metadata.resource_version.isdecimal():
+            raise UnavailableError(f"{self._asked}: the list has no resource version")
+        return page.metadata.resource_version, items
+
+    def _get(self, query: dict[str, str]) -> bytes:
+        with self._connection.stream(self._path, query=query, idle_timeout=self._pace.list_idle) as stream:
+            self._attend(stream)
+            return stream.read()
+
+    def _attend(self, stream: Stream | None) -> None:
+        """Note what this thread waits for, so that `stop` can end it."""
+        with self._lock:
+            self._stream = stream
+            if stream is not None and self._stopped.is_set():
+                stream.close()
+
+    # --- watching
+
+    def _watch(self) -> float:
+        seconds = self._uniform(*self._pace.watch)
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(max(1, round(seconds))),
+        }
+        since, heard = self._clock(), False
+        with self._connection.stream(self._path, query=query, idle_timeout=self._pace.idle) as stream:
+            self._attend(stream)
+            for line in stream:
+                if not line.strip():
+                    continue
+                self._take(read_event(line, self._asked))
+                if not heard:
+                    heard = True
+                    self._well()
+                if self._stopped.is_set():
+                    break
+        if heard or self._clock() - since >= _SHORT_WATCH:
+            self._well()
+            return 0.0
+        return self._trouble(UnavailableError(f"{self._asked}: the watch ended at once"))
+
+    def _take(self, event: Event) -> None:
+        match event.type:
+            case "ADDED" | "MODIFIED":
+                item = self._items.read(bytes(event.object))
+                self._ledger.seen(self._resource, item)
+                self._version = str(item.version)
+            case "DELETED":
+                header = read_header(event.object, self._asked)
+                self._ledger.gone(self._resource, header.uid, header.version)
+                self._version = header.resource_version
+            case "BOOKMARK":
+                header = read_header(event.object, self._asked)
+                self._ledger.reached(self._resource, header.version)
+                self._version = header.resource_version
+            case "ERROR":
+                raise error_in(event, self._asked)
+            case _:
+                raise UnavailableError(f"{self._asked}: {event.type!r} is no type of an event")
