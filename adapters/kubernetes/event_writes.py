@@ -1,0 +1,158 @@
+"""Events: what people read beside the objects that it is about."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from cachetools import LRUCache
+
+from treenail.adapters.api.written.events import event_manifest
+from treenail.adapters.api.written.parts import Tree, time
+from treenail.adapters.kubernetes.api_calls import ApiCalls
+from treenail.adapters.kubernetes.rate_limit import RateLimit
+from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
+from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.ports import AlreadyExistsError, NotFoundError, TooManyRequestsError
+from treenail.domain.runtime import Clock
+
+K = TypeVar("K", bound=Hashable)
+
+# Equal events within this time are one that is counted.
+_COUNTED_WITHIN: Final = timedelta(minutes=10)
+_REMEMBERED: Final = 4096
+
+# About one object: what the official Go client allows, and with it Karpenter and every part of Kubernetes.
+_OBJECT_QPS: Final = 1 / 300
+_OBJECT_BURST: Final = 25
+# Of one kind of good news, about all objects together: what Karpenter allows for nominations.
+_NEWS_QPS: Final = 5.0
+_NEWS_BURST: Final = 10
+
+# What events.k8s.io/v1, which shows the same objects, takes as a note; in bytes.
+_LONGEST_MESSAGE: Final = 1024
+_CUT: Final = " ..."
+_LONGEST_NAME: Final = 253
+
+
+def new_event(event: ClusterEvent, at: datetime) -> Tree:
+    """Return the v1 Event to create.
+
+    Of core v1, not events.k8s.io/v1: they are two views of one object, but only this one may be counted
+    without an instance and an action that say nothing here. Its name follows from when and what, so that no
+    other event has it.
+    """
+    message = _cut(event.message)
+    tree = event_manifest(replace(event, message=message), first=at, last=at)
+    digest = tree["metadata"]["name"].rpartition(".")[2]
+    text = f"{digest}{event.message}".encode()
+    unique = f".{int(at.timestamp() * 1_000_000):x}{hashlib.blake2b(text, digest_size=4).hexdigest()}"
+    about = event.about.name[: _LONGEST_NAME - len(unique)].rstrip(".-")
+    return {**tree, "metadata": {**tree["metadata"], "name": about + unique}}
+
+
+def recount(count: int, at: datetime) -> Tree:
+    """Return the patch of an event that came again."""
+    return {"count": count, "lastTimestamp": time(at)}
+
+
+def _cut(message: str) -> str:
+    if len(message.encode()) <= _LONGEST_MESSAGE:
+        return message
+    return message.encode()[: _LONGEST_MESSAGE - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+@dataclass(slots=True)
+class _Published:
+    """An event that was published: where it is kept, and how often it came."""
+
+    path: str
+    count: int
+    last_at: datetime
+
+
+class EventWrites:
+    """Publishes events: one request each, unless there were too many."""
+
+    def __init__(self, calls: ApiCalls, *, clock: Clock) -> None:
+        self._calls = calls
+        self._clock = clock
+        self._published: LRUCache[ClusterEvent, _Published] = LRUCache(_REMEMBERED)
+        self._of_object: LRUCache[ObjectRef, RateLimit] = LRUCache(_REMEMBERED)
+        self._of_news: LRUCache[str, RateLimit] = LRUCache(_REMEMBERED)
+        self._lock = threading.Lock()
+
+    def publish(self, event: ClusterEvent) -> None:
+        """Publish an event, or count it. Beyond the limits it is dropped, or counted with the next."""
+        now = self._clock.now()
+        with self._lock:
+            known = self._published.get(event)
+            if known is not None and now - known.last_at > _COUNTED_WITHIN:
+                known = None
+            if known is not None:
+                known.count += 1
+                known.last_at = now
+            if not self._permitted(event, again=known is not None):
+                return
+        if known is None or not self._recounted(known):
+            self._publish(event, now)
+
+    def _permitted(self, event: ClusterEvent, *, again: bool) -> bool:
+        limits = [_limit(self._of_object, event.about, _OBJECT_QPS, _OBJECT_BURST, self._clock.monotonic)]
+        if not event.warning and not again:
+            limits.append(_limit(self._of_news, event.reason, _NEWS_QPS, _NEWS_BURST, self._clock.monotonic))
+        try:
+            for limit in reversed(limits):
+                limit.take(within=0)
+        except TooManyRequestsError:
+            return False
+        return True
+
+    def _recounted(self, known: _Published) -> bool:
+        """Write how often an event came; False where it is no longer kept."""
+        try:
+            # Of the server's own kinds; nothing in it is a list, so that any patch would do.
+            self._calls.merge(known.path, recount(known.count, known.last_at))
+        except NotFoundError:
+            return False
+        return True
+
+    def _publish(self, event: ClusterEvent, now: datetime) -> None:
+        tree = new_event(replace(event, about=self._identified(event.about)), now)
+        namespace = tree["metadata"]["namespace"]
+        try:
+            self._calls.create(EVENT.path(namespace=namespace), tree)
+        except AlreadyExistsError:
+            return
+        path = EVENT.path(tree["metadata"]["name"], namespace)
+        with self._lock:
+            self._published[event] = _Published(path, 1, now)
+
+    def _identified(self, about: ObjectRef) -> ObjectRef:
+        """Return the reference with a uid: without one `kubectl describe` does not show the event."""
+        resource = RESOURCES.get(about.kind)
+        if about.uid or resource is None:
+            return about
+        try:
+            body = self._calls.read(resource.path(about.name, about.namespace or "default"))
+        except NotFoundError:
+            return about
+        return replace(about, uid=Stored.of(resource, body).uid)
+
+
+def _limit(
+    limits: LRUCache[K, RateLimit], key: K, qps: float, burst: int, clock: Callable[[], float]
+) -> RateLimit:
+    found = limits.get(key)
+    if found is None:
+        found = limits[key] = RateLimit(qps=qps, burst=burst, clock=clock, pause=_never)
+    return found
+
+
+def _never(seconds: float) -> None:
+    raise AssertionError(f"nobody waits {seconds} s to publish an event")

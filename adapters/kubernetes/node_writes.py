@@ -1,0 +1,108 @@
+"""Nodes: created, changed, deleted."""
+
+from __future__ import annotations
+
+from treenail.adapters.api.written.parts import Tree, taints
+from treenail.adapters.kubernetes.api_calls import ApiCalls
+from treenail.adapters.kubernetes.conflicts import ConflictRetries
+from treenail.adapters.kubernetes.new_objects import new_node
+from treenail.adapters.kubernetes.resources import NODE, RESOURCES
+from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.events import ObjectRef
+from treenail.domain.nodes import Node
+from treenail.domain.ports import InvalidError, NodePatch
+
+
+def node_patch(patch: NodePatch) -> Tree:
+    """Return the strategic merge patch of all but the taints.
+
+    As the Go type of a node says, finalizers are merged by value and owners by uid, so that nothing need be
+    read first and those of others stay.
+    """
+    metadata: Tree = {}
+    labels = {**patch.labels, **dict.fromkeys(patch.remove_labels)}
+    if labels:
+        metadata["labels"] = labels
+    if patch.annotations:
+        metadata["annotations"] = dict(patch.annotations)
+    if patch.add_finalizers:
+        metadata["finalizers"] = list(patch.add_finalizers)
+    if patch.remove_finalizers:
+        metadata["$deleteFromPrimitiveList/finalizers"] = list(patch.remove_finalizers)
+    if patch.owner is not None:
+        metadata["ownerReferences"] = [_owner(patch.owner)]
+    body: Tree = {"metadata": metadata} if metadata else {}
+    if patch.unschedulable is not None:
+        body["spec"] = {"unschedulable": patch.unschedulable}
+    return body
+
+
+def merged_taints(known: list[Tree], patch: NodePatch) -> list[Tree]:
+    """Return the taints of a node as the patch would have them; a node has one per key and effect.
+
+    Those that stay do so as they are: since when they are there says how long pods may tolerate them.
+    """
+    removed = taints(patch.remove_taints)
+    kept = [t for t in known if _said(t) not in removed]
+    there = [_said(t) for t in kept]
+    added = [t for t in taints(patch.add_taints) if t not in there]
+    replaced = {(t["key"], t["effect"]) for t in added}
+    return [t for t in kept if (t.get("key"), t.get("effect")) not in replaced] + added
+
+
+def _said(taint: Tree) -> Tree:
+    return {field: taint[field] for field in ("key", "value", "effect") if taint.get(field)}
+
+
+def _owner(owner: ObjectRef) -> Tree:
+    resource = RESOURCES.get(owner.kind)
+    if resource is None:
+        raise InvalidError(f"{owner} cannot own a node")
+    return {
+        "apiVersion": resource.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "blockOwnerDeletion": True,
+    }
+
+
+class NodeWrites:
+    """Changes of nodes."""
+
+    def __init__(self, calls: ApiCalls, retries: ConflictRetries) -> None:
+        self._calls = calls
+        self._retries = retries
+
+    def create(self, node: Node) -> Node:
+        """Create a node with its status: one request."""
+        return Stored.of(NODE, self._calls.create(NODE.path(), new_node(node))).value(Node)
+
+    def patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
+        """Change a node: one request, and one more to read it where its taints change."""
+        if version is not None:
+            return self._patch(name, patch, version)
+        return self._retries.run(lambda: self._patch(name, patch, None))
+
+    def delete(self, name: str, uid: str) -> None:
+        """Delete a node of this uid: one request."""
+        self._calls.delete(NODE.path(name), uid=uid)
+
+    def _patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
+        # Strategic, for the sake of finalizers and owners. Taints have no key to be merged by, so that the
+        # whole list is replaced: on the version that was read alone. (Server-side apply would have to own all
+        # that it ever set.) Nodes are not remembered: their kubelets change them too often.
+        body = node_patch(patch)
+        precondition = str(version or "")
+        if patch.add_taints or patch.remove_taints or not body:
+            known = Stored.of(NODE, self._calls.read(NODE.path(name)))
+            known.check(version)
+            wanted = merged_taints(known.taints, patch)
+            if wanted != known.taints:
+                body["spec"] = {**body.get("spec", {}), "taints": wanted}
+                precondition = known.version
+            if not body:
+                return known.value(Node)
+        if precondition:
+            body["metadata"] = {**body.get("metadata", {}), "resourceVersion": precondition}
+        return Stored.of(NODE, self._calls.merge_strategically(NODE.path(name), body)).value(Node)

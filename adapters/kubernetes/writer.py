@@ -1,0 +1,80 @@
+"""The API server, for writing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from treenail.adapters.kubernetes.api_calls import ApiCalls, Sender
+from treenail.adapters.kubernetes.claim_writes import ClaimWrites
+from treenail.adapters.kubernetes.condition_writes import ConditionWrites
+from treenail.adapters.kubernetes.conflicts import ConflictRetries
+from treenail.adapters.kubernetes.event_writes import EventWrites
+from treenail.adapters.kubernetes.node_writes import NodeWrites
+from treenail.adapters.kubernetes.pod_writes import PodWrites
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.ports import ClaimPatch, NodePatch
+from treenail.domain.runtime import Clock, Dice
+
+
+class KubernetesWriter:
+    """The `ClusterWriter` on a real API server. Its calls block; any number of threads may make them.
+
+    `clock` dates conditions and events; `dice` and `pause` (seconds) spread what is tried again.
+    """
+
+    def __init__(
+        self, connection: Sender, *, clock: Clock, dice: Dice, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        calls = ApiCalls(connection)
+        retries = ConflictRetries(dice, pause)
+        self._claims = ClaimWrites(calls, clock=clock, retries=retries)
+        self._nodes = NodeWrites(calls, retries)
+        self._pods = PodWrites(calls)
+        self._events = EventWrites(calls, clock=clock)
+        self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
+
+    def create_claim(self, claim: NodeClaim) -> NodeClaim:
+        """Create a NodeClaim, or a Machine where that is its generation."""
+        return self._claims.create(claim)
+
+    def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
+        """Change a claim and its status."""
+        return self._claims.patch(name, patch, version)
+
+    def delete_claim(self, name: str, *, uid: str) -> None:
+        """Mark a claim as deleting."""
+        self._claims.delete(name, uid)
+
+    def create_node(self, node: Node) -> Node:
+        """Create a node."""
+        return self._nodes.create(node)
+
+    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+        """Change a node."""
+        return self._nodes.patch(name, patch, version)
+
+    def delete_node(self, name: str, *, uid: str) -> None:
+        """Mark a node as deleting."""
+        self._nodes.delete(name, uid)
+
+    def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
+        """Evict a pod, if its disruption budget allows it."""
+        self._pods.evict(namespace, name, uid)
+
+    def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
+        """Delete a pod without asking any budget."""
+        self._pods.delete(namespace, name, uid, grace_seconds)
+
+    def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
+        """Bind a pod to a node."""
+        self._pods.bind(namespace, name, uid, node)
+
+    def publish(self, event: ClusterEvent) -> None:
+        """Publish an event, or count it."""
+        self._events.publish(event)
+
+    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
+        """Set a condition of a pool or a node class."""
+        self._conditions.set(about, condition)
