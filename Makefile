@@ -5,8 +5,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Versions come from the lock files alone: pip's search for them takes minutes.
 LOCKED := install --no-deps
 PYTEST := $(BIN)/pytest -rs
+# A group of real tests shares a control plane, and so a worker.
+SPREAD := -n $(WORKERS) --dist loadgroup
 
-.PHONY: install demo check test soak bench wheel lock clean
+.PHONY: install demo check test real parts soak bench bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -31,11 +33,18 @@ check: install   ## style, types and direction of imports
 	PYTHONPATH=.dev $(BIN)/lint-imports
 	$(BIN)/python .ci/lock.py --check
 
-test: install   ## every test, benchmarks once each; ends with what was skipped and why
-	$(PYTEST) -n $(WORKERS) --benchmark-disable
+test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with what was skipped and why
+	@tests/real/parts/build > /dev/null || echo "real parts: tests that need them are skipped, and named at the end" >&2
+	$(PYTEST) $(SPREAD) --benchmark-disable
+
+real: install parts   ## the tests on real parts alone
+	$(PYTEST) $(SPREAD) tests/real
+
+parts:   ## build etcd, the API server and what else the tests run against: some 13 minutes, once; needs Go
+	tests/real/parts/build
 
 soak: install   ## the tests with their full counts of seeds and examples
-	$(PYTEST) -n $(WORKERS) --benchmark-disable --soak
+	$(PYTEST) $(SPREAD) --benchmark-disable --soak
 
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only

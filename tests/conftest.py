@@ -13,6 +13,10 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
+from tests.real.skipped import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]
+
 BARE_NAMES: Final = frozenset({"actors", "adapters", "domain"})
 
 settings.register_profile("quick", deadline=None, derandomize=True, database=None)

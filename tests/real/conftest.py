@@ -20,12 +20,20 @@ API_SERVER: Final = "real API server"
 CONTROL_PLANE: Final = "real control plane"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     for item in items:
-        if item.path.is_relative_to(HERE) and item.get_closest_marker("xdist_group") is None:
-            names = getattr(item, "fixturenames", ())
-            alone = "api_server" in names and "control_plane" not in names
-            item.add_marker(pytest.mark.xdist_group(API_SERVER if alone else CONTROL_PLANE))
+        group = _group(frozenset(getattr(item, "fixturenames", ())))
+        if group and item.path.is_relative_to(HERE) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(fixtures: frozenset[str]) -> str | None:
+    """Return the group of a test that uses these fixtures; None where it may run in any worker."""
+    if fixtures & {"control_plane", "jaeger"}:
+        return CONTROL_PLANE
+    return API_SERVER if "api_server" in fixtures else None
 
 
 @pytest.hookimpl(wrapper=True)

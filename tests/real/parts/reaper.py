@@ -1,8 +1,8 @@
 """Ends what a test started when the test itself was killed. Run as a program, with its orders on stdin.
 
 Each line of stdin names a process (`process PID BORN`) or a folder (`folder PATH`). When stdin ends, because
-whoever held it closed it or died, what still lives is killed and the folders are removed. A process is told from
-a later one with the same id by its time of birth.
+whoever held it closed it or died, what still lives is killed and the folders are removed. A process is told
+from a later one with the same id by its time of birth.
 """
 
 from __future__ import annotations
