@@ -41,6 +41,7 @@ class _Ebs(_Described, frozen=True):
 
 class _NetworkCard(_Described, frozen=True):
     maximum_network_interfaces: int
+    baseline_bandwidth_in_gbps: float | None = None
 
 
 class _Efa(_Described, frozen=True):
@@ -106,6 +107,12 @@ class DescribedType(_Described, frozen=True):
         """The architecture as nodes call it, None where no node can run on it."""
         known = (ARCHITECTURES.get(name) for name in self.processor_info.supported_architectures)
         return next((arch for arch in known if arch), None)
+
+    @property
+    def baseline_mbps(self) -> int | None:
+        """The bandwidth all network cards have at any time, None where EC2 does not tell that of each."""
+        known = [card.baseline_bandwidth_in_gbps for card in self.network_info.network_cards]
+        return round(1000 * sum(gbps or 0 for gbps in known)) if all(known) else None
 
     @property
     def runs_nodes(self) -> bool:

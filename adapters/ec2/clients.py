@@ -1,0 +1,78 @@
+"""The clients of AWS's services, made once for the whole process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import boto3
+from botocore.config import Config
+from botocore.utils import InstanceMetadataRegionFetcher
+
+if TYPE_CHECKING:  # the types of clients are not there at run time
+    from types_boto3_ec2.client import EC2Client
+    from types_boto3_pricing.client import PricingClient
+    from types_boto3_ssm.client import SSMClient
+
+_CONNECT_SECONDS: Final = 5
+# CreateFleet of many instances, and a page of many subnets' instances, take EC2 some time.
+_READ_SECONDS: Final = 60
+_MOST_CONNECTIONS: Final = 32
+# The only regions that answer for prices, by the beginnings of the names of those they answer for.
+_PRICING_REGIONS: Final = (("ap-", "ap-south-1"), ("cn-", "cn-northwest-1"), ("eu-", "eu-central-1"))
+_OTHER_PRICING_REGION: Final = "us-east-1"
+
+
+class EksClient(Protocol):
+    """What we ask of EKS."""
+
+    def describe_cluster(self, *, name: str) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """Clients for one region. All threads may share them, as botocore's clients allow."""
+
+    region: str
+    ec2: EC2Client
+    ssm: SSMClient
+    pricing: PricingClient
+    eks: EksClient
+
+    @classmethod
+    def open(cls, *, region: str = "", endpoint_url: str | None = None) -> Clients:
+        """Make the clients, with the credentials botocore finds; nothing is called yet.
+
+        `region` is by default that of the environment or, failing that, of the instance we run on; all
+        services are at `endpoint_url`, where it is given.
+
+        Raises:
+            ValueError: no region is to be found.
+        """
+        session = boto3.Session()
+        found = region or session.region_name or InstanceMetadataRegionFetcher().retrieve_region()
+        if not found:
+            raise ValueError("no region: set AWS_REGION")
+        # Calls are repeated by the gate, which knows of all threads' calls, and nowhere else.
+        config = Config(
+            connect_timeout=_CONNECT_SECONDS,
+            read_timeout=_READ_SECONDS,
+            max_pool_connections=_MOST_CONNECTIONS,
+            retries={"mode": "standard", "total_max_attempts": 1},
+            user_agent_extra="treenail",
+        )
+        make: Any = session.client
+        here = {"region_name": found, "endpoint_url": endpoint_url, "config": config}
+        return cls(
+            region=found,
+            ec2=make("ec2", **here),
+            ssm=make("ssm", **here),
+            pricing=make("pricing", **(here | {"region_name": pricing_region(found)})),
+            eks=make("eks", **here),
+        )
+
+
+def pricing_region(region: str) -> str:
+    """Return the region that answers for the prices of `region`."""
+    return next((at for start, at in _PRICING_REGIONS if region.startswith(start)), _OTHER_PRICING_REGION)

@@ -1,0 +1,62 @@
+"""How AWS is asked: through the gate, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+from treenail.adapters.ec2.clients import Clients
+from treenail.adapters.ec2.gate import Gate
+from treenail.domain.ports import UnavailableError
+
+if TYPE_CHECKING:  # the types of requests are not there at run time
+    from types_boto3_ec2.type_defs import FilterTypeDef
+
+P = TypeVar("P", bound=Mapping[str, object])
+
+
+class More(TypedDict, total=False):
+    """Where the next page begins; nothing for the first one."""
+
+    NextToken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aws:
+    """AWS in one region."""
+
+    clients: Clients
+    gate: Gate
+
+    def pages(self, service: str, action: str, ask: Callable[[More], P]) -> Iterator[P]:
+        """Ask for one page after the other.
+
+        Raises:
+            PortError: as the gate says; UnavailableError also where pages would never end.
+        """
+        more = More()
+        while True:
+            asked = more
+            page = self.gate.call(service, action, partial(ask, asked))
+            yield page
+            token = page.get("NextToken")
+            if not isinstance(token, str) or not token:
+                return
+            more = More(NextToken=token)
+            if more == asked:
+                raise UnavailableError(f"{service}:{action} gives the same page again and again")
+
+
+def matching(name: str, values: Iterable[str]) -> FilterTypeDef:
+    """Return a filter of EC2: what has any of `values`."""
+    return {"Name": name, "Values": list(values)}
+
+
+def bearing(tags: Iterable[tuple[str, str]]) -> list[FilterTypeDef]:
+    """Return the filters for what bears all of `tags`, where "*" is any value."""
+    return [
+        matching("tag-key", (key,)) if value == "*" else matching(f"tag:{key}", (value,))
+        for key, value in tags
+    ]

@@ -1,0 +1,155 @@
+"""The machine images that selector terms mean."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.described import ARCHITECTURES
+from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.parameters import Parameters
+from treenail.adapters.ec2.discovery.published_images import LATEST, published
+from treenail.adapters.ec2.discovery.terms import nothing_found, questions
+from treenail.adapters.ec2.resolved import Image, Variant
+from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import DescribeImagesResultTypeDef, FilterTypeDef, ImageTypeDef
+
+_SECONDS: Final = 60.0
+_PAGE: Final = 1000
+_PREFIX: Final = "ami-"
+# Whose images a name means where no owner is given: anybody may call an image as they like.
+_TRUSTED: Final = ("amazon", "self")
+_FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is looked for: all that a node class's images depend on."""
+
+    terms: tuple[SelectorTerm, ...]
+    kubernetes: str
+
+
+class Images:
+    """Finds images; what it found it remembers for a minute.
+
+    `kubernetes_version` gives the cluster's version as "1.34"; it may raise PortErrors.
+    """
+
+    def __init__(self, aws: Aws, memory: Memory, kubernetes_version: Callable[[], str]) -> None:
+        self._aws = aws
+        self._clock = memory.clock
+        self._version = kubernetes_version
+        self._parameters = Parameters(aws, memory)
+        self._found = memory.of("images", self._find, seconds=_SECONDS)
+
+    def of(self, node_class: NodeClass) -> tuple[Image, ...]:
+        """Return the images of a node class, newest first: one for each architecture and variant.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+            PortError: they could not be looked up.
+        """
+        terms = _terms(node_class)
+        aliased = any(term.alias for term in terms)
+        wanted = _Wanted(terms, self._version() if aliased else "")
+        found = self._found.get(wanted)
+        if not found:
+            more = f", for Kubernetes {wanted.kubernetes}" if aliased else ""
+            raise nothing_found("images", node_class, terms, more=more)
+        return found
+
+    def _find(self, wanted: _Wanted) -> tuple[Image, ...]:
+        found = [image for term in wanted.terms if term.alias for image in self._aliased(term, wanted)]
+        found.extend(self._selected([term for term in wanted.terms if not term.alias]))
+        best: dict[tuple[str, Variant], Image] = {}
+        for image in sorted(found, key=lambda one: (not one.deprecated, one.created_at, one.name, one.id)):
+            best[image.arch, image.variant] = image
+        by_id = sorted(best.values(), key=lambda one: one.id)
+        return tuple(sorted(by_id, key=lambda one: one.created_at, reverse=True))
+
+    def _aliased(self, term: SelectorTerm, wanted: _Wanted) -> Iterator[Image]:
+        name, _, version = term.alias.partition("@")
+        family = _FAMILIES.get(name.lower())
+        places = published(family, version, wanted.kubernetes) if family else ()
+        read = self._parameters.published
+        ids = {place: image_id for place in places if (image_id := read(place.parameter))}
+        asked = [matching("image-id", sorted(set(ids.values())))]
+        described = {image.id: image for image in self._asked(asked, ())} if ids else {}
+        for place, image_id in ids.items():
+            image = described.get(image_id)
+            if image is not None:
+                yield replace(image, variant=place.variant)
+            if place.moves and (image is None or image.deprecated):
+                self._parameters.forget(place.parameter)
+
+    def _selected(self, terms: Sequence[SelectorTerm]) -> Iterator[Image]:
+        by_owners: defaultdict[tuple[str, ...], list[SelectorTerm]] = defaultdict(list)
+        for written in terms:
+            term = self._by_id(written)
+            if term is not None:
+                by_owners[_owners(term)].append(term)
+        for owners, group in by_owners.items():
+            for filters in questions(group, by_id="image-id", by_name="name"):
+                yield from self._asked(filters, owners)
+            if any(term == SelectorTerm(owner=term.owner) for term in group):
+                yield from self._asked([], owners)
+
+    def _by_id(self, term: SelectorTerm) -> SelectorTerm | None:
+        """Return the term with the id that its parameter holds; None where that is none, or another's."""
+        if not term.ssm_parameter:
+            return term
+        image = self._parameters.value(term.ssm_parameter)
+        if not image.startswith(_PREFIX) or term.id not in ("", image):
+            return None
+        return replace(term, id=image, ssm_parameter="")
+
+    def _asked(self, filters: list[FilterTypeDef], owners: Sequence[str]) -> Iterator[Image]:
+        usable = [*filters, matching("state", ("available",))]
+        for page in self._aws.pages("ec2", "DescribeImages", partial(self._page, usable, owners)):
+            for described in page["Images"]:
+                image = self._image(described)
+                if image is not None:
+                    yield image
+
+    def _page(
+        self, filters: list[FilterTypeDef], owners: Sequence[str], more: More
+    ) -> DescribeImagesResultTypeDef:
+        describe = self._aws.clients.ec2.describe_images
+        if owners:
+            return describe(Filters=filters, Owners=owners, IncludeDeprecated=True, MaxResults=_PAGE, **more)
+        return describe(Filters=filters, IncludeDeprecated=True, MaxResults=_PAGE, **more)
+
+    def _image(self, described: ImageTypeDef) -> Image | None:
+        arch = ARCHITECTURES.get(described.get("Architecture", ""))
+        if arch is None:
+            return None
+        end = described.get("DeprecationTime")
+        return Image(
+            id=described["ImageId"],
+            arch=arch,
+            name=described.get("Name", ""),
+            created_at=datetime.fromisoformat(described["CreationDate"]),
+            deprecated=end is not None and datetime.fromisoformat(end) <= self._clock.now(),
+        )
+
+
+def _terms(node_class: NodeClass) -> tuple[SelectorTerm, ...]:
+    """Return the terms of a node class; without any it means the latest images of its family."""
+    family = node_class.ami_family
+    if node_class.ami_terms or family is AmiFamily.CUSTOM:
+        return node_class.ami_terms
+    return (SelectorTerm(alias=f"{family.value.lower()}@{LATEST}"),)
+
+
+def _owners(term: SelectorTerm) -> tuple[str, ...]:
+    if term.owner:
+        return (term.owner,)
+    return _TRUSTED if term.name else ()

@@ -1,0 +1,103 @@
+"""The subnets and security groups that selector terms mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.discovery.asking import Aws, More
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.terms import nothing_found, questions
+from treenail.adapters.ec2.resolved import Subnet
+from treenail.domain.node_classes import NodeClass, SelectorTerm
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import (
+        DescribeSecurityGroupsResultTypeDef,
+        DescribeSubnetsResultTypeDef,
+        FilterTypeDef,
+        SecurityGroupTypeDef,
+        SubnetTypeDef,
+    )
+
+# Launches change how many addresses are free; groups hardly ever change.
+_SUBNET_SECONDS: Final = 60.0
+_GROUP_SECONDS: Final = 300.0
+_PAGE: Final = 500
+
+Terms = tuple[SelectorTerm, ...]
+
+
+class Subnets:
+    """Finds subnets; what it found it remembers for a minute."""
+
+    def __init__(self, aws: Aws, memory: Memory) -> None:
+        self._aws = aws
+        self._found = memory.of("subnets", self._find, seconds=_SUBNET_SECONDS)
+
+    def of(self, node_class: NodeClass) -> tuple[Subnet, ...]:
+        """Return the subnets of a node class, those with the most free addresses first.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+            PortError: they could not be looked up.
+        """
+        terms = node_class.subnet_terms
+        found = self._found.get(terms)
+        if not found:
+            raise nothing_found("subnets", node_class, terms)
+        return found
+
+    def _find(self, terms: Terms) -> tuple[Subnet, ...]:
+        found = {subnet.id: subnet for subnet in self._ask(terms)}
+        return tuple(sorted(found.values(), key=lambda one: (-one.free_addresses, one.id)))
+
+    def _ask(self, terms: Terms) -> Iterator[Subnet]:
+        for filters in questions(terms, by_id="subnet-id"):
+            for page in self._aws.pages("ec2", "DescribeSubnets", partial(self._page, filters)):
+                yield from map(_subnet, page["Subnets"])
+
+    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeSubnetsResultTypeDef:
+        return self._aws.clients.ec2.describe_subnets(Filters=filters, MaxResults=_PAGE, **more)
+
+
+class SecurityGroups:
+    """Finds security groups; what it found it remembers for five minutes."""
+
+    def __init__(self, aws: Aws, memory: Memory) -> None:
+        self._aws = aws
+        self._found = memory.of("security groups", self._find, seconds=_GROUP_SECONDS)
+
+    def of(self, node_class: NodeClass) -> tuple[str, ...]:
+        """Return the ids of a node class's security groups, sorted.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+            PortError: they could not be looked up.
+        """
+        terms = node_class.security_group_terms
+        found = self._found.get(terms)
+        if not found:
+            raise nothing_found("security groups", node_class, terms)
+        return found
+
+    def _find(self, terms: Terms) -> tuple[str, ...]:
+        return tuple(sorted({group["GroupId"] for group in self._ask(terms)}))
+
+    def _ask(self, terms: Terms) -> Iterator[SecurityGroupTypeDef]:
+        for filters in questions(terms, by_id="group-id", by_name="group-name"):
+            for page in self._aws.pages("ec2", "DescribeSecurityGroups", partial(self._page, filters)):
+                yield from page["SecurityGroups"]
+
+    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeSecurityGroupsResultTypeDef:
+        return self._aws.clients.ec2.describe_security_groups(Filters=filters, MaxResults=_PAGE, **more)
+
+
+def _subnet(found: SubnetTypeDef) -> Subnet:
+    return Subnet(
+        id=found["SubnetId"],
+        zone=found["AvailabilityZone"],
+        zone_id=found.get("AvailabilityZoneId", ""),
+        free_addresses=found["AvailableIpAddressCount"],
+    )

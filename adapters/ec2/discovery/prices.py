@@ -1,0 +1,184 @@
+"""What instance types cost: on demand by the price list, spot by its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from treenail.adapters.ec2.discovery.asking import Aws, More
+from treenail.adapters.ec2.discovery.memory import Memory, Remembered
+from treenail.adapters.ec2.instance_types import SpotPrices
+from treenail.adapters.ec2.records import shipped_region, shipped_regions
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import DescribeSpotPriceHistoryResultTypeDef
+    from types_boto3_pricing.type_defs import FilterTypeDef, GetProductsResponseTypeDef
+
+_SECONDS: Final = 12 * 3600.0
+_RETRY_SECONDS: Final = 600.0
+_PRICES_PAGE: Final = 100
+_HISTORY_PAGE: Final = 1000
+_LINUX: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
+# How the price list calls virtual machines and bare metal, which it sells by the host.
+_KINDS: Final = (("Shared", "Compute Instance"), ("Dedicated", "Compute Instance (bare metal)"))
+# Regions whose prices are in no list we could ask for.
+_UNLISTED: Final = ("us-gov-", "us-iso")
+_STAND_IN_REGION: Final = "us-east-1"
+
+OnDemandPrices: TypeAlias = Mapping[str, float]
+
+
+class _Dimension(msgspec.Struct, rename="camel", frozen=True):
+    price_per_unit: dict[str, str] = {}
+
+
+class _Term(msgspec.Struct, rename="camel", frozen=True):
+    price_dimensions: dict[str, _Dimension] = {}
+
+
+class _Terms(msgspec.Struct, frozen=True):
+    on_demand: dict[str, _Term] = msgspec.field(name="OnDemand", default_factory=dict)
+
+
+class _Attributes(msgspec.Struct, rename="camel", frozen=True):
+    instance_type: str = ""
+
+
+class _Product(msgspec.Struct, frozen=True):
+    attributes: _Attributes = _Attributes()
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """An item of the price list, of which only the fields named are read."""
+
+    product: _Product = _Product()
+    terms: _Terms = _Terms()
+
+
+_DECODER: Final = msgspec.json.Decoder(_Listed)
+
+
+class OnDemand:
+    """The prices per hour on demand, in dollars (in China yuan), remembered for twelve hours.
+
+    Before the list was ever read, and where it cannot be (`isolated`: there is no way to it), the prices
+    that come with the package stand in: those of the region or, failing that, of us-east-1. A type that
+    is listed no more keeps its last price.
+    """
+
+    def __init__(self, aws: Aws, memory: Memory, *, isolated: bool = False) -> None:
+        self._aws = aws
+        self._region = aws.clients.region
+        self._currency = "CNY" if self._region.startswith("cn-") else "USD"
+        self._listed = not isolated and not self._region.startswith(_UNLISTED)
+        self._prices = shipped_prices(self._region)
+        self._found = memory.of(
+            "on-demand prices",
+            self._find,
+            seconds=_SECONDS,
+            retry_seconds=_RETRY_SECONDS,
+            stand_in=self._prices,
+        )
+
+    def read(self, *, ahead: float = 0.0) -> OnDemandPrices:
+        """Return the price of each type; those that would be old in `ahead` seconds are looked up anew."""
+        return self._found.get(self._region, ahead=ahead) if self._listed else self._prices
+
+    def fresh(self, *, ahead: float = 0.0) -> bool:
+        """Tell whether `read` would return at once."""
+        return not self._listed or self._found.fresh(self._region, ahead=ahead)
+
+    def _find(self, region: str) -> OnDemandPrices:
+        listed = {name: price for kind in _KINDS for name, price in self._ask(region, *kind)}
+        self._prices = {**self._prices, **listed}
+        return self._prices
+
+    def _ask(self, region: str, tenancy: str, family: str) -> Iterator[tuple[str, float]]:
+        wanted = {
+            "capacitystatus": "Used",
+            "marketoption": "OnDemand",
+            "operatingSystem": "Linux",
+            "preInstalledSw": "NA",
+            "productFamily": family,
+            "regionCode": region,
+            "serviceCode": "AmazonEC2",
+            "tenancy": tenancy,
+        }
+        filters: list[FilterTypeDef] = [
+            {"Field": name, "Type": "TERM_MATCH", "Value": value} for name, value in wanted.items()
+        ]
+        for page in self._aws.pages("pricing", "GetProducts", partial(self._page, filters)):
+            for text in page["PriceList"]:
+                name, price = _read(text, self._currency)
+                if name and price > 0:
+                    yield name, price
+
+    def _page(self, filters: list[FilterTypeDef], more: More) -> GetProductsResponseTypeDef:
+        return self._aws.clients.pricing.get_products(
+            ServiceCode="AmazonEC2", Filters=filters, MaxResults=_PRICES_PAGE, **more
+        )
+
+
+class Spot:
+    """The prices of spot per hour, in dollars, by type and zone; remembered for twelve hours.
+
+    There are none before the history was ever read. What is missing in a later reading keeps its price.
+    """
+
+    def __init__(self, aws: Aws, memory: Memory) -> None:
+        self._aws = aws
+        self._clock = memory.clock
+        self._prices: SpotPrices = {}
+        self._found: Remembered[str, SpotPrices] = memory.of(
+            "spot prices", self._find, seconds=_SECONDS, retry_seconds=_RETRY_SECONDS, stand_in=self._prices
+        )
+
+    def read(self, *, ahead: float = 0.0) -> SpotPrices:
+        """Return the latest prices; those that would be old in `ahead` seconds are looked up anew."""
+        return self._found.get(self._aws.clients.region, ahead=ahead)
+
+    def fresh(self, *, ahead: float = 0.0) -> bool:
+        """Tell whether `read` would return at once."""
+        return self._found.fresh(self._aws.clients.region, ahead=ahead)
+
+    def _find(self, _region: str) -> SpotPrices:
+        latest: dict[tuple[str, str], tuple[datetime, float]] = {}
+        ask = partial(self._page, self._clock.now())
+        for page in self._aws.pages("ec2", "DescribeSpotPriceHistory", ask):
+            for entry in page["SpotPriceHistory"]:
+                pool = entry["InstanceType"], entry["AvailabilityZone"]
+                said = entry["Timestamp"], float(entry["SpotPrice"])
+                latest[pool] = max(said, latest.get(pool, said))
+        self._prices = {**self._prices, **{pool: price for pool, (_, price) in latest.items()}}
+        return self._prices
+
+    def _page(self, since: datetime, more: More) -> DescribeSpotPriceHistoryResultTypeDef:
+        return self._aws.clients.ec2.describe_spot_price_history(
+            StartTime=since, ProductDescriptions=_LINUX, MaxResults=_HISTORY_PAGE, **more
+        )
+
+
+def _read(text: str, currency: str) -> tuple[str, float]:
+    """Return the type and the price per hour that an item of the price list tells, 0 where it tells none."""
+    try:
+        item = _DECODER.decode(text)
+        amounts = [
+            float(dimension.price_per_unit.get(currency, 0))
+            for term in item.terms.on_demand.values()
+            for dimension in term.price_dimensions.values()
+        ]
+    except (msgspec.DecodeError, ValueError):
+        return "", 0.0
+    return item.product.attributes.instance_type, max(amounts, default=0.0)
+
+
+def shipped_prices(region: str) -> OnDemandPrices:
+    """Return the on-demand prices that come with the package."""
+    record = shipped_region(region if region in shipped_regions() else _STAND_IN_REGION)
+    return {
+        sale.instance_type: sale.on_demand_price for sale in record.sales if sale.on_demand_price is not None
+    }

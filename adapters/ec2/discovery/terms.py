@@ -1,0 +1,61 @@
+"""Selector terms as questions to EC2: as few as will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.discovery.asking import bearing, matching
+from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.ports import NodeClassNotReadyError
+
+if TYPE_CHECKING:  # the types of requests are not there at run time
+    from types_boto3_ec2.type_defs import FilterTypeDef
+
+# How many values EC2 takes in one filter.
+_MOST_VALUES: Final = 200
+
+
+def questions(
+    terms: Iterable[SelectorTerm], *, by_id: str, by_name: str = ""
+) -> tuple[list[FilterTypeDef], ...]:
+    """Return lists of filters that together find what any of `terms` means.
+
+    `by_id` and `by_name` are the filters' names. Ids that stand alone are asked for together.
+    """
+    asked: list[list[FilterTypeDef]] = []
+    ids: dict[str, None] = {}
+    for term in terms:
+        filters = bearing(term.tags)
+        if by_name and term.name:
+            filters.append(matching(by_name, (term.name,)))
+        if term.id and not filters:
+            ids[term.id] = None
+        elif term.id:
+            asked.append([matching(by_id, (term.id,)), *filters])
+        elif filters:
+            asked.append(filters)
+    together = sorted(ids)
+    chunks = (together[n : n + _MOST_VALUES] for n in range(0, len(together), _MOST_VALUES))
+    return (*([matching(by_id, chunk)] for chunk in chunks), *asked)
+
+
+def nothing_found(
+    what: str, node_class: NodeClass, terms: Sequence[SelectorTerm], *, more: str = ""
+) -> NodeClassNotReadyError:
+    """Return the error that says which selector of a node class finds nothing."""
+    asked = "; ".join(_spoken(term) for term in terms) or "it has no terms"
+    problem = f"{node_class.ref}: its selector of {what} finds nothing ({asked}{more})"
+    return NodeClassNotReadyError(problem, selector=what)
+
+
+def _spoken(term: SelectorTerm) -> str:
+    fields = (
+        ("id", term.id),
+        ("name", term.name),
+        ("alias", term.alias),
+        ("ssmParameter", term.ssm_parameter),
+        *((f"tag {key}", value) for key, value in term.tags),
+        ("owner", term.owner),
+    )
+    return ", ".join(f"{name} {value}" for name, value in fields if value)

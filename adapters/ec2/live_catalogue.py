@@ -1,0 +1,167 @@
+"""All instance types a node class can launch here and now, by what AWS says."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final, NamedTuple, Protocol
+
+from cachetools import LRUCache
+
+from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.catalogue import Catalogue, Zones
+from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.cluster import Cluster
+from treenail.adapters.ec2.discovery.images import Images
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.prices import OnDemand, OnDemandPrices, Spot
+from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, SoldIn
+from treenail.adapters.ec2.instance_types import SpotPrices
+from treenail.adapters.ec2.node_settings import NodeSettings
+from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
+from treenail.adapters.ec2.resolved import Resolved, Variant
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.ports import NodeClassNotReadyError
+
+# Different node settings in use at once; each costs a few megabytes.
+_MOST_KEPT: Final = 16
+_DEFAULTS: Final = ClusterSettings()
+
+
+class _Source(Protocol):
+    """What is read of AWS once in a while."""
+
+    def read(self, *, ahead: float = 0.0) -> object: ...
+    def fresh(self, *, ahead: float = 0.0) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """What the region sells and for how much, as it was read."""
+
+    types: tuple[TypeRecord, ...]
+    zones: SoldIn
+    on_demand: OnDemandPrices
+    spot: SpotPrices
+
+    def catalogue(self, region: str, settings: ClusterSettings) -> Catalogue:
+        sales = tuple(Sale(name, zones, self.on_demand.get(name)) for name, zones in self.zones.items())
+        # The zones' ids come with the subnets.
+        return Catalogue(self.types, RegionRecord(region, {}, sales), settings)
+
+
+class _Wanted(NamedTuple):
+    """All that decides how a stock looks to a node class."""
+
+    node: NodeSettings
+    zones: Zones
+    images: frozenset[tuple[str, Variant]]
+    from_template: bool
+
+
+class LiveCatalogue:
+    """What node classes mean in an account, and what they can launch. Threads may share it.
+
+    Everything AWS says is remembered for a while (subnets and images a minute, security groups five, types,
+    offerings and prices twelve hours), so that calls are few and short but for the first one.
+    """
+
+    def __init__(
+        self,
+        aws: Aws,
+        memory: Memory,
+        cluster: Cluster,
+        *,
+        settings: ClusterSettings = _DEFAULTS,
+        isolated: bool = False,
+    ) -> None:
+        """Look for images of the cluster's version; `isolated` says that prices are out of reach."""
+        self._region = aws.clients.region
+        self._settings = settings
+        self._subnets = Subnets(aws, memory)
+        self._groups = SecurityGroups(aws, memory)
+        self._images = Images(aws, memory, cluster.version)
+        self._types = InstanceTypes(aws, memory)
+        self._offerings = Offerings(aws, memory)
+        self._on_demand = OnDemand(aws, memory, isolated=isolated)
+        self._spot = Spot(aws, memory)
+        self._lock = Lock()
+        self._stock: _Stock | None = None
+        self._catalogue: Catalogue | None = None
+        self._made: LRUCache[_Wanted, tuple[InstanceType, ...]] = LRUCache(_MOST_KEPT)
+
+    def resolve(self, node_class: NodeClass) -> Resolved:
+        """Return the subnets, security groups and images that `node_class` selects.
+
+        Raises:
+            NodeClassNotReadyError: one of its selectors finds nothing.
+            PortError: they could not be looked up, and never were before.
+        """
+        subnets = self._subnets.of(node_class)
+        if node_class.launch_template:
+            return Resolved(subnets=subnets, security_groups=(), images=(), from_template=True)
+        return Resolved(
+            subnets=subnets,
+            security_groups=self._groups.of(node_class),
+            images=self._images.of(node_class),
+        )
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
+
+        The same tuple as before, where nothing has changed.
+
+        Raises:
+            NodeClassNotReadyError: one of its selectors finds nothing, or `kubelet` makes no sense.
+            PortError: something could not be looked up, and never was before.
+        """
+        resolved = self.resolve(node_class)
+        self.refresh()
+        wanted = _Wanted(
+            node=NodeSettings.of(node_class, kubelet),
+            zones=resolved.zones,
+            images=frozenset((image.arch, image.variant) for image in resolved.images),
+            from_template=resolved.from_template,
+        )
+        stock = _Stock(self._types.read(), self._offerings.read(), self._on_demand.read(), self._spot.read())
+        try:
+            # One thread at a time: making them takes a fifth of a second, and others want the same ones.
+            with self._lock:
+                return self._types_of(stock, wanted, node_class, kubelet, resolved)
+        except ValueError as error:
+            raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
+
+    def refresh(self, *, ahead: float = 0.0) -> None:
+        """Read types, offerings and prices anew that are old, or would be in `ahead` seconds.
+
+        Called now and then beside the work, it keeps `instance_types` from ever waiting for that.
+
+        Raises:
+            PortError: types or offerings could not be looked up, and never were before.
+        """
+        sources: tuple[_Source, ...] = (self._types, self._offerings, self._on_demand, self._spot)
+        due = [source for source in sources if not source.fresh(ahead=ahead)]
+        if due:
+            with ThreadPoolExecutor(len(due), thread_name_prefix="catalogue") as threads:
+                for reading in [threads.submit(source.read, ahead=ahead) for source in due]:
+                    reading.result()
+
+    def _types_of(
+        self, stock: _Stock, wanted: _Wanted, node_class: NodeClass, kubelet: Kubelet, resolved: Resolved
+    ) -> tuple[InstanceType, ...]:
+        if self._catalogue is None or stock != self._stock:
+            self._stock = stock
+            self._catalogue = stock.catalogue(self._region, self._settings)
+            self._made.clear()
+        made = self._made.get(wanted)
+        if made is None:
+            # Before its history was ever read, spot is taken to cost as much as on demand.
+            types = self._catalogue.instance_types(
+                node_class, kubelet, zones=wanted.zones, spot_prices=stock.spot or None
+            )
+            made = tuple(one for one in types if one.offerings and resolved.launches(one))
+            self._made[wanted] = made
+        return made
