@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -67,6 +68,13 @@ class Forward(Generic[M]):
         self._to.tell(message)
 
 
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Asks an actor for a sign of life: it calls `answer` when the turn comes."""
+
+    answer: Callable[[], None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """What every actor stands on. `failed` hears of an exception nobody expected."""
@@ -93,7 +101,24 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
         self._timers = runtime.timers
         self._tasks = runtime.tasks
         self._telemetry = runtime.telemetry
-        self.me: Wired[Any] = Wired(self.actor_ref.tell, self.actor_urn)
+        self.me: Wired[Any] = Wired(self._put, self.actor_urn)
+
+    def _put(self, delivery: Delivery[Any]) -> None:
+        # Whoever tells a dead actor has done nothing wrong, and its end was reported already.
+        with contextlib.suppress(pykka.ActorDeadError):
+            self.actor_ref.tell(delivery)
+
+    def begin(self) -> None:
+        """Do what comes before the first message. Must not block."""
+
+    @final
+    def on_start(self) -> None:
+        """Begin; report what nobody expected, for Pykka only logs it."""
+        try:
+            self.begin()
+        except BaseException as error:
+            self._runtime.failed(error)
+            raise
 
     @abc.abstractmethod
     def handle(self, message: InboxT) -> None:
@@ -102,9 +127,18 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
     @final
     def on_receive(self, message: Any) -> None:  # noqa: ANN401
         """Unwrap a delivery and handle it in its context."""
+        if isinstance(message.message, Beat):
+            message.message.answer()
+            return
         token = _context.set(message.context)
         try:
             self.handle(message.message)
+        except Exception:
+            raise
+        except BaseException as error:
+            # Pykka stops all actors on one of these, and tells nobody.
+            self._runtime.failed(error)
+            raise
         finally:
             _context.reset(token)
 

@@ -111,7 +111,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         # Claims we deleted: what the watch still tells of them comes from before that.
         self._given_back: dict[str, None] = {}
 
-    def on_start(self) -> None:
+    def begin(self) -> None:
         self.later("garbage", _CollectGarbage(), seconds=_FIRST_GARBAGE_SECONDS)
 
     def handle(self, message: LifecycleInbox) -> None:

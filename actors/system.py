@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from threading import Lock
+from typing import Any, ParamSpec, Protocol
 
 from treenail.actors.base import DomainActor, Forward, Runtime
 from treenail.actors.batcher import Batcher, BatcherInbox
@@ -27,14 +28,14 @@ from treenail.domain.packing.problem import Settings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
 from treenail.domain.runtime import Ref
 
-ActorT = TypeVar("ActorT", bound=DomainActor[Any])
+P = ParamSpec("P")
 
 
 class Host(Protocol):
     """Who gives actors a place to run: threads in production, a seeded world in tests."""
 
-    def host(self, actor: DomainActor[Any]) -> Ref[Any]:
-        """Take `actor` in and return where to reach it."""
+    def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Ref[Any]:
+        """Make an actor of the class `make`, give it a place, and return where to reach it."""
         ...
 
 
@@ -51,9 +52,14 @@ class Ports:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSettings:
-    """What the whole system is told. Times in seconds."""
+    """What the whole system is told. Times in seconds.
+
+    Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
+    could not be bought again; nodes that must go (interrupted, deleted) are still seen out.
+    """
 
     cluster_name: str
+    provisioning: bool = True
     batch_idle_seconds: float = 1.0
     batch_max_seconds: float = 10.0
     batch_urgent_seconds: float = 0.1
@@ -90,6 +96,7 @@ class System:
         self._settings = settings
         self._observer: Ref[Any] = observer or _Deaf()
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
+        self._making_disruptor = Lock()
         self.model = ClusterModel(promise_lasts=settings.promise_lasts)
         self.cluster: Forward[ClusterStateInbox] = Forward()
         self.selector: Forward[SelectorInbox] = Forward()
@@ -110,9 +117,6 @@ class System:
         self._ports.reader.stop()
         self._ports.queue.stop()
 
-    def _place(self, make: Callable[[], DomainActor[Any]]) -> Ref[Any]:
-        return self._host.host(make())
-
     def _wire_planning(self) -> None:
         runtime, settings, ports = self._runtime, self._settings, self._ports
         window = BatchWindow(
@@ -120,18 +124,15 @@ class System:
             max_seconds=settings.batch_max_seconds,
             urgent_seconds=settings.batch_urgent_seconds,
         )
-        batcher: Ref[BatcherInbox] = self._place(
-            lambda: Batcher(runtime, cluster=self.cluster, window=window)
+        host = self._host.host
+        batcher: Ref[BatcherInbox] = _Deaf()
+        if settings.provisioning:
+            batcher = host(Batcher, runtime, cluster=self.cluster, window=window)
+        watcher: Ref[PodWatcherInbox] = host(PodWatcher, runtime, batcher=batcher, writer=ports.writer)
+        packer: Ref[PackerInbox] = host(
+            Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing
         )
-        watcher: Ref[PodWatcherInbox] = self._place(
-            lambda: PodWatcher(runtime, batcher=batcher, writer=ports.writer)
-        )
-        packer: Ref[PackerInbox] = self._place(
-            lambda: Packer(runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing)
-        )
-        self.selector.leads_to(
-            self._place(lambda: NodePoolSelector(runtime, packer=packer, cloud=ports.cloud))
-        )
+        self.selector.leads_to(host(NodePoolSelector, runtime, packer=packer, cloud=ports.cloud))
         launcher = self._wire_launcher()
         audience = Audience(
             batcher=batcher,
@@ -144,14 +145,18 @@ class System:
             disruptor=self._disruptor,
         )
         self.cluster.leads_to(
-            self._place(
-                lambda: ClusterState(
-                    runtime, audience=audience, model=self.model, promise_lasts=settings.promise_lasts
-                )
+            host(
+                ClusterState,
+                runtime,
+                audience=audience,
+                model=self.model,
+                promise_lasts=settings.promise_lasts,
             )
         )
 
     def _wire_launcher(self) -> Ref[LauncherInbox]:
+        if not self._settings.provisioning:
+            return _Deaf()
         ports = self._ports
         calls = LaunchCalls(
             reader=ports.reader,
@@ -159,57 +164,58 @@ class System:
             cloud=ports.cloud,
             cluster_name=self._settings.cluster_name,
         )
-        return self._place(
-            lambda: FleetLauncher(
-                self._runtime,
-                cluster=self.cluster,
-                selector=self.selector,
-                lifecycle=self.lifecycle,
-                calls=calls,
-            )
+        return self._host.host(
+            FleetLauncher,
+            self._runtime,
+            cluster=self.cluster,
+            selector=self.selector,
+            lifecycle=self.lifecycle,
+            calls=calls,
         )
 
     def _wire_nodes(self) -> None:
-        runtime, ports = self._runtime, self._ports
+        runtime, ports, host = self._runtime, self._ports, self._host.host
         self.lifecycle.leads_to(
-            self._place(
-                lambda: NodeLifecycle(
-                    runtime,
-                    observer=self._observer,
-                    reader=ports.reader,
-                    writer=ports.writer,
-                    cloud=ports.cloud,
-                )
+            host(
+                NodeLifecycle,
+                runtime,
+                observer=self._observer,
+                reader=ports.reader,
+                writer=ports.writer,
+                cloud=ports.cloud,
             )
         )
         calls = DrainCalls(reader=ports.reader, writer=ports.writer, cloud=ports.cloud)
         self.termination.leads_to(
-            self._place(
-                lambda: TerminationActor(runtime, arbiter=self.arbiter, observer=self._observer, calls=calls)
-            )
+            host(TerminationActor, runtime, arbiter=self.arbiter, observer=self._observer, calls=calls)
         )
         self.arbiter.leads_to(
-            self._place(
-                lambda: BudgetArbiter(
-                    runtime,
-                    cluster=self.cluster,
-                    termination=self.termination,
-                    disruptor=self._disruptor,
-                )
+            host(
+                BudgetArbiter,
+                runtime,
+                cluster=self.cluster,
+                termination=self.termination,
+                disruptor=self._disruptor,
             )
         )
         self.listener.leads_to(
-            self._place(
-                lambda: InterruptionListener(
-                    runtime, cluster=self.cluster, termination=self.termination, queue=ports.queue
-                )
+            host(
+                InterruptionListener,
+                runtime,
+                cluster=self.cluster,
+                termination=self.termination,
+                queue=ports.queue,
             )
         )
 
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
         """Return the disruptor of a pool; the first time, make it."""
-        if pool not in self._disruptors:
-            self._disruptors[pool] = self._place(
-                lambda: Disruptor(self._runtime, pool=pool, arbiter=self.arbiter)
-            )
-        return self._disruptors[pool]
+        if not self._settings.provisioning:
+            return _Deaf()
+        # Two actors ask for it, each on a thread of its own.
+        with self._making_disruptor:
+            if pool not in self._disruptors:
+                self._disruptors[pool] = self._host.host(
+                    Disruptor, self._runtime, pool=pool, arbiter=self.arbiter
+                )
+            return self._disruptors[pool]

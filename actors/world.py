@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from treenail.actors.base import Delivery, DomainActor, Wired
 from treenail.domain.ports import PortError
@@ -21,6 +21,7 @@ from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey, TimerKe
 
 R = TypeVar("R")
 M = TypeVar("M")
+P = ParamSpec("P")
 
 # Seconds a call takes to its server, and its answer back.
 Latency: TypeAlias = Callable[[TaskKey], tuple[float, float]]
@@ -131,7 +132,7 @@ class _Inbox:
 class Process:
     """A host for actors that can die: their timers, their inboxes and the answers they wait for with it.
 
-    It is the `Timers` and `Tasks` of its actors. Never call `start()` on an actor it hosts.
+    It is the `Timers` and `Tasks` of its actors.
     """
 
     def __init__(self, world: World, *, latency: Latency) -> None:
@@ -144,8 +145,9 @@ class Process:
         self.taps: list[Tap] = []
         self.actors: list[DomainActor[Any]] = []
 
-    def host(self, actor: DomainActor[Any]) -> Wired[Any]:
-        """Take `actor` in, unstarted, and return where to reach it."""
+    def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Wired[Any]:
+        """Make an actor, leave it unstarted, and return where to reach it."""
+        actor = make(*args, **kwargs)
         inbox = _Inbox(actor, self)
         self.actors.append(actor)
         actor.me = Wired(partial(self._put, inbox), actor.actor_urn)

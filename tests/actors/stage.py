@@ -37,7 +37,7 @@ class Stage:
             telemetry=self.telemetry,
             failed=_fail,
         )
-        return self.process.host(make(runtime))
+        return self.process.host(make, runtime)
 
     def kill(self) -> None:
         """Kill the process; what is hosted from now on is hosted by another."""

@@ -54,6 +54,14 @@ def test_a_started_actor_receives_the_very_object_it_is_told() -> None:
     ref.stop(timeout=5)
 
 
+def test_a_reference_shows_how_much_waits_in_the_inbox() -> None:
+    actor = Echo(SimpleQueue(), SimpleQueue())
+    actor.actor_ref.tell("first")
+
+    inbox: Any = actor.actor_ref.actor_inbox
+    assert inbox.qsize() == 1
+
+
 def test_an_exception_ends_the_actor_and_is_reported_once() -> None:
     failures: SimpleQueue[Any] = SimpleQueue()
     error = ValueError("nobody expected this")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
-from tests.builders import instance_type, node_class, node_pool, pending_pod, planned_claim
+from tests.builders import claim, instance_type, node_class, node_pool, pending_pod, planned_claim
 from tests.probes import PlainDice, Probe
 from treenail.actors.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
@@ -30,7 +30,7 @@ class OneNode:
 class Whole(Stage):
     """All actors, wired, with an API server and a cloud."""
 
-    def __init__(self, observer: Probe | None = None) -> None:
+    def __init__(self, observer: Probe | None = None, *, provisioning: bool = True) -> None:
         super().__init__()
         self.api = Api(self.world)
         self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
@@ -43,7 +43,7 @@ class Whole(Stage):
             failed=print,
         )
         ports = Ports(reader=self.api, writer=self.api, cloud=self.cloud, queue=self.queue, solver=OneNode())
-        settings = SystemSettings(cluster_name="demo")
+        settings = SystemSettings(cluster_name="demo", provisioning=provisioning)
         self.system = System(runtime, self.process, ports, settings, observer=observer)
         self.api.apply(node_pool(), node_class())
 
@@ -126,3 +126,31 @@ def test_a_promise_lasts_two_batches_and_ten_seconds_at_least() -> None:
         return settings.promise_lasts.total_seconds()
 
     assert [lasts(1), lasts(10), lasts(30)] == [10, 20, 60]
+
+
+WARNING = """{
+  "version": "0", "source": "aws.ec2", "detail-type": "EC2 Spot Instance Interruption Warning",
+  "time": "2026-01-01T00:00:00Z", "detail": {"instance-id": "i-0", "instance-action": "terminate"}
+}"""
+
+
+def test_without_provisioning_nothing_is_bought_or_given_up_but_what_must_go_is_seen_out() -> None:
+    stage = Whole(provisioning=False)
+    stage.system.start()
+    room = Resources.parse({"cpu": 2, "pods": 29})
+    stage.api.apply(
+        claim("idle", provider_id="aws:///zone-a/i-0", initialized=True, room=room),
+        claim("unsold"),
+    )
+    stage.pod_waits()
+    stage.run(600)
+    assert [c.name for c in stage.api.claims() if c.leaving] == []
+    assert "launch" not in [call.split()[0] for call in stage.cloud.troubles.calls]
+    assert {type(actor).__name__ for actor in stage.process.actors}.isdisjoint(
+        {"Batcher", "FleetLauncher", "Disruptor"}
+    )
+
+    stage.queue.put(WARNING)
+    stage.run(30)
+
+    assert "idle" not in [c.name for c in stage.api.claims()]

@@ -206,7 +206,7 @@ def world_of(echo: float, *, most: int) -> World:
     runtime = Runtime(
         timers=process, tasks=process, dice=SeededDice(world.dice), telemetry=stage.telemetry, failed=print
     )
-    process.host(Echo(runtime, every=echo)).tell(Say("again"))
+    process.host(Echo, runtime, every=echo).tell(Say("again"))
     return world
 
 

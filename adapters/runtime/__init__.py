@@ -1,0 +1,1 @@
+"""What actors stand on in production: the time, timers, tasks and dice."""
