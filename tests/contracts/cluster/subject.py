@@ -1,0 +1,52 @@
+"""The cluster that the contract of `ClusterReader` and `ClusterWriter` is held against."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from tests.adapters.fake.cluster.builders import a_pod
+from treenail.adapters.api.workloads import ApiObject
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.nodes import Condition, Node
+from treenail.domain.pods import Phase, Pod
+from treenail.domain.ports import ClusterReader, ClusterWriter
+
+FINALIZER: Final = "example.com/wait"
+
+
+class Subject(Protocol):
+    """A cluster in which nothing runs but what the tests put there."""
+
+    reader: ClusterReader
+    writer: ClusterWriter
+
+    def apply(self, *objects: ApiObject) -> None:
+        """Create objects as they are, with their status."""
+
+    def pod(self, name: str) -> Pod | None: ...
+    def node(self, name: str) -> Node | None: ...
+    def conditions(self, about: ObjectRef) -> tuple[Condition, ...]: ...
+    def events(self) -> list[tuple[ClusterEvent, int]]: ...
+    def settle(self) -> None:
+        """Wait until all that was written is told."""
+
+
+def the_pod(subject: Subject, name: str) -> Pod:
+    pod = subject.pod(name)
+    assert pod is not None
+    return pod
+
+
+def the_node(subject: Subject, name: str) -> Node:
+    node = subject.node(name)
+    assert node is not None
+    return node
+
+
+def unbound(name: str) -> Pod:
+    """A pod that no scheduler there is looks at."""
+    return a_pod(name, scheduler="nobody")
+
+
+def running(name: str) -> Pod:
+    return a_pod(name, node_name="n-0", phase=Phase.RUNNING, ready=True, labels={"app": "web"})

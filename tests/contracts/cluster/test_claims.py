@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.fake.cluster.builders import CLASS, a_claim
+from tests.contracts.cluster.subject import FINALIZER, Subject
+from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, NodeClaim, Status
+from treenail.domain.ports import AlreadyExistsError, ClaimPatch, ConflictError, InvalidError, NotFoundError
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Effect, Taint
+
+
+def test_a_created_claim_is_given_its_uid_and_times_by_the_server(subject: Subject) -> None:
+    written = subject.writer.create_claim(a_claim("c-0", uid="mine"))
+
+    assert written.uid
+    assert written.uid != "mine"
+    assert written.resource_version > 0
+    assert subject.reader.get_claim("c-0") == written
+
+
+def test_a_created_claim_keeps_what_it_asks_for_but_not_a_status(subject: Subject) -> None:
+    claim = a_claim(
+        "c-0",
+        labels={"team": "web"},
+        annotations={"why": "load"},
+        finalizers=(FINALIZER,),
+        taints=(Taint("team", Effect.NO_SCHEDULE, "web"),),
+        requests=Resources.parse({"cpu": "1155m", "pods": 5}),
+        provider_id="aws:///us-east-1a/i-0",
+        conditions=(Condition(LAUNCHED, Status.TRUE),),
+    )
+
+    written = subject.writer.create_claim(claim)
+
+    assert (written.labels, written.annotations) == (claim.labels, claim.annotations)
+    assert (written.finalizers, written.taints) == (claim.finalizers, claim.taints)
+    assert (written.requests, written.node_class) == (claim.requests, CLASS)
+    assert (written.provider_id, written.conditions) == ("", ())
+
+
+def test_a_second_claim_of_one_name_is_refused(subject: Subject) -> None:
+    first = subject.writer.create_claim(a_claim("c-0"))
+
+    with pytest.raises(AlreadyExistsError):
+        subject.writer.create_claim(a_claim("c-0"))
+
+    assert subject.reader.list_claims() == (first,)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        a_claim("No_Name"),
+        a_claim("c-0", labels={"team": "not a value!"}),
+        a_claim("c-0", taints=(Taint("", Effect.NO_SCHEDULE),)),
+        a_claim("c-0", requests=Resources({"cpu": -1})),
+    ],
+    ids=["name", "label", "taint", "requests"],
+)
+def test_a_claim_that_breaks_its_schema_is_refused(subject: Subject, broken: NodeClaim) -> None:
+    with pytest.raises(InvalidError):
+        subject.writer.create_claim(broken)
+
+    assert subject.reader.list_claims() == ()
+
+
+def test_claims_are_listed_as_they_are_now(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("b"))
+    subject.writer.create_claim(a_claim("a"))
+    subject.writer.patch_claim("b", ClaimPatch(provider_id="aws:///us-east-1a/i-0"))
+
+    listed = {claim.name: claim.provider_id for claim in subject.reader.list_claims()}
+
+    assert listed == {"a": "", "b": "aws:///us-east-1a/i-0"}
+
+
+def test_a_patch_changes_what_it_names_and_leaves_the_rest(subject: Subject) -> None:
+    before = subject.writer.create_claim(a_claim("c-0", labels={"team": "web"}, annotations={"why": "load"}))
+
+    patched = subject.writer.patch_claim(
+        "c-0",
+        ClaimPatch(
+            labels={"zone": "a"},
+            annotations={"why": "more"},
+            provider_id="aws:///us-east-1a/i-0",
+            node_name="node-0",
+            image_id="ami-0",
+            capacity=Resources.parse({"cpu": "4"}),
+            allocatable=Resources.parse({"cpu": "3900m"}),
+        ),
+    )
+
+    assert patched == subject.reader.get_claim("c-0")
+    assert patched.labels == {"team": "web", "zone": "a"}
+    assert patched.annotations == {"why": "more"}
+    assert (patched.provider_id, patched.node_name, patched.image_id) == (
+        "aws:///us-east-1a/i-0",
+        "node-0",
+        "ami-0",
+    )
+    assert (patched.capacity["cpu"], patched.allocatable["cpu"]) == (4000, 3900)
+    assert patched.uid == before.uid
+    assert patched.resource_version > before.resource_version
+
+
+def test_a_patch_at_an_old_version_conflicts_and_changes_nothing(subject: Subject) -> None:
+    old = subject.writer.create_claim(a_claim("c-0"))
+    new = subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}), version=old.resource_version)
+
+    with pytest.raises(ConflictError):
+        subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "2"}), version=old.resource_version)
+
+    assert subject.reader.get_claim("c-0") == new
+
+
+def test_a_patch_that_changes_nothing_makes_no_new_version(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0"))
+    patch = ClaimPatch(labels={"a": "1"}, conditions=(Condition(LAUNCHED, Status.TRUE, "Launched"),))
+    first = subject.writer.patch_claim("c-0", patch)
+
+    again = subject.writer.patch_claim("c-0", patch)
+
+    assert again.resource_version == first.resource_version
+
+
+def test_the_time_of_a_condition_is_that_of_its_last_change_of_status(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0"))
+
+    def set_to(status: Status, message: str) -> Condition:
+        condition = Condition(REGISTERED, status, "Because", message)
+        [kept] = subject.writer.patch_claim("c-0", ClaimPatch(conditions=(condition,))).conditions
+        subject.settle()
+        return kept
+
+    first = set_to(Status.UNKNOWN, "no node yet")
+    same = set_to(Status.UNKNOWN, "still none")
+    other = set_to(Status.TRUE, "")
+
+    assert first.since is not None
+    assert same.message == "still none"
+    assert same.since == first.since
+    assert other.since is not None
+    assert other.since >= first.since
+
+
+def test_a_patch_of_a_claim_that_is_not_there_says_so(subject: Subject) -> None:
+    with pytest.raises(NotFoundError):
+        subject.writer.patch_claim("nobody", ClaimPatch(labels={"a": "1"}))
+    with pytest.raises(NotFoundError):
+        subject.reader.get_claim("nobody")
+
+
+def test_a_claim_without_finalizers_goes_when_it_is_deleted(subject: Subject) -> None:
+    claim = subject.writer.create_claim(a_claim("c-0"))
+
+    subject.writer.delete_claim("c-0", uid=claim.uid)
+
+    assert subject.reader.list_claims() == ()
+
+
+def test_a_claim_with_a_finalizer_is_deleting_until_its_last_one_goes(subject: Subject) -> None:
+    claim = subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER,)))
+
+    subject.writer.delete_claim("c-0", uid=claim.uid)
+    marked = subject.reader.get_claim("c-0")
+    subject.writer.delete_claim("c-0", uid=claim.uid)
+    again = subject.reader.get_claim("c-0")
+    subject.writer.patch_claim("c-0", ClaimPatch(remove_finalizers=(FINALIZER,)))
+
+    assert marked.leaving
+    assert again.deleting_since == marked.deleting_since
+    assert subject.reader.list_claims() == ()
+
+
+def test_what_is_deleting_takes_no_new_finalizer(subject: Subject) -> None:
+    claim = subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER,)))
+    subject.writer.delete_claim("c-0", uid=claim.uid)
+
+    with pytest.raises(InvalidError):
+        subject.writer.patch_claim("c-0", ClaimPatch(add_finalizers=("example.com/more",)))
+
+
+def test_deleting_a_claim_by_the_uid_of_an_earlier_one_conflicts(subject: Subject) -> None:
+    first = subject.writer.create_claim(a_claim("c-0"))
+    subject.writer.delete_claim("c-0", uid=first.uid)
+    second = subject.writer.create_claim(a_claim("c-0"))
+
+    with pytest.raises(ConflictError):
+        subject.writer.delete_claim("c-0", uid=first.uid)
+
+    assert subject.reader.list_claims() == (second,)
