@@ -41,16 +41,18 @@ class Clients:
     eks: EksClient
 
     @classmethod
-    def open(cls, *, region: str = "", endpoint_url: str | None = None) -> Clients:
-        """Make the clients, with the credentials botocore finds; nothing is called yet.
+    def open(
+        cls, *, region: str = "", endpoint_url: str | None = None, session: boto3.Session | None = None
+    ) -> Clients:
+        """Make the clients, with the credentials of `session`: those botocore finds, if None.
 
-        `region` is by default that of the environment or, failing that, of the instance we run on; all
-        services are at `endpoint_url`, where it is given.
+        `region` is by default that of the session or, failing that, of the instance we run on; all
+        services are at `endpoint_url`, where it is given. No service is called yet.
 
         Raises:
             ValueError: no region is to be found.
         """
-        session = boto3.Session()
+        session = session or boto3.Session()
         found = region or session.region_name or InstanceMetadataRegionFetcher().retrieve_region()
         if not found:
             raise ValueError("no region: set AWS_REGION")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from treenail.adapters.ec2.described import ARCHITECTURES, DescribedType, record_of
-from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.described import DescribedType, record_of
+from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.records import TypeRecord, shipped_types
 
@@ -60,11 +60,7 @@ class InstanceTypes:
         return tuple(found[name] for name in sorted(found))
 
     def _page(self, more: More) -> DescribeInstanceTypesResultTypeDef:
-        filters = [
-            matching("supported-virtualization-type", ("hvm",)),
-            matching("processor-info.supported-architecture", ARCHITECTURES),
-        ]
-        return self._aws.clients.ec2.describe_instance_types(Filters=filters, MaxResults=_TYPES_PAGE, **more)
+        return self._aws.clients.ec2.describe_instance_types(MaxResults=_TYPES_PAGE, **more)
 
     def _record(
         self, described: InstanceTypeInfoTypeDef, shipped: Mapping[str, TypeRecord]
