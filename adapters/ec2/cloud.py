@@ -1,0 +1,147 @@
+"""EC2 as the actors know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.launch.descriptions import Descriptions
+from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
+from treenail.adapters.ec2.launch.listing import SharedListing
+from treenail.adapters.ec2.launch.tags import OURS
+from treenail.adapters.ec2.launch.templates import Templates
+from treenail.adapters.ec2.launch.terminations import Terminations
+from treenail.adapters.ec2.resolved import ClusterFacts
+from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.ports import InvalidError
+from treenail.domain.runtime import Clock
+
+if TYPE_CHECKING:  # the types of requests and answers are not there at run time
+    from types_boto3_ec2.type_defs import DescribeInstancesResultTypeDef, FilterTypeDef
+
+_PAGE: Final = 1000
+_STATES: Final = tuple(state.value for state in InstanceState if state is not InstanceState.TERMINATED)
+
+
+class EC2Cloud:
+    """EC2 through boto3. Implements the port `Cloud`. Threads may share it.
+
+    `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
+    nodes must be told of the cluster; `default_instance_profile` is for node classes that name none.
+    """
+
+    def __init__(
+        self,
+        aws: Aws,
+        clock: Clock,
+        *,
+        cluster_name: str,
+        node_classes: NodeClasses,
+        facts: Callable[[], ClusterFacts],
+        default_instance_profile: str = "",
+    ) -> None:
+        self._aws = aws
+        self._cluster_name = cluster_name
+        self._node_classes = node_classes
+        self._templates = Templates(aws, clock, cluster_name)
+        self._descriptions = Descriptions()
+        self._fleets = Fleets(
+            aws,
+            clock,
+            node_classes=node_classes,
+            facts=facts,
+            templates=self._templates,
+            descriptions=self._descriptions,
+            find=self.launched_by,
+            default_instance_profile=default_instance_profile,
+        )
+        self._listing = SharedListing(clock, self._list)
+        self._terminations = Terminations(
+            lambda ids: aws.gate.call(
+                "ec2", "TerminateInstances", partial(aws.clients.ec2.terminate_instances, InstanceIds=ids)
+            )
+        )
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
+
+        Raises:
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found.
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+        """
+        types = self._node_classes.instance_types(node_class, kubelet)
+        self._descriptions.note_catalogue(node_class.ref, types)
+        return types
+
+    def launch(self, request: FleetRequest) -> FleetAnswer:
+        """Buy `request.count` instances at once, or fewer.
+
+        Where this process made the call before, or the instances say that another did, the answer is
+        what was bought then.
+
+        Raises:
+            InvalidError: the request is refused as a whole, or its token was used for another one.
+            NodeClassNotReadyError: the node class cannot be launched from.
+            UnavailableError, TooManyRequestsError: as the gate says.
+        """
+        if request.tags.get(CLUSTER_TAG) != self._cluster_name:
+            raise InvalidError(f"instances of {self._cluster_name} bear the tag {CLUSTER_TAG}")
+        try:
+            return self._fleets.create(request)
+        finally:
+            self._listing.outdate()
+
+    def launched_by(self, token: str) -> tuple[Instance, ...]:
+        """Return the instances tagged with `token`, as far as they are visible yet, sorted by id.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+        """
+        return self._describe(matching(f"tag:{LAUNCH_TAG}", (token,)))
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return all visible instances of this cluster, terminated ones left out, sorted by id.
+
+        What changed in EC2 within the last second may not show, but for what was done here.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+        """
+        return self._listing.get()
+
+    def terminate(self, ids: tuple[str, ...]) -> None:
+        """Terminate instances; those that are gone already do not matter.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; it may not be done.
+        """
+        try:
+            self._terminations.terminate(ids)
+        finally:
+            self._listing.outdate()
+
+    def _list(self) -> tuple[Instance, ...]:
+        # Instances of the cluster that somebody else keeps bear its tag too.
+        listed = self._describe(matching("tag-key", OURS))
+        self._templates.tidy()
+        return listed
+
+    def _describe(self, which: FilterTypeDef) -> tuple[Instance, ...]:
+        filters = [
+            which,
+            matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)),
+            matching("instance-state-name", _STATES),
+        ]
+        return tuple(sorted(self._found(filters), key=lambda instance: instance.id))
+
+    def _found(self, filters: list[FilterTypeDef]) -> Iterator[Instance]:
+        for page in self._aws.pages("ec2", "DescribeInstances", partial(self._page, filters)):
+            for reservation in page["Reservations"]:
+                yield from map(self._descriptions.described, reservation.get("Instances", ()))
+
+    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeInstancesResultTypeDef:
+        return self._aws.clients.ec2.describe_instances(Filters=filters, MaxResults=_PAGE, **more)

@@ -1,0 +1,1 @@
+"""How instances are bought, found again and given back."""

@@ -1,0 +1,187 @@
+"""Instances as EC2 describes them, with what a node of each is expected to have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from cachetools import LRUCache
+
+from treenail.adapters.ec2.launch.fleet_call import FleetCall
+from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, read
+from treenail.domain import labels
+from treenail.domain.fleets import LAUNCH_TAG, FleetError, FleetRequest, Instance, InstanceState
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.resources import NOTHING
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import (
+        CreateFleetErrorTypeDef,
+        CreateFleetInstanceTypeDef,
+        CreateFleetResultTypeDef,
+        FleetLaunchTemplateOverridesTypeDef,
+        InstanceTypeDef,
+    )
+
+Types = Mapping[str, InstanceType]
+
+_MOST_CLASSES: Final = 512
+_MOST_LAUNCHES: Final = 8192
+_MOST_INDEXES: Final = 32
+
+
+class Descriptions:
+    """Describes instances by the catalogue they were bought from. Threads may share it.
+
+    For those bought before this process began, that is the last catalogue of a node class of the name
+    their tags tell. Where there is none yet, nothing is told of what they have.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._by_class: LRUCache[str, Types] = LRUCache(_MOST_CLASSES)
+        self._by_launch: LRUCache[str, Types] = LRUCache(_MOST_LAUNCHES)
+        self._indexes: LRUCache[int, tuple[tuple[InstanceType, ...], Types]] = LRUCache(_MOST_INDEXES)
+
+    def note_catalogue(self, node_class: NodeClassRef, types: tuple[InstanceType, ...]) -> Types:
+        """Remember what a node class can launch, and return it by name."""
+        with self._lock:
+            by_name = self._index(types)
+            self._by_class[node_class.name] = by_name
+            return by_name
+
+    def note_launch(self, token: str, node_class: NodeClassRef, types: tuple[InstanceType, ...]) -> Types:
+        """Remember what the instances of a call are bought from, and return it by name."""
+        by_name = self.note_catalogue(node_class, types)
+        with self._lock:
+            self._by_launch[token] = by_name
+        return by_name
+
+    def _index(self, types: tuple[InstanceType, ...]) -> Types:
+        """Return types by name: for the very same tuple, of which there are few, the same mapping."""
+        known = self._indexes.get(id(types))
+        if known is None or known[0] is not types:
+            known = self._indexes[id(types)] = (types, {one.name: one for one in types})
+        return known[1]
+
+    def described(self, found: InstanceTypeDef) -> Instance:
+        """Return an instance as DescribeInstances tells of it."""
+        tags = read(found.get("Tags", []))
+        spot = found.get("InstanceLifecycle") == labels.SPOT
+        return self._instance(
+            instance_id=found["InstanceId"],
+            instance_type=found["InstanceType"],
+            zone=found["Placement"].get("AvailabilityZone", ""),
+            capacity_type=labels.SPOT if spot else labels.ON_DEMAND,
+            state=InstanceState(found["State"]["Name"]),
+            launched_at=found["LaunchTime"],
+            image_id=found.get("ImageId", ""),
+            tags=tags,
+        )
+
+    def bought(
+        self, call: FleetCall, request: FleetRequest, answer: CreateFleetResultTypeDef, now: datetime
+    ) -> tuple[Instance, ...]:
+        """Return the instances of an answer to CreateFleet, sorted by id. They are new: pending."""
+        tags = {
+            tag["Key"]: tag["Value"]
+            for made in call.parameters.get("TagSpecifications", ())
+            if made.get("ResourceType") == "instance"
+            for tag in made.get("Tags", ())
+        }
+        instances = (
+            self._instance(
+                instance_id=instance_id,
+                instance_type=group.get("InstanceType", ""),
+                zone=zone_of(group, call),
+                capacity_type=request.capacity_type,
+                state=InstanceState.PENDING,
+                launched_at=now,
+                image_id=call.images.get(group.get("InstanceType", ""), ""),
+                tags=tags,
+            )
+            for group in answer.get("Instances", ())
+            for instance_id in group.get("InstanceIds", ())
+        )
+        return tuple(sorted(instances, key=lambda instance: instance.id))
+
+    def _instance(
+        self,
+        *,
+        instance_id: str,
+        instance_type: str,
+        zone: str,
+        capacity_type: str,
+        state: InstanceState,
+        launched_at: datetime,
+        image_id: str,
+        tags: Mapping[str, str],
+    ) -> Instance:
+        bought = self._types_for(tags).get(instance_type)
+        offering = None if bought is None else _offering(bought, zone, capacity_type)
+        return Instance(
+            id=instance_id,
+            instance_type=instance_type,
+            zone=zone,
+            capacity_type=capacity_type,
+            state=state,
+            launched_at=launched_at,
+            image_id=image_id,
+            price=0.0 if offering is None else offering.price,
+            tags=tags,
+            capacity=NOTHING if bought is None else bought.capacity,
+            allocatable=NOTHING if bought is None else bought.allocatable,
+            labels={} if bought is None else _labels(bought, zone, capacity_type, offering),
+        )
+
+    def _types_for(self, tags: Mapping[str, str]) -> Types:
+        with self._lock:
+            bought_from = self._by_launch.get(tags.get(LAUNCH_TAG, ""))
+            if bought_from is not None:
+                return bought_from
+            return self._by_class.get(tags.get(NODE_CLASS_TAG, ""), {})
+
+
+def errors_of(answer: CreateFleetResultTypeDef, call: FleetCall) -> tuple[FleetError, ...]:
+    """Return what an answer to CreateFleet complains of, sorted, each complaint once."""
+    return tuple(
+        sorted(
+            {
+                FleetError(
+                    code=error.get("ErrorCode", ""),
+                    message=error.get("ErrorMessage", ""),
+                    instance_type=_override_of(error).get("InstanceType", ""),
+                    zone=zone_of(error, call),
+                )
+                for error in answer.get("Errors", ())
+            }
+        )
+    )
+
+
+def zone_of(part: CreateFleetInstanceTypeDef | CreateFleetErrorTypeDef, call: FleetCall) -> str:
+    """Return the zone that a part of an answer to CreateFleet is about."""
+    override = _override_of(part)
+    return override.get("AvailabilityZone", "") or call.zones.get(override.get("SubnetId", ""), "")
+
+
+def _override_of(
+    part: CreateFleetInstanceTypeDef | CreateFleetErrorTypeDef,
+) -> FleetLaunchTemplateOverridesTypeDef:
+    return part.get("LaunchTemplateAndOverrides", {}).get("Overrides", {})
+
+
+def _offering(bought: InstanceType, zone: str, capacity_type: str) -> Offering | None:
+    return next((o for o in bought.offerings if (o.zone, o.capacity_type) == (zone, capacity_type)), None)
+
+
+def _labels(bought: InstanceType, zone: str, capacity_type: str, offering: Offering | None) -> dict[str, str]:
+    """Return what is certain of a node of this type."""
+    single = {r.key: r.single for r in bought.requirements.in_order() if r.single is not None}
+    where = {labels.ZONE: zone, labels.CAPACITY_TYPE: capacity_type}
+    if offering is not None and offering.zone_id:
+        where[labels.ZONE_ID] = offering.zone_id
+    return {**single, **where}

@@ -1,0 +1,173 @@
+"""A request for instances as one call to CreateFleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specification
+from treenail.adapters.ec2.launch.template import Template
+from treenail.adapters.ec2.resolved import Resolved
+from treenail.domain import labels
+from treenail.domain.fleets import FleetRequest, Override
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.ports import InvalidError
+from treenail.domain.resources import PODS
+
+if TYPE_CHECKING:  # the types of requests are not there at run time
+    from types_boto3_ec2.type_defs import (
+        CreateFleetRequestTypeDef,
+        FleetLaunchTemplateConfigRequestTypeDef,
+        FleetLaunchTemplateOverridesRequestTypeDef,
+    )
+
+_LONGEST_TOKEN: Final = 60
+_STRATEGIES: Final = (labels.SPOT, labels.ON_DEMAND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An override that can be bought: where, and as what."""
+
+    override: Override
+    subnet_id: str
+    image_id: str
+    max_pods: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCall:
+    """A call as it is made, and made again: the same token must come with the very same parameters.
+
+    `templates` are those it needs, `zones` and `images` what answers are read with: zones by the id of
+    the subnet, images by the name of the instance type.
+    """
+
+    digest: str
+    parameters: CreateFleetRequestTypeDef
+    templates: tuple[Template, ...]
+    zones: Mapping[str, str]
+    images: Mapping[str, str]
+
+
+def check(request: FleetRequest) -> None:
+    """Refuse what can never be met.
+
+    Raises:
+        InvalidError: it says why.
+    """
+    if not 0 < len(request.token) <= _LONGEST_TOKEN:
+        raise InvalidError(f"a client token has 1 to {_LONGEST_TOKEN} characters, not {len(request.token)}")
+    if request.count < 1:
+        raise InvalidError(f"a fleet of {request.count} instances cannot be bought")
+    if request.capacity_type not in _STRATEGIES:
+        raise InvalidError(f"fleets do not know {request.capacity_type!r} capacity")
+    if not request.overrides:
+        raise InvalidError("the fleet has no overrides to choose from")
+
+
+def choices(
+    request: FleetRequest, resolved: Resolved, types: Mapping[str, InstanceType]
+) -> tuple[Choice, ...]:
+    """Return what of a request's overrides can be bought by now, sorted.
+
+    Raises:
+        InvalidError: nothing: there is no such type, or no image of its architecture, or no subnet.
+    """
+    subnets = resolved.subnet_by_zone
+    found = []
+    for override in sorted({(o.instance_type, o.zone): o for o in request.overrides}.values()):
+        instance_type, subnet = types.get(override.instance_type), subnets.get(override.zone)
+        if instance_type is None or subnet is None or not resolved.launches(instance_type):
+            continue
+        image = resolved.image_for(instance_type)
+        found.append(
+            Choice(
+                override=override,
+                subnet_id=subnet.id,
+                image_id="" if image is None else image.id,
+                max_pods=instance_type.capacity.get(PODS, 0),
+            )
+        )
+    if not found:
+        raise InvalidError(f"{request.node_class.ref} can launch none of the types and zones asked for")
+    return tuple(found)
+
+
+def fleet_call(
+    request: FleetRequest, chosen: tuple[Choice, ...], template_for: Callable[[int], Template]
+) -> FleetCall:
+    """Return the call. `template_for` gives the template for instances that admit so many pods.
+
+    Raises:
+        InvalidError: it would bear more tags than EC2 takes.
+        NodeClassNotReadyError: as `template_for` does.
+    """
+    own = request.node_class.launch_template
+    by_pods: dict[int, list[Choice]] = {}
+    for choice in chosen:
+        # A template of the user's says itself what its instances are told.
+        by_pods.setdefault(0 if own else choice.max_pods, []).append(choice)
+    templates = () if own else tuple(template_for(max_pods) for max_pods in sorted(by_pods))
+    names = (own,) if own else tuple(template.name for template in templates)
+    return FleetCall(
+        digest=request.digest(),
+        parameters=_parameters(
+            request,
+            [
+                _config(name, members)
+                for name, (_, members) in zip(names, sorted(by_pods.items()), strict=True)
+            ],
+        ),
+        templates=templates,
+        zones={choice.subnet_id: choice.override.zone for choice in chosen},
+        images={choice.override.instance_type: choice.image_id for choice in chosen},
+    )
+
+
+def _config(template: str, chosen: list[Choice]) -> FleetLaunchTemplateConfigRequestTypeDef:
+    return {
+        "LaunchTemplateSpecification": {"LaunchTemplateName": template, "Version": "$Latest"},
+        "Overrides": [_override(choice) for choice in chosen],
+    }
+
+
+def _override(choice: Choice) -> FleetLaunchTemplateOverridesRequestTypeDef:
+    override: FleetLaunchTemplateOverridesRequestTypeDef = {
+        "InstanceType": choice.override.instance_type,  # type: ignore[typeddict-item]
+        "SubnetId": choice.subnet_id,
+        # The subnet says it too, but this way it stands in errors.
+        "AvailabilityZone": choice.override.zone,
+    }
+    if choice.image_id:
+        override["ImageId"] = choice.image_id
+    return override
+
+
+def _parameters(
+    request: FleetRequest, configs: list[FleetLaunchTemplateConfigRequestTypeDef]
+) -> CreateFleetRequestTypeDef:
+    machines = machine_tags(request)
+    parameters: CreateFleetRequestTypeDef = {
+        "Type": "instant",
+        "ClientToken": request.token,
+        "LaunchTemplateConfigs": configs,
+        "TargetCapacitySpecification": {
+            "TotalTargetCapacity": request.count,
+            "DefaultTargetCapacityType": "spot" if request.capacity_type == labels.SPOT else "on-demand",
+        },
+        "TagSpecifications": [
+            specification("fleet", launch_tags(request)),
+            specification("instance", machines),
+            specification("volume", machines),
+        ],
+    }
+    # Prices are not in the call: they move, and what moves may not stand in a call made again.
+    if request.capacity_type == labels.SPOT:
+        parameters["SpotOptions"] = {"AllocationStrategy": "price-capacity-optimized"}
+    else:
+        parameters["OnDemandOptions"] = {"AllocationStrategy": "lowest-price"}
+    if request.node_class.context:
+        parameters["Context"] = request.node_class.context
+    return parameters

@@ -1,0 +1,181 @@
+"""Instances bought by CreateFleet: once per token, whatever gets lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+from cachetools import TTLCache
+
+from treenail.adapters.ec2.call_errors import code_of, message_of
+from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.gate import Passed
+from treenail.adapters.ec2.launch.descriptions import Descriptions, errors_of
+from treenail.adapters.ec2.launch.fleet_call import FleetCall, check, choices, fleet_call
+from treenail.adapters.ec2.launch.profiles import instance_profile_of
+from treenail.adapters.ec2.launch.tags import REQUEST_TAG
+from treenail.adapters.ec2.launch.template import Template, template_of
+from treenail.adapters.ec2.launch.templates import Templates
+from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
+from treenail.domain.fleets import UNFULFILLABLE, FleetAnswer, FleetError, FleetRequest, Instance
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.ports import (
+    AlreadyExistsError,
+    InvalidError,
+    NotFoundError,
+    PortError,
+    UnavailableError,
+)
+from treenail.domain.runtime import Clock
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import CreateFleetRequestTypeDef, CreateFleetResultTypeDef
+
+_MISMATCH: Final = "IdempotentParameterMismatch"
+_TEMPLATE_GONE: Final = frozenset(
+    {
+        "InvalidLaunchTemplateId.NotFound",
+        "InvalidLaunchTemplateId.NotFoundException",
+        "InvalidLaunchTemplateName.NotFound",
+        "InvalidLaunchTemplateName.NotFoundException",
+    }
+)
+_FLEET_TAG: Final = "aws:ec2:fleet-id"
+_MOST_CALLS: Final = 4096
+_CALL_SECONDS: Final = 3600.0
+
+
+class NodeClasses(Protocol):
+    """What node classes mean and what they can launch, at this moment."""
+
+    def resolve(self, node_class: NodeClass) -> Resolved: ...
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]: ...
+
+
+class Fleets:
+    """Makes CreateFleet calls. Threads may share it; calls with one token come one after the other.
+
+    `facts` tells what nodes must know of the cluster; `find` looks for instances by their launch's token.
+    """
+
+    def __init__(
+        self,
+        aws: Aws,
+        clock: Clock,
+        *,
+        node_classes: NodeClasses,
+        facts: Callable[[], ClusterFacts],
+        templates: Templates,
+        descriptions: Descriptions,
+        find: Callable[[str], tuple[Instance, ...]],
+        default_instance_profile: str,
+    ) -> None:
+        self._aws = aws
+        self._clock = clock
+        self._node_classes = node_classes
+        self._facts = facts
+        self._templates = templates
+        self._descriptions = descriptions
+        self._find = find
+        self._default_instance_profile = default_instance_profile
+        self._lock = Lock()
+        self._calls: TTLCache[str, FleetCall] = TTLCache(_MOST_CALLS, _CALL_SECONDS, timer=clock.monotonic)
+
+    def create(self, request: FleetRequest) -> FleetAnswer:
+        """Buy what a request asks for, or as much of it as there is; asked again, answer as before.
+
+        Raises:
+            InvalidError: the request is refused as a whole, or its token was used for another one.
+            NodeClassNotReadyError: the node class cannot be launched from.
+            PortError: as the gate says.
+        """
+        check(request)
+        call = self._call(request)
+        answer = self._attempt(call, request, request.token)
+        if answer.instances or not any(error.code in _TEMPLATE_GONE for error in answer.errors):
+            return answer
+        self._templates.forget(template.name for template in call.templates)
+        # A token that made a fleet, if an empty one, will not make another. One that made none is still
+        # good, and must be used: asked again we would begin with it again.
+        token = f"{request.token}-2" if answer.fleet_id else request.token
+        again = self._attempt(call, request, token)
+        return replace(again, waited_seconds=answer.waited_seconds + again.waited_seconds)
+
+    def _call(self, request: FleetRequest) -> FleetCall:
+        """Return the call for a request: the very same where it was made before, as far as we remember."""
+        with self._lock:
+            known = self._calls.get(request.token)
+        if known is not None:
+            if known.digest != request.digest():
+                raise InvalidError(f"{_MISMATCH}: the token {request.token} was used for another request")
+            return known
+        call = self._prepare(request)
+        with self._lock:
+            self._calls[request.token] = call
+        return call
+
+    def _prepare(self, request: FleetRequest) -> FleetCall:
+        node_class = request.node_class
+        resolved = self._node_classes.resolve(node_class)
+        types = self._node_classes.instance_types(node_class, request.kubelet)
+        by_name = self._descriptions.note_launch(request.token, node_class.ref, types)
+        return fleet_call(
+            request, choices(request, resolved, by_name), partial(self._template, request, resolved)
+        )
+
+    def _template(self, request: FleetRequest, resolved: Resolved, max_pods: int) -> Template:
+        return template_of(
+            request,
+            self._facts(),
+            security_groups=resolved.security_groups,
+            instance_profile=instance_profile_of(request.node_class, self._default_instance_profile),
+            max_pods=max_pods,
+        )
+
+    def _attempt(self, call: FleetCall, request: FleetRequest, token: str) -> FleetAnswer:
+        self._templates.ensure(call.templates)
+        try:
+            passed = self._send({**call.parameters, "ClientToken": token})
+        except PortError as error:
+            return self._refused(request, error)
+        answer = passed.value
+        return FleetAnswer(
+            instances=self._descriptions.bought(call, request, answer, self._clock.now()),
+            errors=errors_of(answer, call),
+            fleet_id=answer.get("FleetId", ""),
+            request_id=answer["ResponseMetadata"].get("RequestId", ""),
+            waited_seconds=passed.waited_seconds,
+        )
+
+    def _send(self, parameters: CreateFleetRequestTypeDef) -> Passed[CreateFleetResultTypeDef]:
+        return self._aws.gate.ask(
+            "ec2", "CreateFleet", lambda: self._aws.clients.ec2.create_fleet(**parameters)
+        )
+
+    def _refused(self, request: FleetRequest, error: PortError) -> FleetAnswer:
+        """Return what a refusal of the whole call says as an answer, where it is one; else raise it."""
+        code = code_of(error)
+        if code == _MISMATCH:
+            return self._made_before(request)
+        if code in UNFULFILLABLE or code in _TEMPLATE_GONE:
+            return FleetAnswer(errors=(FleetError(code=code, message=message_of(error)),))
+        if isinstance(error, NotFoundError | AlreadyExistsError):
+            raise InvalidError(str(error)) from error.__cause__
+        raise error
+
+    def _made_before(self, request: FleetRequest) -> FleetAnswer:
+        """Answer a call that a process before this one made, with parameters that have changed since.
+
+        Images and subnets are chosen anew by each process; whether it was for the same, the tags tell.
+        """
+        found = self._find(request.token)
+        same = tuple(one for one in found if one.tags.get(REQUEST_TAG) == request.digest())
+        if len(same) < len(found):
+            raise InvalidError(f"{_MISMATCH}: the token {request.token} was used for another request")
+        if not same:
+            raise UnavailableError(f"what was bought under the token {request.token} is not to be seen yet")
+        return FleetAnswer(instances=same, fleet_id=same[0].tags.get(_FLEET_TAG, ""))

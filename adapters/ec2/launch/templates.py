@@ -1,0 +1,123 @@
+"""The launch templates there are in EC2, made when a call needs them and taken away when none does."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.launch.tags import specification
+from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
+from treenail.domain.fleets import CLUSTER_TAG
+from treenail.domain.ports import AlreadyExistsError, NotFoundError, PortError
+from treenail.domain.runtime import Clock
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef
+
+_UNUSED_SECONDS: Final = 1800.0
+_MOST_DELETED_AT_ONCE: Final = 5
+_MOST_MADE_AT_ONCE: Final = 8
+_PAGE: Final = 200
+
+
+class Templates:
+    """Keeps the launch templates of one cluster. Threads may share it.
+
+    A template that no call used for half an hour is deleted. Those that processes before this one left
+    are found by the tag of the cluster and the beginning of their name.
+    """
+
+    def __init__(self, aws: Aws, clock: Clock, cluster_name: str) -> None:
+        self._aws = aws
+        self._clock = clock
+        self._cluster_name = cluster_name
+        self._lock = Lock()
+        self._looking = Lock()
+        self._looked = False
+        # When each was used last, in monotonic seconds.
+        self._known: dict[str, float] = {}
+        self._makers = ThreadPoolExecutor(_MOST_MADE_AT_ONCE, thread_name_prefix="launch-templates")
+
+    def ensure(self, templates: Iterable[Template]) -> None:
+        """Make those of the templates that are not there, all at once.
+
+        Raises:
+            PortError: one could not be made, or it could not be looked up which there are.
+        """
+        self._look_once()
+        missing = [template for template in templates if not self._use(template.name)]
+        for made in [self._makers.submit(self._make, template) for template in missing]:
+            made.result()
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Take templates as not there: somebody deleted them."""
+        with self._lock:
+            for name in names:
+                self._known.pop(name, None)
+
+    def tidy(self) -> None:
+        """Delete some of the templates that are long unused; what fails is tried again another time."""
+        for name in self._unused():
+            try:
+                self._aws.gate.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
+            except NotFoundError:
+                continue  # somebody was faster
+            except PortError:
+                self._note(name)
+
+    def _look_once(self) -> None:
+        with self._looking:
+            if not self._looked:
+                for name in list(self._look()):
+                    self._note(name)
+                self._looked = True
+
+    def _look(self) -> Iterator[str]:
+        for page in self._aws.pages("ec2", "DescribeLaunchTemplates", self._page):
+            for template in page["LaunchTemplates"]:
+                name = template.get("LaunchTemplateName", "")
+                if name.startswith(NAME_PREFIX):
+                    yield name
+
+    def _page(self, more: More) -> DescribeLaunchTemplatesResultTypeDef:
+        filters = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,))]
+        return self._aws.clients.ec2.describe_launch_templates(Filters=filters, MaxResults=_PAGE, **more)
+
+    def _use(self, name: str) -> bool:
+        """Tell whether a template is there, and note that it is in use."""
+        with self._lock:
+            there = name in self._known
+            if there:
+                self._known[name] = self._clock.monotonic()
+            return there
+
+    def _note(self, name: str) -> None:
+        with self._lock:
+            self._known[name] = self._clock.monotonic()
+
+    def _make(self, template: Template) -> None:
+        create = partial(
+            self._aws.clients.ec2.create_launch_template,
+            LaunchTemplateName=template.name,
+            LaunchTemplateData=template.data,
+            TagSpecifications=[specification("launch-template", template.tags)],
+        )
+        with contextlib.suppress(AlreadyExistsError):  # by its name it is this very one
+            self._aws.gate.call("ec2", "CreateLaunchTemplate", create)
+        self._note(template.name)
+
+    def _unused(self) -> tuple[str, ...]:
+        with self._lock:
+            long_ago = self._clock.monotonic() - _UNUSED_SECONDS
+            old = sorted(name for name, used_at in self._known.items() if used_at <= long_ago)
+            for name in old[:_MOST_DELETED_AT_ONCE]:
+                del self._known[name]
+            return tuple(old[:_MOST_DELETED_AT_ONCE])
+
+    def _delete(self, name: str) -> object:
+        return self._aws.clients.ec2.delete_launch_template(LaunchTemplateName=name)
