@@ -85,7 +85,12 @@ class InstanceState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """An EC2 instance. `capacity` and `allocatable` are what a node of it is expected to have."""
+    """An instance of EC2, or of another `provider`, which its provider id begins with.
+
+    `capacity` and `allocatable` are what a node of it is expected to have.
+
+    `node_name` is what its node will be called, "" where the answer at hand does not say.
+    """
 
     id: str
     instance_type: str
@@ -99,10 +104,12 @@ class Instance:
     capacity: Resources = NOTHING
     allocatable: Resources = NOTHING
     labels: Mapping[str, str] = field(default_factory=dict)
+    node_name: str = ""
+    provider: str = "aws"
 
     @property
     def provider_id(self) -> str:
-        return f"aws:///{self.zone}/{self.id}"
+        return f"{self.provider}:///{self.zone}/{self.id}"
 
     @property
     def live(self) -> bool:

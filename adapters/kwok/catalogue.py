@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.kwok.instance_types import instance_type
 from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering, Overhead
-from treenail.domain.requirements import Requirement, Requirements
-from treenail.domain.resources import Resources
-
-_OVERHEAD: Final = Overhead(kube_reserved=Resources.parse({"cpu": "100m", "memory": "10Mi"}))
-_DEFAULT_PODS: Final = "110"
-_KWOK: Final = "karpenter.kwok.sh/instance-"
+from treenail.domain.instance_types import InstanceType, Offering
 
 
 class _Requirement(msgspec.Struct):
@@ -59,35 +53,19 @@ def read_catalogue(path: Path) -> tuple[InstanceType, ...]:
 
 
 def _read(file: str, written: _InstanceType) -> InstanceType:
-    try:
-        capacity = Resources.parse({"pods": _DEFAULT_PODS, **written.resources})
-    except ValueError as error:
-        raise ManifestError(file, f"instance type {written.name}", "resources", str(error)) from None
     if not written.operating_systems:
         raise ManifestError(file, f"instance type {written.name}", "operatingSystems", "is empty")
     offerings = tuple(_offering(file, written.name, o) for o in written.offerings)
-    described = {
-        labels.INSTANCE_TYPE: {written.name},
-        labels.ARCH: {written.architecture},
-        labels.OS: set(written.operating_systems),
-        labels.ZONE: {o.zone for o in offerings},
-        labels.CAPACITY_TYPE: {o.capacity_type for o in offerings},
-        _KWOK + "cpu": {written.resources.get("cpu", "")},
-        _KWOK + "memory": {written.resources.get("memory", "")},
-        _KWOK + "size": {written.resources.get("cpu", "")},
-        _KWOK + "family": {_family(written.name)},
-    }
-    return InstanceType(
-        name=written.name,
-        requirements=Requirements(Requirement(k, frozenset(v)) for k, v in described.items()),
-        capacity=capacity,
-        overhead=_OVERHEAD,
-        offerings=offerings,
-    )
-
-
-def _family(name: str) -> str:
-    return re.split(r"[.-]", name)[0] if re.search(r"[.-]", name) else name[:1]
+    try:
+        return instance_type(
+            written.name,
+            architecture=written.architecture,
+            operating_systems=written.operating_systems,
+            resources=written.resources,
+            offerings=offerings,
+        )
+    except ValueError as error:
+        raise ManifestError(file, f"instance type {written.name}", "resources", str(error)) from None
 
 
 def _offering(file: str, of: str, written: _Offering) -> Offering:

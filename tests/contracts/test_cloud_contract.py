@@ -8,15 +8,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import SmallCatalogue, node_class, request
+from tests.adapters.fake.ec2.rig import ZONES, SmallCatalogue, node_class, request
 from tests.agenda import HeapAgenda
+from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.ec2 import FakeEC2
+from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.node_classes import Kubelet, SelectorTerm
 from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
 
 NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
+SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
+# Node classes and accounts mean nothing to KWOK.
+of_ec2 = pytest.mark.parametrize("setup", ["fake"], indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +32,16 @@ class Setup:
     settle: Callable[[], None]
 
 
-@pytest.fixture(params=["fake"])
+@pytest.fixture(params=["fake", "kwok"])
 def setup(request: pytest.FixtureRequest) -> Setup:
-    assert request.param == "fake"
-    agenda = HeapAgenda()
-    cloud = FakeEC2(agenda, random.Random(1), SmallCatalogue(), cluster_name="demo")
+    agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
+    cloud: Cloud
+    if request.param == "fake":
+        cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo")
+    else:
+        cluster = FakeCluster(agenda=agenda, dice=dice)
+        types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
+        cloud = KwokCloud(cluster, cluster, types)
     return Setup(cloud, lambda: agenda.run(90))
 
 
@@ -55,6 +65,7 @@ def test_spot_is_offered_for_less_than_on_demand(setup: Setup) -> None:
                 assert price < prices[zone, labels.ON_DEMAND]
 
 
+@of_ec2
 def test_a_class_whose_selectors_find_nothing_is_not_ready(setup: Setup) -> None:
     with pytest.raises(NodeClassNotReadyError, match="subnet-00000000000000000"):
         setup.cloud.instance_types(NOWHERE, Kubelet())
@@ -71,14 +82,21 @@ def test_what_is_launched_is_what_was_asked_for(setup: Setup) -> None:
         assert instance.instance_type == "m5.large"
         assert instance.zone in ("us-east-1a", "us-east-1b")
         assert instance.capacity_type == labels.ON_DEMAND
-        assert instance.provider_id == f"aws:///{instance.zone}/{instance.id}"
+        assert instance.provider_id.endswith(f":///{instance.zone}/{instance.id}")
         assert instance.live
-        assert instance.image_id
         assert instance.price > 0
         assert instance.tags.items() >= request().tags.items()
         assert instance.labels[labels.INSTANCE_TYPE] == "m5.large"
         assert instance.capacity["cpu"] == 2000
         assert 0 < instance.allocatable["memory"] < instance.capacity["memory"]
+
+
+@of_ec2
+def test_an_instance_says_which_image_it_runs_and_that_it_is_of_aws(setup: Setup) -> None:
+    (instance,) = setup.cloud.launch(request()).instances
+
+    assert instance.image_id
+    assert instance.provider_id == f"aws:///{instance.zone}/{instance.id}"
 
 
 def test_a_call_made_again_with_its_token_buys_nothing_more(setup: Setup) -> None:
@@ -155,6 +173,7 @@ def test_terminating_twice_or_what_never_was_does_not_matter(setup: Setup) -> No
     assert setup.cloud.instances() == ()
 
 
+@of_ec2
 def test_instances_of_other_clusters_are_none_of_ours(setup: Setup) -> None:
     with pytest.raises(InvalidError):
         setup.cloud.launch(request(cluster="other"))
