@@ -16,6 +16,7 @@ from kubernetes.config import ConfigException, load_incluster_config, load_kube_
 
 from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError, check
 from treenail.adapters.kubernetes.rate_limit import RateLimit
+from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.ports import PortError, UnavailableError
 
@@ -57,6 +58,7 @@ class Connection:
         configuration.keep_alive = True
         self._configuration = configuration
         self._client = ApiClient(configuration)
+        tell_of_sockets(self._client.rest_client.pool_manager)
         self._writes = RateLimit(qps=qps, burst=burst, clock=clock, pause=pause)
         self._clock = clock
         self._pause = pause
@@ -128,21 +130,32 @@ class Connection:
 
     @contextmanager
     def stream(
-        self, path: str, *, query: Mapping[str, str] = _NOTHING, idle_timeout: float
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str] = _NOTHING,
+        idle_timeout: float,
+        opening: Callable[[Stream], None] | None = None,
     ) -> Iterator[Stream]:
-        """Open a watch: the lines of the answer, as they come. Another thread may close it.
+        """Open an answer that is read as it comes: the lines of a watch. Another thread may close it.
+
+        `opening` is given the stream before anything is asked, for that one to close it even then. Nothing
+        is tried again.
 
         Raises:
             PortError: it is refused, or cut, or nothing came for `idle_timeout` seconds.
         """
-        with self._answer("GET", path, query, {}, None, idle_timeout) as answer:
+        stream = Stream(f"GET {path}")
+        if opening is not None:
+            opening(stream)
+        with told_of_sockets(stream.uses), self._answer("GET", path, query, {}, None, idle_timeout) as answer:
             if answer.status != 200:  # noqa: PLR2004 - OK
                 self._read(answer, "GET", path)
-            stream = Stream(answer, f"GET {path}")
+            stream.answered(answer)
             try:
                 yield stream
             finally:
-                stream.close()
+                stream.ended()
 
     def close(self) -> None:
         """Close the connections that are not in use."""

@@ -8,21 +8,24 @@ from typing import Final
 
 import urllib3
 
+from treenail.adapters.kubernetes.sockets import hang_up
 from treenail.domain.ports import UnavailableError
 
 _READ_AT_ONCE: Final = 65_536
 
 
 class Stream:
-    """The lines of an open answer, without their ends, as they come. Another thread may close it.
+    """The lines of an answer, without their ends, as they come. Another thread may close it, at any time.
 
     It ends where the server ends it, and where it is closed; half a line at the end is left out.
     """
 
-    def __init__(self, answer: urllib3.BaseHTTPResponse, asked: str) -> None:
-        self._answer = answer
+    def __init__(self, asked: str) -> None:
         self._asked = asked
-        self._closed = threading.Event()
+        self._answer: urllib3.BaseHTTPResponse | None = None
+        self._lock = threading.Lock()
+        self._socket: object = None
+        self._closed = False
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the lines.
@@ -47,31 +50,49 @@ class Stream:
             UnavailableError: as above, or it was closed before the end.
         """
         body = b"".join(self._pieces())
-        if self._closed.is_set():
+        if self._closed:
             raise UnavailableError(f"{self._asked}: closed before the end")
         return body
 
     def close(self) -> None:
-        """Hear no more. Who waits for a line, in whichever thread, is woken and gets none."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
-        try:
-            self._answer.shutdown()
-        except (OSError, RuntimeError, ValueError):
-            # It is over already.
-            return
+        """Hear no more. Who waits for the answer or a line of it, in whichever thread, gets none."""
+        with self._lock:
+            self._closed = True
+            line, self._socket = self._socket, None
+        hang_up(line)
+
+    # --- for the connection
+
+    def uses(self, line: object) -> None:
+        """Note by which socket the answer comes."""
+        with self._lock:
+            self._socket = line
+            closed = self._closed
+        if closed:
+            hang_up(line)
+
+    def answered(self, answer: urllib3.BaseHTTPResponse) -> None:
+        """Note the answer to read from."""
+        self._answer = answer
+
+    def ended(self) -> None:
+        """Note that the answer was read to its end: its connection may serve others from now on."""
+        with self._lock:
+            self._socket = None
 
     def _pieces(self) -> Iterator[bytes]:
+        if self._answer is None:
+            raise RuntimeError("nothing was answered yet")
         try:
             for piece in self._answer.stream(_READ_AT_ONCE):
-                if self._closed.is_set():
+                if self._closed:
                     return
                 yield piece
-        except (urllib3.exceptions.HTTPError, OSError, ValueError, AttributeError) as error:
-            # Closing takes the connection from under the one who reads, which shows in any of these ways.
-            if not self._closed.is_set():
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            if not self._closed:
                 raise self._broken(error) from None
+        finally:
+            self.ended()
 
     def _broken(self, error: Exception) -> UnavailableError:
         if isinstance(error, urllib3.exceptions.ReadTimeoutError):

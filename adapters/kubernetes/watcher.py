@@ -168,15 +168,16 @@ class Watcher:
         return page.metadata.resource_version, items
 
     def _get(self, query: dict[str, str]) -> bytes:
-        with self._connection.stream(self._path, query=query, idle_timeout=self._pace.list_idle) as stream:
-            self._attend(stream)
+        with self._connection.stream(
+            self._path, query=query, idle_timeout=self._pace.list_idle, opening=self._attend
+        ) as stream:
             return stream.read()
 
-    def _attend(self, stream: Stream | None) -> None:
+    def _attend(self, stream: Stream) -> None:
         """Note what this thread waits for, so that `stop` can end it."""
         with self._lock:
             self._stream = stream
-            if stream is not None and self._stopped.is_set():
+            if self._stopped.is_set():
                 stream.close()
 
     # --- watching
@@ -190,8 +191,9 @@ class Watcher:
             "timeoutSeconds": str(max(1, round(seconds))),
         }
         since, heard = self._clock(), False
-        with self._connection.stream(self._path, query=query, idle_timeout=self._pace.idle) as stream:
-            self._attend(stream)
+        with self._connection.stream(
+            self._path, query=query, idle_timeout=self._pace.idle, opening=self._attend
+        ) as stream:
             for line in stream:
                 if not line.strip():
                     continue
