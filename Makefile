@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -rs
 # A group of real tests shares a control plane, and so a worker.
 SPREAD := -n $(WORKERS) --dist loadgroup
 
-.PHONY: install demo check test real parts soak bench bench-real wheel lock clean
+.PHONY: install demo check test real parts soak crds bench bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -45,6 +45,9 @@ parts:   ## build etcd, the API server and what else the tests run against: some
 
 soak: install   ## the tests with their full counts of seeds and examples
 	$(PYTEST) $(SPREAD) --benchmark-disable --soak
+
+crds: install   ## make the custom resource definitions anew from the models
+	$(BIN)/python -m treenail.adapters.api.schema deploy/crds
 
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only

@@ -16,7 +16,7 @@ from treenail.domain.node_classes import BlockDevice, MetadataOptions
 
 _SMALLEST: Final = 10**9
 _LARGEST: Final = 64 * 10**12
-_RESTRICTED_TAGS: Final = frozenset({CLUSTER_TAG, LAUNCH_TAG})
+OUR_TAGS: Final = frozenset({CLUSTER_TAG, LAUNCH_TAG})
 
 VolumeType: TypeAlias = Literal["standard", "io1", "io2", "gp2", "sc1", "st1", "gp3"]
 HopLimit: TypeAlias = Annotated[int, Meta(ge=1, le=64)]
@@ -112,7 +112,7 @@ def metadata_options(model: MetadataOptionsModel | None, otherwise: MetadataOpti
 
 def check_tags(tags: Mapping[str, str], at: str, *, restricted: Iterable[str], prefix: str) -> None:
     """Raise FieldError if a tag has no key, or one that instances get from us."""
-    ours = _RESTRICTED_TAGS.union(restricted)
+    ours = OUR_TAGS.union(restricted)
     for key in tags:
         if not key:
             raise FieldError(at, "a tag has an empty key")

@@ -35,7 +35,7 @@ from treenail.domain.node_classes import (
     NodeClassRef,
 )
 
-_RESTRICTED_TAGS: Final = (
+RESTRICTED_TAGS: Final = (
     "karpenter.sh/nodepool",
     "karpenter.sh/nodeclaim",
     "karpenter.k8s.aws/ec2nodeclass",
@@ -134,7 +134,7 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
     meta.validate()
     if (spec.role is None) == (spec.instance_profile is None):
         raise FieldError("spec", "needs exactly one of role and instanceProfile")
-    check_tags(spec.tags, "spec.tags", restricted=_RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
+    check_tags(spec.tags, "spec.tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
     images = ami_terms(spec.ami_selector_terms, "spec.amiSelectorTerms")
     own = NodeClass(
         ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", meta.name),

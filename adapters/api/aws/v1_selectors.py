@@ -27,7 +27,7 @@ Alias: TypeAlias = Annotated[
     Meta(max_length=30, pattern="^[a-zA-Z0-9]+@.+$", extra={WANTED: "an alias (such as al2023@latest)"}),
 ]
 
-_FAMILIES: Final = {
+FAMILIES: Final = {
     family.value.lower(): family for family in AmiFamily if family not in (AmiFamily.CUSTOM, AmiFamily.UBUNTU)
 }
 
@@ -112,10 +112,10 @@ def ami_family(written: AmiFamily | None, terms: Sequence[SelectorTerm], at: str
             raise FieldError(f"{at}.amiFamily", "is missing: it is needed where no alias is given")
         return written
     name, _, version = alias.partition("@")
-    family = _FAMILIES.get(name.lower())
+    family = FAMILIES.get(name.lower())
     path = f"{at}.amiSelectorTerms[0].alias"
     if family is None:
-        raise FieldError(path, f"{quoted(name)} is not one of {', '.join(sorted(_FAMILIES))}")
+        raise FieldError(path, f"{quoted(name)} is not one of {', '.join(sorted(FAMILIES))}")
     if family.windows and version != "latest":
         raise FieldError(path, f"{quoted(alias)} must be {name}@latest: Windows has no other version")
     if written not in (None, family, AmiFamily.CUSTOM):

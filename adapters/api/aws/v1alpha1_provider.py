@@ -19,7 +19,7 @@ from treenail.adapters.api.metadata import ObjectMeta
 from treenail.adapters.api.model import NotEmpty, StrictModel
 from treenail.domain.node_classes import AmiFamily, MetadataOptions, NodeClass, NodeClassRef, SelectorTerm
 
-_RESTRICTED_TAGS: Final = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
+RESTRICTED_TAGS: Final = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
 _METADATA_OPTIONS: Final = MetadataOptions(http_put_response_hop_limit=2)
 
 
@@ -42,7 +42,7 @@ class ProviderModel(StrictModel, kw_only=True):
         """Raise FieldError unless its fields go together."""
         if not self.subnet_selector:
             raise FieldError(f"{at}.subnetSelector", "is missing")
-        check_tags(self.tags, f"{at}.tags", restricted=_RESTRICTED_TAGS, prefix="kubernetes.io/cluster/")
+        check_tags(self.tags, f"{at}.tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster/")
         if self.launch_template is None:
             if not self.security_group_selector:
                 raise FieldError(

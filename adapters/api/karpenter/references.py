@@ -16,12 +16,15 @@ NODE_TEMPLATE: Final = "AWSNodeTemplate"
 _AWS: Final = "karpenter.k8s.aws"
 
 # Kinds of node classes by group. KWOK's have no settings we need, so that only references to them are read.
-_KINDS: Final = {
+NODE_CLASS_KINDS: Final = {
     _AWS: ("EC2NodeClass", NODE_TEMPLATE),
     "karpenter.kwok.sh": ("KWOKNodeClass",),
     # The provider within a Provisioner.
     "karpenter.sh": ("Provisioner",),
 }
+NO_NODE_CLASS: Final = "is no node class; known are " + ", ".join(
+    f"{kind} of {group}" for group, kinds in sorted(NODE_CLASS_KINDS.items()) for kind in kinds
+)
 
 Group: TypeAlias = Annotated[str, Meta(pattern=r"^[^/]+$", extra={"wanted": "a group (it has no '/')"})]
 
@@ -59,13 +62,12 @@ def provider_of(provisioner: str) -> NodeClassRef:
 
 def checked_ref(ref: NodeClassRef, at: str) -> NodeClassRef:
     """Return `ref`; FieldError if it is to no kind of node class, or its name is none."""
-    if ref.kind not in _KINDS.get(ref.group, ()):
-        known = ", ".join(f"{kind} of {group}" for group, kinds in sorted(_KINDS.items()) for kind in kinds)
-        raise FieldError(at, f"{quoted(ref.kind)} of {quoted(ref.group)} is no node class; known are {known}")
+    if ref.kind not in NODE_CLASS_KINDS.get(ref.group, ()):
+        raise FieldError(at, f"{quoted(ref.kind)} of {quoted(ref.group)} {NO_NODE_CLASS}")
     if not is_subdomain(ref.name):
         raise FieldError(f"{at}.name", f"{quoted(ref.name)} is not a DNS name")
     return ref
 
 
 def _group_of(kind: str) -> str:
-    return next((group for group, kinds in sorted(_KINDS.items()) if kind in kinds), _AWS)
+    return next((group for group, kinds in sorted(NODE_CLASS_KINDS.items()) if kind in kinds), _AWS)

@@ -23,7 +23,7 @@ MinValues: TypeAlias = Annotated[int, Meta(ge=1, le=50)]
 
 _LISTING: Final = (Operator.IN, Operator.NOT_IN)
 _WITHOUT_VALUES: Final = (Operator.EXISTS, Operator.DOES_NOT_EXIST)
-_CAPACITY_TYPES: Final = frozenset({labels.SPOT, labels.ON_DEMAND, labels.RESERVED})
+CAPACITY_TYPES: Final = frozenset({labels.SPOT, labels.ON_DEMAND, labels.RESERVED})
 
 
 class RequirementModel(StrictModel, kw_only=True):
@@ -125,5 +125,5 @@ def _check_listed(model: AnyRequirement, at: str) -> None:
     least = model.min_values if isinstance(model, RequirementModel) else None
     if least is not None and least > len(model.values):
         raise FieldError(f"{at}.minValues", f"{least} is more than the {len(model.values)} value(s) listed")
-    if model.key == labels.CAPACITY_TYPE and _CAPACITY_TYPES.isdisjoint(model.values):
-        raise FieldError(f"{at}.values", f"none of them is one of {', '.join(sorted(_CAPACITY_TYPES))}")
+    if model.key == labels.CAPACITY_TYPE and CAPACITY_TYPES.isdisjoint(model.values):
+        raise FieldError(f"{at}.values", f"none of them is one of {', '.join(sorted(CAPACITY_TYPES))}")

@@ -12,17 +12,18 @@ from treenail.domain.node_pools import Generation
 
 _KARPENTER: Final = "karpenter.sh"
 _AWS: Final = labels.AWS.rstrip("/")
-_KUBERNETES: Final = ("kubernetes.io", "k8s.io")
+KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 # Within the domains of Kubernetes, those that v1alpha5 leaves to users.
-_LEFT_TO_USERS: Final = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
+LEFT_TO_USERS: Final = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
 
 # Labels of AWS that Karpenter knows beside the well-known ones; no instance type of ours has them.
-_AWS_ONLY: Final = frozenset(
+AWS_ONLY: Final = frozenset(
     labels.AWS + name
     for name in (
         "capacity-reservation-id",
         "capacity-reservation-interruptible",
         "capacity-reservation-type",
+        "ec2nodeclass",
         "instance-ami-id",
         "instance-pods",
         "nitro-sandbox",
@@ -42,8 +43,8 @@ def check_allowed(key: str, at: str, generation: Generation) -> None:
     domain = domain_of(name)
     if _within(domain, _KARPENTER):
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {_KARPENTER} are not for users")
-    if _within(domain, _AWS) and name not in _AWS_ONLY:
-        known = sorted(k for k in (*labels.WELL_KNOWN, *_AWS_ONLY) if k.startswith(labels.AWS))
+    if _within(domain, _AWS) and name not in AWS_ONLY:
+        known = sorted(k for k in (*labels.WELL_KNOWN, *AWS_ONLY) if k.startswith(labels.AWS))
         raise FieldError(at, f"{quoted(key)} is no label of {_AWS}{meant(name, known)}")
     if generation is Generation.V1ALPHA5 and _of_kubernetes(domain):
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
@@ -54,6 +55,6 @@ def _within(domain: str, of: str) -> bool:
 
 
 def _of_kubernetes(domain: str) -> bool:
-    if any(domain.endswith(one) for one in _LEFT_TO_USERS):
+    if any(domain.endswith(one) for one in LEFT_TO_USERS):
         return False
-    return any(_within(domain, one) for one in _KUBERNETES)
+    return any(_within(domain, one) for one in KUBERNETES_DOMAINS)

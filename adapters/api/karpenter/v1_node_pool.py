@@ -29,7 +29,7 @@ from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 
 _EXPIRE_AFTER: Final = "720h"
 _WHEN_EMPTY: Final = "WhenEmpty"
-_CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
+CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
 
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 Nodes: TypeAlias = Annotated[
@@ -60,7 +60,7 @@ class BudgetModel(StrictModel):
         """Return the budget; FieldError says what is wrong with it under the path `at`."""
         if (self.schedule is None) != (self.duration is None):
             raise FieldError(at, "needs schedule and duration, or neither")
-        if self.schedule is not None and _CRON.fullmatch(self.schedule) is None:
+        if self.schedule is not None and CRON.fullmatch(self.schedule) is None:
             raise FieldError(f"{at}.schedule", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
         percent = self.nodes.endswith("%")
         number = int(self.nodes.rstrip("%"))

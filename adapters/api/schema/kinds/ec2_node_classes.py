@@ -1,0 +1,42 @@
+"""The definition of EC2NodeClass."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS, EC2NodeClassModel
+from treenail.adapters.api.schema.constraints import Constraint, Rule, below
+from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition
+from treenail.adapters.api.schema.rules import selector_terms
+from treenail.adapters.api.schema.rules.kubelet import kubelet
+from treenail.adapters.api.schema.rules.launch import block_devices, tags
+from treenail.adapters.api.schema.statuses import EC2NodeClassStatusModel
+
+_ROLE: Final = Rule(
+    "has(self.role) != has(self.instanceProfile)", "needs exactly one of role and instanceProfile"
+)
+
+_V1: Final = Version(
+    name="v1",
+    model=EC2NodeClassModel,
+    status=EC2NodeClassStatusModel,
+    constraints=below(
+        "spec",
+        {"": Constraint([_ROLE, *selector_terms.image_family()])},
+        selector_terms.subnets("subnetSelectorTerms"),
+        selector_terms.security_groups("securityGroupSelectorTerms"),
+        selector_terms.images("amiSelectorTerms"),
+        tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
+        block_devices("blockDeviceMappings"),
+        kubelet("kubelet"),
+    ),
+    columns=(condition("Ready"), AGE, Column("Role", ".spec.role", wide=True)),
+)
+
+EC2_NODE_CLASSES: Final = Definition(
+    group="karpenter.k8s.aws",
+    kind="EC2NodeClass",
+    plural="ec2nodeclasses",
+    short_names=("ec2nc", "ec2ncs"),
+    versions=(_V1,),
+)

@@ -1,0 +1,73 @@
+"""The definition of NodePool."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.amounts import MOST_IN_ALL
+from treenail.adapters.api.karpenter.v1_node_pool import CRON, NodePoolModel
+from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
+from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition
+from treenail.adapters.api.schema.rules import forms, label_keys, requirements, taints
+from treenail.adapters.api.schema.rules.references import node_class_ref
+from treenail.adapters.api.schema.statuses import NodePoolStatusModel
+from treenail.domain.node_pools import Generation
+
+_STATIC: Final = (
+    Rule("!has(self.replicas) || !has(self.weight)", "cannot stand beside replicas", "weight"),
+    Rule(
+        "!has(self.replicas) || !has(self.limits) || self.limits.all(k, k == 'nodes')",
+        "may only name nodes beside replicas",
+        "limits",
+    ),
+    Rule(
+        "has(self.replicas) == has(oldSelf.replicas)",
+        "cannot be added or removed: a pool stays static or dynamic",
+        "replicas",
+    ),
+)
+_BUDGET: Final = (
+    Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither"),
+)
+
+_DISRUPTION: Final[Constraints] = {
+    "consolidateAfter": forms.duration_or_never(),
+    "budgets[]": Constraint(_BUDGET),
+    "budgets[].reasons": Constraint(keywords={"x-kubernetes-list-type": "set"}),
+    "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
+}
+_TEMPLATE: Final[Constraints] = {
+    **label_keys.own_labels("metadata.labels", Generation.V1),
+    **label_keys.own_annotations("metadata.annotations"),
+    "spec": Constraint(taints.differ()),
+    **taints.both("spec"),
+    **requirements.of_pool("spec.requirements", Generation.V1),
+    **node_class_ref("spec.nodeClassRef", lasting=True),
+    "spec.expireAfter": forms.duration_or_never(),
+    "spec.terminationGracePeriod": forms.duration(),
+}
+
+_V1: Final = Version(
+    name="v1",
+    model=NodePoolModel,
+    status=NodePoolStatusModel,
+    constraints=below(
+        "spec",
+        {"": Constraint(_STATIC)},
+        forms.amounts("limits", most=MOST_IN_ALL),
+        below("disruption", _DISRUPTION),
+        below("template", _TEMPLATE),
+    ),
+    columns=(
+        Column("NodeClass", ".spec.template.spec.nodeClassRef.name"),
+        Column("Nodes", ".status.nodes"),
+        condition("Ready"),
+        AGE,
+        Column("Weight", ".spec.weight", "integer", wide=True),
+        Column("CPU", ".status.resources.cpu", wide=True),
+        Column("Memory", ".status.resources.memory", wide=True),
+    ),
+    scale={"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.nodes"},
+)
+
+NODE_POOLS: Final = Definition(group="karpenter.sh", kind="NodePool", plural="nodepools", versions=(_V1,))

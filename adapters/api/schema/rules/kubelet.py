@@ -1,0 +1,48 @@
+"""The kubelet's settings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.amounts import MOST_OF_ONE
+from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule
+from treenail.adapters.api.schema.rules.forms import GO_DURATION, LONGEST_DURATION, amounts
+from treenail.adapters.api.schema.structural import LONGEST_QUANTITY, QUANTITY
+
+_PERCENT: Final = "(100([.]0{1,9})?|[0-9]{1,2}([.][0-9]{1,9})?)%"
+_THRESHOLD: Final = Constraint(
+    keywords={"pattern": f"^({_PERCENT}|{QUANTITY[1:-1]})$", "maxLength": LONGEST_QUANTITY}
+)
+_PERIOD: Final = Constraint(keywords={"pattern": GO_DURATION, "maxLength": LONGEST_DURATION})
+
+
+def kubelet(path: str) -> Constraints:
+    """Return what is demanded of the settings at `path`."""
+    return {
+        path: Constraint([_images(), *_soft()]),
+        f"{path}.evictionHard{{}}": _THRESHOLD,
+        f"{path}.evictionSoft{{}}": _THRESHOLD,
+        f"{path}.evictionSoftGracePeriod{{}}": _PERIOD,
+        **amounts(f"{path}.systemReserved", most=MOST_OF_ONE),
+        **amounts(f"{path}.kubeReserved", most=MOST_OF_ONE),
+    }
+
+
+def _images() -> Rule:
+    low, high = "self.imageGCLowThresholdPercent", "self.imageGCHighThresholdPercent"
+    return Rule(
+        f"!has({low}) || !has({high}) || {high} > {low}",
+        "must be more than imageGCLowThresholdPercent",
+        "imageGCHighThresholdPercent",
+    )
+
+
+def _soft() -> tuple[Rule, ...]:
+    message = "every signal must stand in evictionSoft and in evictionSoftGracePeriod, or in neither"
+    return tuple(
+        Rule(f"!has(self.{one}) || self.{one}.all(k, has(self.{other}) && k in self.{other})", message, one)
+        for one, other in (
+            ("evictionSoft", "evictionSoftGracePeriod"),
+            ("evictionSoftGracePeriod", "evictionSoft"),
+        )
+    )

@@ -1,0 +1,55 @@
+"""Block devices and tags, as every version has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from treenail.adapters.api.aws.launch_options import OUR_TAGS
+from treenail.adapters.api.schema import cel
+from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule
+
+_MOST_DEVICES: Final = 50
+
+
+def block_devices(path: str) -> Constraints:
+    """Return what is demanded of the block devices at `path`."""
+    one_root = Rule(
+        "self.filter(m, has(m.rootVolume) && m.rootVolume).size() <= 1", "only one may have rootVolume"
+    )
+    return {
+        path: Constraint([one_root], {"maxItems": _MOST_DEVICES}),
+        f"{path}[]": Constraint([Rule("has(self.ebs)", "is missing", "ebs")]),
+        f"{path}[].ebs": Constraint(tuple(_volume())),
+        f"{path}[].ebs.volumeSize": Constraint([_size()]),
+    }
+
+
+def _volume() -> Iterator[Rule]:
+    snapshot = cel.given("snapshotID")
+    yield Rule(f"has(self.volumeSize) || {snapshot}", "needs volumeSize or snapshotID")
+    yield Rule(
+        f"!has(self.volumeInitializationRate) || {snapshot}", "needs snapshotID", "volumeInitializationRate"
+    )
+
+
+def _size() -> Rule:
+    number = "self >= 1000000000 && self <= 64000000000000"
+    text = "!quantity(self).isLessThan(quantity('1G')) && !quantity(self).isGreaterThan(quantity('64T'))"
+    return Rule(f"type(self) == int ? ({number}) : ({text})", "is not between 1G and 64T")
+
+
+def tags(path: str, *, restricted: Iterable[str], prefix: str) -> Constraints:
+    """Return what is demanded of the tags that instances get."""
+    ours = sorted({*OUR_TAGS, *restricted})
+    return {
+        path: Constraint(
+            [
+                Rule("self.all(k, k != '')", "a tag has an empty key"),
+                Rule(
+                    f"self.all(k, !(k in {cel.texts(ours)}) && !k.startsWith({cel.text(prefix)}))",
+                    f"{', '.join(ours)} and {prefix}... are restricted: instances get them by themselves",
+                ),
+            ]
+        )
+    }
