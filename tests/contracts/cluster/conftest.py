@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.adapters.fake.cluster.rig import Rig
 from tests.contracts.cluster.subject import Subject
+from tests.real.kubernetes.subject import RealSubject, install_crds
+from tests.real.parts.binaries import NotBuiltError
+from tests.real.parts.control_plane import PARTS, ControlPlane
 from treenail.adapters.api.workloads import ApiObject
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.nodes import Condition, Node
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
+
+HERE: Final = Path(__file__).parent
 
 
 class FakeSubject:
@@ -39,9 +46,37 @@ class FakeSubject:
     def settle(self) -> None:
         self._rig.run(0.1)
 
+    def close(self) -> None:
+        self.reader.stop()
 
-@pytest.fixture(params=[FakeSubject])
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one worker run all that is held against the real API server, so that it is started once."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        if item.path.is_relative_to(HERE) and "[real" in item.name:
+            item.add_marker(pytest.mark.xdist_group("contract of clusters"))
+
+
+@pytest.fixture(scope="session")
+def empty_server() -> Iterator[ControlPlane]:
+    """An API server with our CRDs, which nobody else uses: each test leaves it empty."""
+    try:
+        server = ControlPlane(without=PARTS[2:])
+    except NotBuiltError as error:
+        pytest.skip(str(error))
+    with server:
+        install_crds(server)
+        yield server
+
+
+@pytest.fixture(params=["fake", "real"])
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
-    subject: Subject = request.param()
+    subject: FakeSubject | RealSubject
+    if request.param == "fake":
+        subject = FakeSubject()
+    else:
+        subject = RealSubject(request.getfixturevalue("empty_server"))
     yield subject
-    subject.reader.stop()
+    subject.close()

@@ -30,6 +30,9 @@ class Subject(Protocol):
     def settle(self) -> None:
         """Wait until all that was written is told."""
 
+    def close(self) -> None:
+        """End what runs for it."""
+
 
 def the_pod(subject: Subject, name: str) -> Pod:
     pod = subject.pod(name)

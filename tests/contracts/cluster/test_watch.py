@@ -31,10 +31,12 @@ def test_every_change_of_an_object_is_told_in_order(subject: Subject) -> None:
     subject.settle()
 
     claim = subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER,)))
+    subject.settle()
     patched = subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
     subject.settle()
     subject.writer.delete_claim("c-0", uid=claim.uid)
     marked = subject.reader.get_claim("c-0")
+    subject.settle()
     subject.writer.patch_claim("c-0", ClaimPatch(remove_finalizers=(FINALIZER,)))
     subject.settle()
 
@@ -63,10 +65,10 @@ def test_nothing_is_told_after_a_stop(subject: Subject) -> None:
     listener = Listener()
     subject.reader.feed(listener)
     subject.settle()
-    told = len(listener.facts)
 
     subject.writer.create_claim(a_claim("c-0"))
     subject.reader.stop()
+    told = len(listener.facts)
     subject.settle()
 
     assert len(listener.facts) == told

@@ -1,0 +1,86 @@
+"""Objects of the domain as manifests that a real API server takes, as far as tests make them."""
+
+from __future__ import annotations
+
+from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
+from treenail.adapters.api.written.nodes import node_manifest
+from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.api.written.pods import pod_manifest
+from treenail.adapters.kubernetes.resources import EC2_NODE_CLASS, NODE, NODE_POOL, POD, Resource
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node
+from treenail.domain.pods import Pod
+
+BUDGET = Resource("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True)
+
+
+def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
+    """Return where an object is created, and as what, with its status."""
+    match thing:
+        case Node():
+            return NODE, _new(node_manifest(thing))
+        case Pod():
+            return POD, _pod(thing)
+        case NodePool():
+            return NODE_POOL, _pool(thing)
+        case NodeClass():
+            return EC2_NODE_CLASS, _node_class(thing)
+        case PodDisruptionBudget():
+            return BUDGET, _budget(thing)
+        case _:
+            raise TypeError(f"no test makes a {type(thing).__name__} on a real API server")
+
+
+def _new(tree: Tree) -> Tree:
+    given = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+    return {**tree, "metadata": {k: v for k, v in tree["metadata"].items() if k not in given}}
+
+
+def _pod(pod: Pod) -> Tree:
+    tree = _new(pod_manifest(pod))
+    containers = [{"image": "example.com/app", **c} for c in tree["spec"]["containers"]]
+    return {**tree, "spec": {**tree["spec"], "containers": containers}}
+
+
+def _pool(pool: NodePool) -> Tree:
+    ref = pool.node_class
+    template = {
+        "requirements": [],
+        "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
+    }
+    return {
+        "apiVersion": NODE_POOL.api_version,
+        "kind": NODE_POOL.kind,
+        "metadata": {"name": pool.name},
+        "spec": {"template": {"spec": template}, "disruption": {"consolidateAfter": "0s"}},
+    }
+
+
+def _node_class(node_class: NodeClass) -> Tree:
+    tagged = [{"tags": {"karpenter.sh/discovery": "demo"}}]
+    return {
+        "apiVersion": EC2_NODE_CLASS.api_version,
+        "kind": EC2_NODE_CLASS.kind,
+        "metadata": {"name": node_class.ref.name},
+        "spec": {
+            "role": "node",
+            "amiSelectorTerms": [{"alias": "al2023@latest"}],
+            "subnetSelectorTerms": tagged,
+            "securityGroupSelectorTerms": tagged,
+        },
+    }
+
+
+def _budget(budget: PodDisruptionBudget) -> Tree:
+    assert budget.selector is not None
+    assert budget.min_available is not None
+    return {
+        "apiVersion": BUDGET.api_version,
+        "kind": BUDGET.kind,
+        "metadata": {"name": budget.name},
+        "spec": {
+            "minAvailable": budget.min_available.number,
+            "selector": {"matchLabels": dict(budget.selector.match_labels)},
+        },
+    }
