@@ -26,7 +26,9 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import ClaimFailed
+from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.pods import Pod
 from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
@@ -67,7 +69,10 @@ DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool."""
+    """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool.
+
+    There is an `early_binder` only where pods are to be bound early.
+    """
 
     batcher: Ref[UrgentWork]
     pod_watcher: Ref[PodWatcherHears]
@@ -76,6 +81,7 @@ class Audience:
     lifecycle: Ref[NodeChanged]
     termination: Ref[NodeChanged]
     arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
+    early_binder: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
 
@@ -312,7 +318,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter,
         ):
             ref.tell(changed)
+        if self._audience.early_binder is not None:
+            self._audience.early_binder.tell(replace(changed, promised=self._promised(view)))
         self._tell_emptiness(changed, now)
+
+    def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:
+        """Return the pods that wait for the machine of a claim to join."""
+        if view is None or view.claim is None or not view.launched or view.registered:
+            return ()
+        promises = self._model.promises.at(view.name)
+        pods = (self._model.pods.get(promise.pod) for promise in promises)
+        return tuple(pod for pod in pods if pod is not None)
 
     def _tell_emptiness(self, changed: NodeChanged, now: datetime) -> None:
         name, view = changed.name, changed.view

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
+from treenail.domain.early_binding import awaited
 from treenail.domain.launching import LaunchMark
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import Node, NodeClaim, NodeView
@@ -183,6 +184,10 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
         return _decide(claim, node, pods, state, now)
     if claim is not None and not claim.launched:
         return _unlaunched(claim, state, now)
+    if node is not None and claim is not None and not claim.registered and awaited(node):
+        step = _clear(node, pods)
+        if step is not None:
+            return step
     if node is not None and (claim is None or claim.registered):
         step = _drain(node, pods, state, now)
         if step is not None:
@@ -228,6 +233,14 @@ def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> St
         return _move_out(waiting, state.deadline, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
     return settled if now < settled else None
+
+
+def _clear(node: Node, pods: Sequence[Pod]) -> Step | None:
+    """Send the pods away that were bound to a node whose machine never joined: nobody ever ran them."""
+    if node.deleting_since is None:
+        return DeleteNode(node=node)
+    bound = tuple((p, 0) for p in pods if not p.daemon)
+    return MoveOut(evict=(), delete=bound) if bound else None
 
 
 def _move_out(waiting: Sequence[Pod], deadline: datetime | None, now: datetime) -> MoveOut:

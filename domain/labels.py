@@ -45,6 +45,7 @@ EMPTINESS_TIMESTAMP: Final = "karpenter.sh/emptiness-timestamp"
 TRACEPARENT: Final = "tracing.k8s.io/traceparent"
 LAUNCH: Final = "treenail.sh/launch"
 CAUSE: Final = "treenail.sh/cause"
+MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
+from treenail.domain.early_binding import awaited
 from treenail.domain.events import ObjectRef
 from treenail.domain.nodes import (
     INITIALIZED,
@@ -100,7 +101,7 @@ def next_step(view: NodeView, now: datetime) -> NextStep:
     claim, node = view.claim, view.node
     if claim is None or claim.leaving or view.initialized:
         return None
-    if node is None:
+    if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:
         return _register(claim, node)

@@ -1,4 +1,4 @@
-"""The `register` and `initialize` spans of a claim."""
+"""The `make-node`, `register` and `initialize` spans of a claim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treenail.domain.launch_trace import decision_context
 from treenail.domain.nodes import LAUNCHED, REGISTERED, NodeView, condition_of
 from treenail.domain.tracing import Span
 
-_BEGINS_WITH = {"register": LAUNCHED, "initialize": REGISTERED}
+_BEGINS_WITH = {"make-node": LAUNCHED, "register": LAUNCHED, "initialize": REGISTERED}
 
 
 def stage_span(stage: str, view: NodeView, end: datetime) -> tuple[Span, ...]:

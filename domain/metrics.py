@@ -43,6 +43,7 @@ SLOW: Final = (
     *(40.0, 50.0, 60.0, 120.0, 150.0, 300.0, 450.0, 600.0),
 )
 # What happens inside the process.
+FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 def _counter(name: str, about: str, *labels: str) -> Metric:
@@ -138,11 +139,31 @@ DECISION_PHASE_DURATION: Final = _seconds(
 )
 SPANS_RECORDED: Final = _counter("treenail_spans_recorded_total", "Spans taken to be exported.")
 SPANS_DROPPED: Final = _counter("treenail_spans_dropped_total", "Spans lost, by where.", "reason")
+PODS_BOUND_EARLY: Final = _counter(
+    "treenail_pods_bound_early_total", "Pods bound to a node before its machine joined.", "nodepool"
+)
 OBJECTS_SET_ASIDE: Final = _counter(
     "treenail_objects_set_aside_total", "Objects that could not be understood or handled.", "kind"
 )
 METRICS_REFUSED: Final = _counter(
     "treenail_metrics_refused_total", "Values that were written to no metric declared here: a defect."
+)
+PROVISIONING_ENABLED: Final = _gauge(
+    "treenail_provisioning_enabled", "1 where nodes are bought, 0 after too many failures in a row."
+)
+INBOX_DEPTH: Final = _gauge("treenail_actor_inbox_depth", "Messages that wait for an actor.", "actor")
+INBOX_DELAY: Final = _seconds(
+    "treenail_actor_inbox_delay_seconds",
+    "How long a message waits until its actor's turn comes, looked at every second.",
+    "actor",
+    buckets=FAST,
+)
+TIMER_DELAY: Final = _seconds("treenail_timer_delay_seconds", "How late timers ring.", buckets=FAST)
+TASK_QUEUE_DEPTH: Final = _gauge(
+    "treenail_task_queue_depth", "Calls to the outside that wait or are under way.", "port"
+)
+SOLVER_RESTARTS: Final = _counter(
+    "treenail_solver_restarts_total", "Times that the packer's process was lost and made anew."
 )
 
 METRICS: Final[tuple[Metric, ...]] = tuple(

@@ -212,7 +212,7 @@ class Cloud(Protocol):
         ...
 
     def launched_by(self, token: str) -> tuple[Instance, ...]:
-        """Return the instances bought under `token`, as far as they are visible yet."""
+        """Return the instances bought under `token`, with `node_name`, as far as they are visible yet."""
         ...
 
     def instances(self) -> tuple[Instance, ...]:

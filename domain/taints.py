@@ -81,6 +81,7 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
     return next((t for t in sorted(taints) if not any(own.tolerates(t) for own in known)), None)
 
 
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 DISRUPTED: Final = Taint("karpenter.sh/disrupted", Effect.NO_SCHEDULE)
 UNREGISTERED: Final = Taint("karpenter.sh/unregistered", Effect.NO_EXECUTE)
 NOT_READY: Final = Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE)
@@ -90,7 +91,7 @@ EPHEMERAL: Final[frozenset[Taint]] = frozenset(
     {
         NOT_READY,
         Taint("node.kubernetes.io/not-ready", Effect.NO_EXECUTE),
-        Taint("node.kubernetes.io/unreachable", Effect.NO_SCHEDULE),
+        Taint(UNREACHABLE, Effect.NO_SCHEDULE),
         Taint("node.cloudprovider.kubernetes.io/uninitialized", Effect.NO_SCHEDULE, "true"),
         UNREGISTERED,
     }

@@ -30,8 +30,9 @@ class NodeChanged:
     """A node view is as it stands, or (None) gone.
 
     `pods` are those on it, told only of one that is going, with the `decisions` that found other places
-    for them. `pool` and `node_class` are told only of a claim that waits for its launch, where they are
-    there.
+    for them; `promised` are those with a promise of a place on it, told only of one that is launched and
+    not registered, to whoever binds early. `pool` and `node_class` are told only of a claim that waits for
+    its launch, where they are there.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NodeChanged:
     going: bool = False
     pods: tuple[Pod, ...] = ()
     decisions: tuple[str, ...] = ()
+    promised: tuple[Pod, ...] = ()
     pool: NodePool | None = None
     node_class: NodeClass | None = None
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from treenail.actors.system import SystemSettings
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.cli.arguments import taken_apart
 from treenail.adapters.cli.output_format import OutputFormat
@@ -17,7 +18,7 @@ from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.rehearsal_report import as_json, write_report
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
-from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.domain.durations import parse_duration
 from treenail.domain.ports import PortError
 
@@ -41,6 +42,9 @@ def rehearse(
             "crash[=DURATION].",
         ),
     ] = None,
+    early_binding: Annotated[  # noqa: FBT002 (a flag)
+        bool, typer.Option("--early-binding", help="Bind pods to their nodes before the machines join.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How to print it.")
@@ -54,7 +58,8 @@ def rehearse(
     actions = _actions([taken_apart(one) for one in at or []], seconds)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
-    with Rehearsal(seed=seed) as rehearsal:
+    system = SystemSettings(cluster_name="demo", early_binding=early_binding)
+    with Rehearsal(seed=seed, conditions=Conditions(system=system)) as rehearsal:
         check_node_classes(
             decoded, manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )

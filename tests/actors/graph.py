@@ -13,6 +13,7 @@ from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
+from treenail.actors.early_binder import EarlyBinder
 from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.node_lifecycle import NodeLifecycle
@@ -30,6 +31,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     Packer,
     FleetLauncher,
     NodeLifecycle,
+    EarlyBinder,
     InterruptionListener,
     TerminationActor,
     Disruptor,
@@ -48,6 +50,7 @@ ROLES = {
     "termination": "TerminationActor",
     "arbiter": "BudgetArbiter",
     "disruptor": "Disruptor",
+    "early_binder": "EarlyBinder",
     "observer": "observer",
 }
 
@@ -59,10 +62,17 @@ def messages(of: Any) -> tuple[str, ...]:
     return (of.__name__,)
 
 
+def required(hint: Any) -> Any:
+    """Return what a parameter is where it is not None."""
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return parts[0] if type(None) in get_args(hint) and len(parts) == 1 else hint
+
+
 def told(parameters: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return whom the parameters of a constructor lead to, with what."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, hint in parameters.items():
+    for name, declared in parameters.items():
+        hint = required(declared)
         if get_origin(hint) is Ref:
             found[ROLES[name]] = messages(get_args(hint)[0])
         elif get_origin(hint) is Callable and get_origin(get_args(hint)[-1]) is Ref:

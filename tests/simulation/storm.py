@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tests.simulation.invariants import Invariants
+from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
@@ -82,13 +83,17 @@ class Storm:
     """One seeded storm. `run` raises AssertionError at the first thing that must not be."""
 
     seed: int
+    early_binding: bool | None = None
     dice: random.Random = field(init=False)
     rehearsal: Rehearsal = field(init=False)
     invariants: Invariants = field(init=False)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
+        # A third of all storms bind pods before the machines join.
+        early = self.seed % 3 == 0 if self.early_binding is None else self.early_binding
         conditions = Conditions(
+            system=SystemSettings(cluster_name="demo", early_binding=early),
             cluster=ClusterSettings(system_daemons=EKS_DAEMONS, resync=300.0),
             cluster_faults=self._cluster_faults(),
             ec2_faults=self._ec2_faults(),

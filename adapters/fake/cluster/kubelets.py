@@ -14,11 +14,12 @@ from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain import labels
+from treenail.domain.early_binding import awaited
 from treenail.domain.nodes import READY, Condition, Node, Status, condition_of
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import InvalidError
 from treenail.domain.resources import Resources, total
-from treenail.domain.taints import NOT_READY, Taint
+from treenail.domain.taints import NOT_READY, UNREACHABLE, Taint
 
 _TRY_AGAIN: Final[Span] = (1.0, 5.0)
 _NOT_READY_YET: Final = Condition(
@@ -40,7 +41,10 @@ class Machine:
 
 
 class Kubelets:
-    """The kubelets of all machines that are up. A node that nobody joined is run as if one had."""
+    """The kubelets of all machines that are up.
+
+    A node that nobody joined is run as if one had, unless it was made early: then its machine is awaited.
+    """
 
     def __init__(self, plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:
         self._plane = plane
@@ -67,10 +71,16 @@ class Kubelets:
         node = next((name for name, machine in self._running.items() if machine == provider_id), None)
         if node is not None:
             del self._running[node]
-        return node
+            return node
+        made = (n for n in self._plane.store.all(Node) if n.provider_id == provider_id)
+        return next((n.name for n in made if awaited(n)), None)
 
     def _register(self, machine: Machine, ready_after: float) -> None:
         if self._joining.get(machine.provider_id) is not machine:
+            return
+        there = self._plane.store.find(("Node", machine.node_name))
+        if isinstance(there, Node) and there.provider_id == machine.provider_id:
+            self._adopt(machine, there, ready_after)
             return
         node = Node(
             name=machine.node_name,
@@ -89,8 +99,28 @@ class Kubelets:
             again = draw(self._dice, _TRY_AGAIN)
             self._plane.later(again, partial(self._register, machine, ready_after))
             return
+        self._joined(machine, ready_after)
+
+    def _adopt(self, machine: Machine, node: Node, ready_after: float) -> None:
+        """Take over a node that somebody made for this machine: its taints and most labels are left alone."""
+        conditions = with_conditions(node.conditions, (_NOT_READY_YET,), self._plane.store.now())
+        adopted = replace(
+            node,
+            labels={**node.labels, labels.HOSTNAME: machine.node_name, labels.OS: "linux"},
+            taints=tuple(t for t in node.taints if t.key != UNREACHABLE),
+            capacity=machine.capacity,
+            allocatable=machine.allocatable,
+            conditions=conditions,
+        )
+        self._plane.store.put(adopted)
+        self._joined(machine, ready_after)
+
+    def _joined(self, machine: Machine, ready_after: float) -> None:
         del self._joining[machine.provider_id]
         self._running[machine.node_name] = machine.provider_id
+        for pod in self._accounts.pods_on(machine.node_name):
+            if pod.deleting_since is not None:
+                self._end_later(pod)
         self._plane.later(ready_after, partial(self._get_ready, machine.node_name, machine.provider_id))
 
     def _get_ready(self, name: str, provider_id: str) -> None:
@@ -105,7 +135,7 @@ class Kubelets:
         node, name = change.after, change.address[1]
         if not isinstance(node, Node):
             self._running.pop(name, None)
-        elif change.before is None and node.provider_id not in self._joining:
+        elif change.before is None and not awaited(node) and node.provider_id not in self._joining:
             self._run_as_it_is(node)
         elif node.ready and not (isinstance(change.before, Node) and change.before.ready):
             for pod in self._accounts.pods_on(name):

@@ -13,14 +13,16 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import draw
+from treenail.domain.early_binding import awaited
 from treenail.domain.nodes import READY, Condition, Node, Status
 from treenail.domain.pods import Pod
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.taints import UNREACHABLE, Effect, Taint
 
-_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+# As in the controller manager: so long a node may take to be heard of for the first time.
+_STARTUP_GRACE: Final = 60.0
 _SILENT: Final = Condition(READY, Status.UNKNOWN, "NodeStatusUnknown", "Kubelet stopped posting node status.")
 # Every pod puts up with these for so long, if it does not say otherwise: the API server sees to it.
-_TOLERATED_BY_DEFAULT: Final = ("node.kubernetes.io/not-ready", _UNREACHABLE)
+_TOLERATED_BY_DEFAULT: Final = ("node.kubernetes.io/not-ready", UNREACHABLE)
 _TOLERATED_FOR: Final = 300
 
 
@@ -49,8 +51,8 @@ class NodeController:
     def _find_lost(self, name: str, uid: str) -> None:
         node = self._plane.store.find(("Node", name))
         if isinstance(node, Node) and node.uid == uid:
-            kept = tuple(t for t in node.taints if t.key != _UNREACHABLE)
-            marks = (Taint(_UNREACHABLE, Effect.NO_SCHEDULE), Taint(_UNREACHABLE, Effect.NO_EXECUTE))
+            kept = tuple(t for t in node.taints if t.key != UNREACHABLE)
+            marks = (Taint(UNREACHABLE, Effect.NO_SCHEDULE), Taint(UNREACHABLE, Effect.NO_EXECUTE))
             conditions = with_conditions(node.conditions, (_SILENT,), self._plane.store.now())
             self._plane.store.put(replace(node, taints=(*kept, *marks), conditions=conditions))
             for pod in self._accounts.pods_on(name):
@@ -67,8 +69,17 @@ class NodeController:
         if not isinstance(node, Node):
             self._tainted.pop(name, None)
             self._vanished.add(name)
-        elif not isinstance(change.before, Node) or change.before.taints != node.taints:
+            return
+        if change.before is None and awaited(node):
+            self._plane.later(_STARTUP_GRACE, partial(self._miss, name, node.uid))
+        if not isinstance(change.before, Node) or change.before.taints != node.taints:
             self._see_taints(node)
+
+    def _miss(self, name: str, uid: str) -> None:
+        """Find that no kubelet has spoken for a new node yet: its pods may come to an end by that."""
+        node = self._plane.store.find(("Node", name))
+        if isinstance(node, Node) and node.uid == uid and awaited(node):
+            self._find_lost(name, uid)
 
     def _collect(self, name: str) -> None:
         """Delete the pods of a node that is no more: nobody will end them."""

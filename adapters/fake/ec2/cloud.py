@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import fsum
 from typing import TypeAlias
@@ -123,7 +124,8 @@ class FakeEC2:
             TooManyRequestsError: a rate limit.
         """
         self._admit(DESCRIBE_INSTANCES)
-        return self._machines.describe(self.cluster_name, token)
+        found = self._machines.describe(self.cluster_name, token)
+        return tuple(replace(instance, node_name=self.node_name(instance)) for instance in found)
 
     def instances(self) -> tuple[Instance, ...]:
         """Return all visible instances of this cluster, terminated ones left out.

@@ -1,0 +1,102 @@
+"""Binding pods to a node before its machine has joined: what may be bound, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from treenail.domain import labels
+from treenail.domain.nodes import READY, Node, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.pods import Owner, Pod
+from treenail.domain.taints import NOT_READY, untolerated
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeNode:
+    """Make the node of a claim, as its machine's kubelet would find it."""
+
+    claim: NodeClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindPods:
+    """Bind these pods to a node that was made early."""
+
+    node: str
+    pods: tuple[Pod, ...]
+
+
+EarlyStep: TypeAlias = "MakeNode | BindPods | None"
+
+
+def early_step(view: NodeView, promised: Sequence[Pod]) -> EarlyStep:
+    """Return what can be done for `promised` pods before the machine of their claim joins.
+
+    A node that came by itself is left to the scheduler, and so is one that somebody speaks for already.
+    """
+    claim, node = view.claim, view.node
+    if claim is None or claim.leaving or not claim.launched or claim.registered:
+        return None
+    pods = tuple(pod for pod in promised if may_bind(pod, claim))
+    if not pods:
+        return None
+    if node is None:
+        return MakeNode(claim=claim)
+    return BindPods(node=node.name, pods=pods) if awaited(node) else None
+
+
+def may_bind(pod: Pod, claim: NodeClaim) -> bool:
+    """Tell whether nothing is left to the scheduler about a pod that was promised a place on `claim`.
+
+    Its volumes could still be bound elsewhere, topology counts every pod that is bound meanwhile, and a
+    startup taint asks to wait for something: such pods go the ordinary way.
+    """
+    spec = pod.spec
+    open_topology = any(s.hard for s in spec.spread) or any(a.weight is None for a in spec.pod_affinity)
+    return (
+        pod.provisionable
+        and spec.scheduler_name == DEFAULT_SCHEDULER
+        and not (spec.scheduling_gates or spec.volumes or spec.resource_claims or open_topology)
+        and untolerated((*claim.taints, *claim.startup_taints), spec.tolerations) is None
+    )
+
+
+def awaited(node: Node) -> bool:
+    """Tell whether a node was made early and no kubelet has spoken for it yet."""
+    if labels.MADE_EARLY not in node.annotations:
+        return False
+    ready = condition_of(node.conditions, READY)
+    return ready is None or ready.status is Status.UNKNOWN
+
+
+def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
+    """Return the node to make for `claim`. Its machine goes by `name`.
+
+    The taint that keeps pods away must let those stay that are bound: never the one of a node that is
+    not registered, which would evict them. A kubelet that finds its node there takes it as it is.
+    """
+    return Node(
+        name=name,
+        labels={**claim.labels, labels.HOSTNAME: name},
+        annotations={labels.MADE_EARLY: claim.name},
+        owners=(
+            Owner(
+                kind=claim.generation.claim_kind,
+                name=claim.name,
+                uid=claim.uid,
+                api_version=f"karpenter.sh/{claim.generation.value}",
+                controller=False,
+                block_deletion=True,
+            ),
+        ),
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        taints=(*claim.taints, *claim.startup_taints, NOT_READY),
+        provider_id=claim.provider_id,
+        capacity=claim.capacity,
+        allocatable=claim.allocatable,
+        created_at=now,
+    )
