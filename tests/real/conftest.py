@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from tests.real.lab.fixtures import lab, lab_process  # noqa: F401
 from tests.real.parts.binaries import NotBuiltError, require
 from tests.real.parts.control_plane import PARTS, ControlPlane
 from tests.real.parts.jaeger import Jaeger
