@@ -28,6 +28,7 @@ from treenail.domain.ports import NodeClassNotReadyError
 
 # Different node settings in use at once; each costs a few megabytes.
 _MOST_KEPT: Final = 16
+_MOST_THREADS: Final = 4
 _DEFAULTS: Final = ClusterSettings()
 
 
@@ -145,7 +146,7 @@ class LiveCatalogue:
         sources: tuple[_Source, ...] = (self._types, self._offerings, self._on_demand, self._spot)
         due = [source for source in sources if not source.fresh(ahead=ahead)]
         if due:
-            with ThreadPoolExecutor(len(due), thread_name_prefix="catalogue") as threads:
+            with ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="catalogue") as threads:
                 for reading in [threads.submit(source.read, ahead=ahead) for source in due]:
                     reading.result()
 

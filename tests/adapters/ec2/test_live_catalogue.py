@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.adapters.ec2.discovery.account import Account, node_class
+from tests.adapters.ec2.discovery.test_types import described
+from tests.agenda import START
+from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
+from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+
+OWN = SelectorTerm(id="ami-1")
+CLASS = node_class(images=(OWN,))
+TYPES, OFFERINGS = "ec2.describe_instance_types", "ec2.describe_instance_type_offerings"
+HISTORY, SUBNETS = "ec2.describe_spot_price_history", "ec2.describe_subnets"
+
+
+@pytest.fixture(autouse=True)
+def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the sources be asked in their order, as the account must be told of the calls in order."""
+    monkeypatch.setattr("treenail.adapters.ec2.live_catalogue._MOST_THREADS", 1)
+
+
+@pytest.fixture
+def account() -> Iterator[Account]:
+    with Account() as account:
+        yield account
+
+
+def catalogue(account: Account) -> LiveCatalogue:
+    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
+    return LiveCatalogue(account.aws, account.memory, cluster, isolated=True)
+
+
+def has_network(account: Account, *zones: str) -> None:
+    subnets = [
+        {
+            "SubnetId": f"subnet-{zone}",
+            "AvailabilityZone": zone,
+            "AvailabilityZoneId": f"id-{zone}",
+            "AvailableIpAddressCount": 9,
+        }
+        for zone in zones
+    ]
+    account.answers(SUBNETS, {"Subnets": subnets})
+
+
+def has_class(account: Account, *zones: str, arch: str = "x86_64") -> None:
+    has_network(account, *zones)
+    account.answers("ec2.describe_security_groups", {"SecurityGroups": [{"GroupId": "sg-1"}]})
+    image = {"ImageId": "ami-1", "Architecture": arch, "CreationDate": "2026-01-01T00:00:00.000Z"}
+    account.answers("ec2.describe_images", {"Images": [image]})
+
+
+def sells(account: Account, *names: str, arm: str = "", spot: float | None = 0.03) -> None:
+    """Sell these types in zone a, and the first of them in b."""
+    types = [described(name) for name in names] + ([described(arm, "arm64")] if arm else [])
+    account.answers(TYPES, {"InstanceTypes": types})
+    sold = [(one, "a") for one in (*names, *([arm] if arm else []))] + [(names[0], "b")]
+    account.answers(
+        OFFERINGS, {"InstanceTypeOfferings": [{"InstanceType": one, "Location": zone} for one, zone in sold]}
+    )
+    if spot is None:
+        account.refuses(HISTORY, "UnauthorizedOperation")
+        return
+    entry = {"InstanceType": names[0], "AvailabilityZone": "a", "SpotPrice": str(spot), "Timestamp": START}
+    account.answers(HISTORY, {"SpotPriceHistory": [entry]})
+
+
+def types_of(account: Account, of: NodeClass = CLASS) -> tuple[InstanceType, ...]:
+    return catalogue(account).instance_types(of, DEFAULT_KUBELET)
+
+
+def test_a_type_is_offered_where_it_is_sold_and_the_class_has_subnets(account: Account) -> None:
+    has_class(account, "a", "b", "c")
+    sells(account, "m5.large")
+
+    (found,) = types_of(account)
+
+    # Zone b has no history of spot prices.
+    assert [replace(one, price=min(one.price, 99)) for one in found.offerings] == [
+        Offering("a", labels.ON_DEMAND, 0.096, zone_id="id-a"),
+        Offering("a", labels.SPOT, 0.03, zone_id="id-a"),
+        Offering("b", labels.ON_DEMAND, 0.096, zone_id="id-b"),
+        Offering("b", labels.SPOT, 99, available=False, zone_id="id-b"),
+    ]
+    assert found.label(labels.REGION) == "us-east-1"
+
+
+def test_types_that_are_sold_elsewhere_or_run_no_image_of_the_class_are_left_out(account: Account) -> None:
+    has_class(account, "b")
+    sells(account, "m5.large", "c5.large", arm="m6g.large")
+
+    assert [one.name for one in types_of(account)] == ["m5.large"]
+
+
+def test_a_launch_template_of_the_users_says_which_images_and_groups(account: Account) -> None:
+    has_network(account, "a")
+    sells(account, "m5.large", arm="m6g.large")
+
+    assert [one.name for one in types_of(account, node_class(launch_template="own"))] == [
+        "m5.large",
+        "m6g.large",
+    ]
+
+
+def test_before_spot_prices_could_be_read_spot_costs_as_much_as_on_demand(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", spot=None)
+
+    (found,) = types_of(account)
+
+    assert [(one.price, one.available) for one in found.offerings] == [(0.096, True), (0.096, True)]
+
+
+def test_the_same_answer_is_given_while_nothing_changed_though_addresses_did(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    has_class(account, "a")
+    live = catalogue(account)
+    first = live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 50
+    assert live.instance_types(node_class(images=(OWN,)), DEFAULT_KUBELET) is first
+    account.time.seconds = 310
+    has_class_again = live.instance_types(replace(CLASS, resource_version=7), DEFAULT_KUBELET)
+
+    assert has_class_again is first
+
+
+def test_kubelets_of_other_sizes_make_other_types_of_the_same_readings(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    live = catalogue(account)
+
+    (few,) = live.instance_types(CLASS, Kubelet(max_pods=8))
+    (many,) = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    assert (few.capacity["pods"], many.capacity["pods"]) == (8, 29)
+
+
+def test_new_readings_make_new_types(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    live = catalogue(account)
+    live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 12 * 3600
+    has_class(account, "a")
+    sells(account, "m5.large", "c5.large", spot=0.01)
+
+    found = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    assert [one.name for one in found] == ["c5.large", "m5.large"]
+    assert min(one.price for one in found[1].offerings) == 0.01
+
+
+def test_reading_ahead_spares_the_next_who_asks(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    live = catalogue(account)
+    live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 12 * 3600 * 0.9 - 300
+    sells(account, "c5.large")
+    live.refresh(ahead=600)
+    has_class(account, "a")
+
+    assert [one.name for one in live.instance_types(CLASS, DEFAULT_KUBELET)] == ["c5.large"]
+
+
+def test_a_kubelet_that_makes_no_sense_is_the_classes_problem(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+
+    with pytest.raises(NodeClassNotReadyError, match="EC2NodeClass/default"):
+        catalogue(account).instance_types(CLASS, Kubelet(eviction_hard=(("memory.available", "much"),)))
+
+
+def test_while_types_were_never_read_that_is_told(account: Account) -> None:
+    has_class(account, "a")
+    account.refuses(TYPES, "InternalError", status=500, times=4)
+    account.answers(OFFERINGS, {"InstanceTypeOfferings": []})
+    account.answers(HISTORY, {"SpotPriceHistory": []})
+
+    with pytest.raises(UnavailableError):
+        types_of(account)
+
+
+def test_a_selector_that_finds_nothing_costs_no_reading_of_types(account: Account) -> None:
+    account.answers(SUBNETS, {"Subnets": []})
+
+    with pytest.raises(NodeClassNotReadyError, match="subnets"):
+        types_of(account)
+
+
+def test_no_thread_is_left_when_sources_were_read(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    types_of(account)
+
+    assert not [one for one in threading.enumerate() if one.name.startswith("catalogue")]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.adapters.ec2.node_classes import instance_type
+from treenail.adapters.ec2.resolved import Image, Resolved, Subnet, Variant
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def image(name: str, arch: str = "amd64", variant: Variant = Variant.ANY) -> Image:
+    return Image(id=f"ami-{name}", arch=arch, name=name, created_at=AT, variant=variant)
+
+
+def subnet(name: str, zone: str, free: int) -> Subnet:
+    return Subnet(id=name, zone=zone, zone_id=f"id-{zone}", free_addresses=free)
+
+
+def resolved(*images: Image, from_template: bool = False) -> Resolved:
+    subnets = (subnet("s1", "b", 9), subnet("s2", "a", 7), subnet("s3", "b", 5))
+    return Resolved(subnets=subnets, security_groups=(), images=images, from_template=from_template)
+
+
+@pytest.mark.parametrize(
+    ("name", "variants"),
+    [
+        ("m5.large", {"any", "standard"}),
+        ("g5.xlarge", {"any", "nvidia"}),
+        ("inf2.xlarge", {"any", "neuron"}),
+    ],
+)
+def test_a_type_wants_images_that_have_the_drivers_of_its_chips(name: str, variants: set[str]) -> None:
+    assert {variant.value for variant in Variant if variant.suits(instance_type(name))} == variants
+
+
+def test_a_type_runs_the_first_image_of_its_architecture_and_variant() -> None:
+    found = resolved(
+        image("1", "arm64", Variant.NVIDIA), image("2"), image("3"), image("4", "arm64", Variant.STANDARD)
+    )
+    types = [instance_type(name) for name in ("m6g.large", "m5.large", "g5.xlarge", "g5g.xlarge")]
+
+    assert {key: [one.name for one in group] for key, group in found.images_for(types).items()} == {
+        "ami-1": ["g5g.xlarge"],
+        "ami-2": ["m5.large", "g5.xlarge"],
+        "ami-4": ["m6g.large"],
+    }
+
+
+def test_a_type_without_an_image_cannot_be_launched_unless_a_template_says_which() -> None:
+    large = instance_type("m6g.large")
+
+    assert not resolved(image("1")).launches(large)
+    assert resolved(image("1")).images_for([large]) == {}
+    assert resolved(image("1", "arm64")).launches(large)
+    assert resolved(from_template=True).launches(large)
+
+
+def test_of_the_subnets_in_a_zone_that_with_most_free_addresses_is_used() -> None:
+    found = resolved()
+
+    assert {zone: one.id for zone, one in found.subnet_by_zone.items()} == {"a": "s2", "b": "s1"}
+    assert found.zones == (("a", "id-a"), ("b", "id-b"))
