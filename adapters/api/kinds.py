@@ -41,6 +41,7 @@ from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, node_c
 from treenail.adapters.api.karpenter.v1_node_pool import NodePoolModel, node_pool
 from treenail.adapters.api.karpenter.v1alpha5_machine import MachineModel, machine
 from treenail.adapters.api.karpenter.v1alpha5_provisioner import ProvisionerModel, provisioner
+from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, kwok_node_class
 from treenail.adapters.api.reading import Reading, Translation
 
 M = TypeVar("M", bound=models.Model)
@@ -68,6 +69,7 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
     Kind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
     Kind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
     Kind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
+    Kind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
     Kind("v1", "Pod", PodModel, pod, namespaced=True),
     Kind("v1", "Node", NodeModel, node),
     Kind("v1", "Namespace", NamespaceModel, namespace),
