@@ -41,7 +41,6 @@ class Templates:
         self._looked = False
         # When each was used last, in monotonic seconds.
         self._known: dict[str, float] = {}
-        self._makers = ThreadPoolExecutor(_MOST_MADE_AT_ONCE, thread_name_prefix="launch-templates")
 
     def ensure(self, templates: Iterable[Template]) -> None:
         """Make those of the templates that are not there, all at once.
@@ -51,8 +50,10 @@ class Templates:
         """
         self._look_once()
         missing = [template for template in templates if not self._use(template.name)]
-        for made in [self._makers.submit(self._make, template) for template in missing]:
-            made.result()
+        if missing:
+            most = min(len(missing), _MOST_MADE_AT_ONCE)
+            with ThreadPoolExecutor(most, thread_name_prefix="launch-templates") as makers:
+                list(makers.map(self._make, missing))
 
     def forget(self, names: Iterable[str]) -> None:
         """Take templates as not there: somebody deleted them."""
