@@ -10,6 +10,7 @@ import yaml
 from treenail.adapters.api.schema.definitions import Definition
 from treenail.adapters.api.schema.kinds.aws_node_templates import AWS_NODE_TEMPLATES
 from treenail.adapters.api.schema.kinds.ec2_node_classes import EC2_NODE_CLASSES
+from treenail.adapters.api.schema.kinds.kwok_node_classes import KWOK_NODE_CLASSES
 from treenail.adapters.api.schema.kinds.machines import MACHINES
 from treenail.adapters.api.schema.kinds.node_claims import NODE_CLAIMS
 from treenail.adapters.api.schema.kinds.node_pools import NODE_POOLS
@@ -22,6 +23,7 @@ DEFINITIONS: Final[tuple[Definition, ...]] = (
     PROVISIONERS,
     MACHINES,
     AWS_NODE_TEMPLATES,
+    KWOK_NODE_CLASSES,
 )
 
 _HEAD: Final = "# Made from the models in adapters/api by `make crds`: change those.\n"

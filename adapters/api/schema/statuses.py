@@ -98,6 +98,12 @@ class EC2NodeClassStatusModel(StrictModel):
     instance_profile: str = ""
 
 
+class KWOKNodeClassStatusModel(StrictModel):
+    """What there is of a KWOKNodeClass."""
+
+    conditions: tuple[PoolConditionModel, ...] = ()
+
+
 class AWSNodeTemplateStatusModel(StrictModel):
     """What an AWSNodeTemplate means in the account."""
 

@@ -9,8 +9,8 @@ from treenail.adapters.api.schema.constraints import Constraint, Constraints, Ru
 from treenail.adapters.api.schema.rules.forms import GO_DURATION, LONGEST_DURATION, amounts
 from treenail.adapters.api.schema.structural import LONGEST_QUANTITY, QUANTITY
 
-_PERCENT: Final = "(100([.]0{1,9})?|[0-9]{1,2}([.][0-9]{1,9})?)%"
-_THRESHOLD: Final = Constraint(
+_PERCENT: Final = "0*(100([.]0{1,9})?|[0-9]{1,2}([.][0-9]{1,9})?)%"
+THRESHOLD: Final = Constraint(
     keywords={"pattern": f"^({_PERCENT}|{QUANTITY[1:-1]})$", "maxLength": LONGEST_QUANTITY}
 )
 _PERIOD: Final = Constraint(keywords={"pattern": GO_DURATION, "maxLength": LONGEST_DURATION})
@@ -20,8 +20,8 @@ def kubelet(path: str) -> Constraints:
     """Return what is demanded of the settings at `path`."""
     return {
         path: Constraint([_images(), *_soft()]),
-        f"{path}.evictionHard{{}}": _THRESHOLD,
-        f"{path}.evictionSoft{{}}": _THRESHOLD,
+        f"{path}.evictionHard{{}}": THRESHOLD,
+        f"{path}.evictionSoft{{}}": THRESHOLD,
         f"{path}.evictionSoftGracePeriod{{}}": _PERIOD,
         **amounts(f"{path}.systemReserved", most=MOST_OF_ONE),
         **amounts(f"{path}.kubeReserved", most=MOST_OF_ONE),

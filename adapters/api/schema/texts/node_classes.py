@@ -17,6 +17,7 @@ from treenail.adapters.api.aws.v1_node_class import (
 from treenail.adapters.api.aws.v1_selectors import AmiTermModel, SecurityGroupTermModel, SubnetTermModel
 from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateModel, AWSNodeTemplateSpecModel
 from treenail.adapters.api.aws.v1alpha1_provider import ProviderModel
+from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, KWOKNodeClassSpecModel
 from treenail.adapters.api.schema.texts.shared import Texts
 
 _TAGS: Final = "Tags that it must have; the value * stands for any."
@@ -103,6 +104,11 @@ NODE_CLASSES: Final[Texts] = {
         "httpProtocolIPv6": "Whether it can be read over IPv6.",
         "httpPutResponseHopLimit": "How many network hops an answer may take.",
         "httpTokens": "Whether a token is needed, as IMDSv2 demands.",
+    },
+    KWOKNodeClassModel: {"": "How nodes are made that KWOK plays.", "spec": "What is wanted."},
+    KWOKNodeClassSpecModel: {
+        "": "What is wanted of the nodes.",
+        "nodeRegistrationDelay": "How long Karpenter waits before it makes the node.",
     },
     AWSNodeTemplateModel: {
         "": "How instances are made for nodes on EC2, in the words of v1alpha1.",

@@ -62,6 +62,7 @@ STATUSES: Final[Texts] = {
         "capacityReservations": "The capacity reservations that the selector finds.",
         "instanceProfile": "The instance profile that the role is in.",
     },
+    models.KWOKNodeClassStatusModel: {"conditions": _CONDITIONS},
     models.AWSNodeTemplateStatusModel: {
         "conditions": _CONDITIONS,
         "subnets": _SUBNETS,
