@@ -131,7 +131,7 @@ class KwokCloud:
             raise InvalidError(f"{request.count} instances cannot be launched")
         if not request.overrides:
             raise InvalidError("there are no overrides to choose from")
-        if _NAME.fullmatch(_name(request.token, request.count)) is None:
+        if not request.token or _NAME.fullmatch(_name(request.token, request.count)) is None:
             raise InvalidError(f"nodes cannot be called after the token {request.token!r}")
         unknown = sorted({o.instance_type for o in request.overrides} - self._types.keys())
         if unknown:

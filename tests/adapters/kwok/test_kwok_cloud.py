@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.agenda import HeapAgenda
-from treenail.adapters.api.manifests import Manifest, decode, parse_manifests
+from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.adapters.fake.cluster import ClusterFaults, FakeCluster
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain import labels
@@ -153,11 +153,9 @@ def test_labels_that_somebody_changed_change_no_machine(cluster: FakeCluster, cl
 
 
 def test_nodes_that_are_not_ours_are_no_machines(cluster: FakeCluster, cloud: KwokCloud) -> None:
-    text = (
-        b"apiVersion: v1\nkind: Node\nmetadata: {name: other, annotations: {treenail.sh/kwok-machine: x}}\n"
-    )
-    manifests: list[Manifest] = list(parse_manifests(text, "nodes"))
-    cluster.apply(*decode(manifests[0]))
+    other = b"apiVersion: v1\nkind: Node\nmetadata: {name: x, annotations: {treenail.sh/kwok-machine: y}}\n"
+    (manifest,) = parse_manifests(other, "nodes")
+    cluster.apply(*decode(manifest))
 
     assert cloud.instances() == ()
     assert len(cluster.nodes()) == 1

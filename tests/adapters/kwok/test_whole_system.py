@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -96,11 +95,6 @@ class Rig:
 
     def running(self) -> int:
         return sum(p.phase is Phase.RUNNING and p.ready for p in self.cluster.pods())
-
-
-@pytest.fixture
-def rigs() -> Callable[[int], Rig]:
-    return Rig
 
 
 @pytest.mark.seeds(quick=5, soak=100)
