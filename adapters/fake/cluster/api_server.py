@@ -18,6 +18,7 @@ from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError
 from treenail.domain.resources import NOTHING
+from treenail.domain.taints import NOT_READY
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -135,13 +136,14 @@ class ApiServer:
     # --- nodes
 
     def create_node(self, node: Node) -> Node:
-        """Keep a new node.
+        """Keep a new node. Until it is found to be ready, it is tainted as not.
 
         Raises:
             AlreadyExistsError: its name is taken.
             InvalidError: it could not be.
         """
-        return self.create(replace(node, uid="", deleting_since=None))
+        taints = node.taints if NOT_READY in node.taints else (*node.taints, NOT_READY)
+        return self.create(replace(node, uid="", deleting_since=None, taints=taints))
 
     def patch_node(self, name: str, patch: NodePatch, version: int | None) -> Node:
         """Change a node."""

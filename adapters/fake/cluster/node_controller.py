@@ -101,10 +101,13 @@ class NodeController:
 
     def _pod_changed(self, change: Change) -> None:
         pod = change.after
-        if not isinstance(pod, Pod) or pod.node_name not in self._tainted:
+        new = not isinstance(change.before, Pod) or not change.before.node_name
+        if not isinstance(pod, Pod) or not pod.node_name or not new:
             return
-        if not isinstance(change.before, Pod) or not change.before.node_name:
+        if pod.node_name in self._tainted:
             self._judge_later(pod)
+        if self._plane.store.find(("Node", pod.node_name)) is None:
+            self._vanished.add(pod.node_name)
 
     def _judge_later(self, pod: Pod) -> None:
         stays = self._stays_until(pod)

@@ -44,7 +44,8 @@ def patched_node(node: Node, patch: NodePatch) -> Node:
     added = tuple(t for t in patch.add_taints if t not in taints)
     owners = node.owners
     if patch.owner is not None:
-        owner = Owner(patch.owner.kind, patch.owner.name, patch.owner.uid, block_deletion=True)
+        ref = patch.owner
+        owner = Owner(ref.kind, ref.name, ref.uid, controller=False, block_deletion=True)
         owners = (*(o for o in node.owners if o.uid != owner.uid), owner)
     return replace(
         node,

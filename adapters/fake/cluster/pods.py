@@ -7,9 +7,8 @@ from datetime import timedelta
 
 from treenail.adapters.fake.cluster.objects import address, address_of
 from treenail.adapters.fake.cluster.store import Store, check_uid
-from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ConflictError, InvalidError
+from treenail.domain.ports import ConflictError
 
 
 def pod_called(store: Store, namespace: str, name: str, uid: str) -> Pod:
@@ -25,11 +24,10 @@ def pod_called(store: Store, namespace: str, name: str, uid: str) -> Pod:
 
 
 def bind(store: Store, pod: Pod, node_name: str) -> Pod:
-    """Give a pod its node.
+    """Give a pod its node. As in the API, nobody looks whether there is such a node.
 
     Raises:
         ConflictError: it has one, or is being deleted, or is not to be scheduled yet.
-        InvalidError: the node is not there, or is being deleted.
     """
     if pod.node_name:
         raise ConflictError(f"Pod {pod.key} is bound to node {pod.node_name} already")
@@ -37,11 +35,6 @@ def bind(store: Store, pod: Pod, node_name: str) -> Pod:
         raise ConflictError(f"Pod {pod.key} is being deleted")
     if pod.spec.scheduling_gates:
         raise ConflictError(f"Pod {pod.key} has scheduling gates: {', '.join(pod.spec.scheduling_gates)}")
-    node = store.find(("Node", node_name))
-    if not isinstance(node, Node):
-        raise InvalidError(f"Pod {pod.key}: node {node_name} is not there")
-    if node.deleting_since is not None:
-        raise InvalidError(f"Pod {pod.key}: node {node_name} is being deleted")
     return store.put(replace(pod, node_name=node_name, scheduled_at=store.now(), unschedulable_since=None))
 
 

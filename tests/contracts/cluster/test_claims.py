@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.adapters.fake.cluster.builders import CLASS, a_claim
 from tests.contracts.cluster.subject import FINALIZER, Subject
-from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, NodeClaim, Status
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import DRAINED, LAUNCHED, REGISTERED, Condition, NodeClaim, Status, holds
+from treenail.domain.pods import Owner
 from treenail.domain.ports import AlreadyExistsError, ClaimPatch, ConflictError, InvalidError, NotFoundError
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
@@ -190,3 +195,104 @@ def test_deleting_a_claim_by_the_uid_of_an_earlier_one_conflicts(subject: Subjec
         subject.writer.delete_claim("c-0", uid=first.uid)
 
     assert subject.reader.list_claims() == (second,)
+
+
+def test_a_finalizer_comes_and_goes_without_those_of_others(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER, "example.com/other")))
+
+    subject.writer.patch_claim("c-0", ClaimPatch(add_finalizers=("example.com/more", FINALIZER)))
+    patched = subject.writer.patch_claim(
+        "c-0", ClaimPatch(remove_finalizers=(FINALIZER, "example.com/nobodys"))
+    )
+
+    assert patched.finalizers == ("example.com/other", "example.com/more")
+
+
+def test_a_condition_comes_beside_those_of_other_types(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0"))
+
+    subject.writer.patch_claim("c-0", ClaimPatch(conditions=(Condition(LAUNCHED, Status.TRUE, "Launched"),)))
+    patched = subject.writer.patch_claim(
+        "c-0", ClaimPatch(conditions=(Condition(REGISTERED, Status.FALSE, "NoNode", "none came"),))
+    )
+
+    told = [(c.type, c.status, c.reason, c.message) for c in patched.conditions]
+    assert told == [
+        (LAUNCHED, Status.TRUE, "Launched", ""),
+        (REGISTERED, Status.FALSE, "NoNode", "none came"),
+    ]
+
+
+def test_a_patch_at_a_version_changes_metadata_and_status(subject: Subject) -> None:
+    claim = subject.writer.create_claim(a_claim("c-0"))
+    patch = ClaimPatch(
+        labels={"zone": "a"},
+        provider_id="aws:///us-east-1a/i-0",
+        conditions=(Condition(LAUNCHED, Status.TRUE, "Launched"),),
+    )
+
+    patched = subject.writer.patch_claim("c-0", patch, version=claim.resource_version)
+
+    assert (patched.labels, patched.provider_id) == ({"zone": "a"}, "aws:///us-east-1a/i-0")
+    assert [c.type for c in patched.conditions] == [LAUNCHED]
+    with pytest.raises(ConflictError):
+        subject.writer.patch_claim("c-0", patch, version=claim.resource_version)
+
+
+def test_a_status_at_an_old_version_conflicts(subject: Subject) -> None:
+    old = subject.writer.create_claim(a_claim("c-0"))
+    new = subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
+    patch = ClaimPatch(conditions=(Condition(LAUNCHED, Status.TRUE, "Launched"),))
+
+    with pytest.raises(ConflictError):
+        subject.writer.patch_claim("c-0", patch, version=old.resource_version)
+
+    assert subject.reader.get_claim("c-0") == new
+
+
+def test_a_new_size_takes_the_place_of_the_old(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0"))
+    subject.writer.patch_claim(
+        "c-0", ClaimPatch(capacity=Resources.parse({"cpu": "4", "example.com/gpu": "1"}))
+    )
+
+    patched = subject.writer.patch_claim("c-0", ClaimPatch(capacity=Resources.parse({"cpu": "2"})))
+
+    assert patched.capacity == Resources.parse({"cpu": "2"})
+
+
+def test_a_finalizer_goes_together_with_a_last_word(subject: Subject) -> None:
+    claim = subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER,)))
+    subject.writer.delete_claim("c-0", uid=claim.uid)
+
+    last = subject.writer.patch_claim(
+        "c-0",
+        ClaimPatch(conditions=(Condition(DRAINED, Status.TRUE, "Drained"),), remove_finalizers=(FINALIZER,)),
+    )
+
+    assert holds(last.conditions, DRAINED)
+    assert subject.reader.list_claims() == ()
+
+
+def test_a_claim_of_the_old_api_is_known_by_its_name_too(subject: Subject) -> None:
+    template = NodeClassRef("karpenter.k8s.aws", "AWSNodeTemplate", "default")
+    owner = Owner("Provisioner", "default", "some-uid", block_deletion=True)
+    machine = replace(
+        a_claim("m-0", labels={"karpenter.sh/provisioner-name": "default"}, owners=(owner,)),
+        generation=Generation.V1ALPHA5,
+        node_class=template,
+    )
+
+    made = subject.writer.create_claim(machine)
+    subject.writer.patch_claim(
+        "m-0",
+        ClaimPatch(labels={"zone": "a"}, conditions=(Condition(LAUNCHED, Status.TRUE, "Launched"),)),
+    )
+    read = subject.reader.get_claim("m-0")
+    subject.writer.delete_claim("m-0", uid=made.uid)
+
+    assert (read.generation, read.pool, read.node_class) == (Generation.V1ALPHA5, "default", template)
+    assert [(o.kind, o.name, o.uid) for o in read.owners] == [("Provisioner", "default", "some-uid")]
+    assert read.labels["zone"] == "a"
+    assert holds(read.conditions, LAUNCHED)
+    assert subject.reader.list_claims() == ()

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.adapters.fake.cluster.builders import a_node
+from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec
 from tests.contracts.cluster.subject import Subject, running, the_pod, unbound
 from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector
@@ -99,3 +99,42 @@ def test_a_budget_forbids_evictions_beyond_it(subject: Subject) -> None:
     subject.writer.delete_pod("default", "web-1", uid=second.uid, grace_seconds=0)
 
     assert subject.pod("web-1") is None
+
+
+def test_a_pod_is_bound_to_a_node_that_nobody_knows(subject: Subject) -> None:
+    """Whether there is such a node is the business of whoever binds."""
+    subject.apply(unbound("web"))
+
+    subject.writer.bind_pod("default", "web", uid=the_pod(subject, "web").uid, node="nowhere")
+
+    assert the_pod(subject, "web").node_name == "nowhere"
+
+
+def test_a_pod_with_a_gate_is_not_bound(subject: Subject) -> None:
+    subject.apply(
+        a_node("n-0"), a_pod("web", spec=a_spec(scheduler_name="nobody", scheduling_gates=("wait",)))
+    )
+
+    with pytest.raises(ConflictError):
+        subject.writer.bind_pod("default", "web", uid=the_pod(subject, "web").uid, node="n-0")
+
+
+def test_a_pod_of_two_budgets_is_not_evicted(subject: Subject) -> None:
+    budgets = [
+        PodDisruptionBudget(
+            name=name, selector=LabelSelector(match_labels=(("app", "web"),)), min_available=Portion(0)
+        )
+        for name in ("one", "two")
+    ]
+    subject.apply(a_node("n-0"), running("web"), *budgets)
+    subject.settle()
+
+    with pytest.raises(TooManyRequestsError):
+        subject.writer.evict_pod("default", "web", uid=the_pod(subject, "web").uid)
+
+
+def test_a_pod_that_is_not_there_is_neither_evicted_nor_deleted(subject: Subject) -> None:
+    with pytest.raises(NotFoundError):
+        subject.writer.evict_pod("default", "nobody", uid="any")
+    with pytest.raises(NotFoundError):
+        subject.writer.delete_pod("default", "nobody", uid="any", grace_seconds=0)

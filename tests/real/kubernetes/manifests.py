@@ -6,9 +6,17 @@ from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.api.written.pods import pod_manifest
-from treenail.adapters.kubernetes.resources import EC2_NODE_CLASS, NODE, NODE_POOL, POD, Resource
+from treenail.adapters.kubernetes.resources import (
+    AWS_NODE_TEMPLATE,
+    EC2_NODE_CLASS,
+    NODE,
+    NODE_POOL,
+    POD,
+    PROVISIONER,
+    Resource,
+)
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
+from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod
 
@@ -22,8 +30,12 @@ def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
             return NODE, _new(node_manifest(thing))
         case Pod():
             return POD, _pod(thing)
+        case NodePool(generation=Generation.V1ALPHA5):
+            return PROVISIONER, _provisioner(thing)
         case NodePool():
             return NODE_POOL, _pool(thing)
+        case NodeClass() if thing.ref.kind == AWS_NODE_TEMPLATE.kind:
+            return AWS_NODE_TEMPLATE, _node_template(thing)
         case NodeClass():
             return EC2_NODE_CLASS, _node_class(thing)
         case PodDisruptionBudget():
@@ -69,6 +81,25 @@ def _node_class(node_class: NodeClass) -> Tree:
             "subnetSelectorTerms": tagged,
             "securityGroupSelectorTerms": tagged,
         },
+    }
+
+
+def _provisioner(pool: NodePool) -> Tree:
+    return {
+        "apiVersion": PROVISIONER.api_version,
+        "kind": PROVISIONER.kind,
+        "metadata": {"name": pool.name},
+        "spec": {"providerRef": {"name": pool.node_class.name}},
+    }
+
+
+def _node_template(node_class: NodeClass) -> Tree:
+    tagged = {"karpenter.sh/discovery": "demo"}
+    return {
+        "apiVersion": AWS_NODE_TEMPLATE.api_version,
+        "kind": AWS_NODE_TEMPLATE.kind,
+        "metadata": {"name": node_class.ref.name},
+        "spec": {"subnetSelector": tagged, "securityGroupSelector": tagged},
     }
 
 

@@ -229,7 +229,7 @@ def _version(thing: Any) -> tuple[tuple[str, str], str]:
 
 def _event(item: Tree) -> ClusterEvent:
     about = item["involvedObject"]
-    ref = ObjectRef(about["kind"], about["name"], about.get("namespace", ""))
+    ref = ObjectRef(about["kind"], about["name"], about.get("namespace", ""), about.get("uid", ""))
     return ClusterEvent(ref, item["reason"], item["message"], warning=item["type"] == "Warning")
 
 

@@ -77,3 +77,13 @@ def test_pods_of_a_node_deleted_by_hand_are_deleted() -> None:
     rig.run(1)
 
     assert rig.cluster.pods() == ()
+
+
+def test_a_pod_bound_to_a_node_that_is_not_there_is_deleted() -> None:
+    rig = Rig()
+    rig.cluster.apply(a_pod("web", scheduler="nobody"))
+    rig.cluster.bind_pod("default", "web", uid=rig.pod("web").uid, node="nowhere")
+
+    rig.run(1)
+
+    assert rig.cluster.pods() == ()
