@@ -1,0 +1,190 @@
+"""The packer in a process of its own, so that a long solve holds up nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock, Timer
+from typing import IO, Final
+
+from treenail.adapters.solver.wire import ProblemWriter, SolverFailure, read_plan
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
+from treenail.domain.ports import UnavailableError
+from treenail.domain.runtime import Clock
+
+_MODULE: Final = "treenail.adapters.solver.worker"
+# What a Python process needs of ours. Keys to the cloud are no business of the packer's.
+_ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
+# The arrays are small: threads to compute with them would only take memory.
+_SINGLE: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+class SolverLostError(Exception):
+    """The packer's process ended again and again."""
+
+
+class SolverDefectError(Exception):
+    """Packing failed in a way nobody expected. The text is the trace from the packer's process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLimits:
+    """What is put up with: seconds for one solve, and so many losses within so many seconds."""
+
+    solve_seconds: float = 240.0
+    losses: int = 3
+    within_seconds: float = 60.0
+
+
+class WorkerSolver:
+    """The port `Solver`. One problem at a time; `start` it early, for the process takes half a second.
+
+    `lost` hears of each process that was lost, and why; a new one is started at once. `failed` hears when
+    too many were lost in a row: from then on nothing is solved any more.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        failed: Callable[[BaseException], None],
+        lost: Callable[[str], None] = lambda _: None,
+        limits: WorkerLimits | None = None,
+    ) -> None:
+        self._clock = clock
+        self._failed = failed
+        self._lost = lost
+        self._limits = limits or WorkerLimits()
+        self._lock = Lock()
+        self._solving = Lock()
+        self._worker: _Worker | None = None
+        self._losses: deque[float] = deque(maxlen=self._limits.losses)
+        self._open = True
+
+    def start(self) -> None:
+        """Start the process, if there is none; it gets ready by itself."""
+        with self._lock:
+            if self._open and self._worker is None:
+                self._worker = _Worker()
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, None where there is none."""
+        worker = self._worker
+        return worker.pid if worker is not None else None
+
+    def solve(self, problem: Problem) -> PackingPlan:
+        """Return the plan for `problem`.
+
+        Raises:
+            UnavailableError: the process was lost or cancelled, or took too long; nothing was decided.
+            SolverDefectError: packing failed in a way nobody expected.
+        """
+        with self._solving:
+            self.start()
+            worker = self._worker
+            if worker is None:
+                raise UnavailableError("the packer's process is not running")
+            watchdog = Timer(self._limits.solve_seconds, worker.end, ("it took too long",))
+            watchdog.daemon = True
+            watchdog.start()
+            try:
+                answer = worker.ask(problem)
+            except (EOFError, OSError) as error:
+                raise self._replace(worker) from error
+            finally:
+                watchdog.cancel()
+                watchdog.join()
+            if isinstance(answer, SolverFailure):
+                raise SolverDefectError(answer.trace)
+            return answer
+
+    def cancel(self) -> None:
+        """Give up what is being solved, if anything is: for work that comes first."""
+        worker = self._worker
+        if worker is not None and self._solving.locked():
+            worker.end("it was cancelled")
+
+    def stop(self) -> None:
+        """End the process; nothing is solved any more."""
+        with self._lock:
+            self._open = False
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end("it was stopped")
+            worker.close()
+
+    def _replace(self, worker: _Worker) -> UnavailableError:
+        """Start a new process in place of one that ended; return what to tell the caller."""
+        worker.close()
+        why = worker.why or f"it ended with code {worker.code}"
+        with self._lock:
+            if self._worker is worker:
+                self._worker = None
+        if not worker.why:
+            self._count_loss(why)
+        if self._open:
+            self._lost(why)
+            self.start()
+        return UnavailableError(f"the packer's process was lost: {why}")
+
+    def _count_loss(self, why: str) -> None:
+        now = self._clock.monotonic()
+        self._losses.append(now)
+        most = self._limits
+        if len(self._losses) == most.losses and now - self._losses[0] <= most.within_seconds:
+            self._open = False
+            text = f"the packer's process was lost {most.losses} times in {most.within_seconds:g} s: {why}"
+            self._failed(SolverLostError(text))
+
+
+class _Worker:
+    """One process. `why` is the reason it was ended for, `code` what it ended with."""
+
+    def __init__(self) -> None:
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        self._process = subprocess.Popen(  # noqa: S603 (ourselves)
+            [sys.executable, "-P", "-m", _MODULE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**environment, **_SINGLE},
+        )
+        self.pid = self._process.pid
+        self.why = ""
+        self._problems, self._plans = _pipes(self._process)
+        self._writer = ProblemWriter(self._problems)
+
+    @property
+    def code(self) -> int | None:
+        return self._process.returncode
+
+    def ask(self, problem: Problem) -> PackingPlan | SolverFailure:
+        """Return the process's answer; EOFError or OSError where it has ended."""
+        self._writer.write(problem)
+        return read_plan(self._plans)
+
+    def end(self, why: str) -> None:
+        """End the process at once."""
+        self.why = why
+        self._process.kill()
+
+    def close(self) -> None:
+        """Wait for the end of a process that is ending."""
+        # What could not be written to a process that is gone is not worth an error.
+        with contextlib.suppress(OSError):
+            self._problems.close()
+        self._process.kill()
+        self._process.wait()
+        self._plans.close()
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("a process was started without its pipes")
+    return process.stdin, process.stdout

@@ -1,0 +1,248 @@
+"""Problems and plans on their way between two processes, in slices.
+
+A slice is one pickle: while it is written or read, the other threads of the process may have to wait, so
+slices are small. All slices of a problem share one memo, so that what pods have in common is sent once; and
+instance types, of which every problem holds the same thousand, are sent once for all and then named by
+number.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import chain, count, islice
+from operator import attrgetter
+from typing import IO, Any, Final, TypeVar
+
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
+
+T = TypeVar("T")
+
+_PROTOCOL: Final = 5
+_SLICE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What a problem is but for its many parts. `forget` are numbers of instance types not used any more."""
+
+    problem: Problem
+    forget: tuple[int, ...]
+
+
+class ProblemWriter:
+    """Writes problems to one stream, which one `ProblemReader` reads.
+
+    Holds on to the instance types of the last problem. Not for threads to share.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        # By identity: to compare types would take longer than to send them.
+        self._numbers: dict[int, tuple[int, InstanceType]] = {}
+        self._next = count()
+
+    def write(self, problem: Problem) -> None:
+        """Write `problem`.
+
+        Raises:
+            OSError: nobody reads.
+        """
+        pickler = _pickler(self._stream, {InstanceType: self._name})
+        fresh, forget = self._number(problem)
+        named = ((number, _TYPE_VALUES(one)) for number, one in fresh)
+        for part in (named, problem.pods, problem.rooms):
+            _dump(part, pickler)
+        pickler.dump(_Outline(replace(problem, pods=(), rooms=()), forget))
+        self._stream.flush()
+
+    def _number(self, problem: Problem) -> tuple[list[tuple[int, InstanceType]], tuple[int, ...]]:
+        """Number the instance types of `problem`; return the new ones, and numbers past their use."""
+        before, self._numbers = self._numbers, {}
+        fresh: list[tuple[int, InstanceType]] = []
+        for one in chain.from_iterable(offer.instance_types for offer in problem.offers):
+            if id(one) in self._numbers:
+                continue
+            known = before.pop(id(one), None)
+            if known is None:
+                known = next(self._next), one
+                fresh.append(known)
+            self._numbers[id(one)] = known
+        return fresh, tuple(number for number, _ in before.values())
+
+    def _name(self, one: InstanceType) -> tuple[Callable[..., Any], tuple[int]]:
+        return named_type, (self._numbers[id(one)][0],)
+
+
+class ProblemReader:
+    """Reads the problems that a `ProblemWriter` writes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._types: dict[int, InstanceType] = {}
+
+    def read(self) -> Problem:
+        """Return the next problem.
+
+        Raises:
+            EOFError: the writer is gone.
+        """
+        unpickler = _Unpickler(self._stream, self._types)
+        self._types |= {number: _restore(InstanceType, values) for number, values in _load(unpickler)}
+        pods, rooms = tuple(_load(unpickler)), tuple(_load(unpickler))
+        outline: _Outline = _load_one(unpickler)
+        for number in outline.forget:
+            del self._types[number]
+        return replace(outline.problem, pods=pods, rooms=rooms)
+
+
+@dataclass(frozen=True, slots=True)
+class SolverFailure:
+    """No plan: packing failed in a way nobody expected, as `trace` says."""
+
+    trace: str
+
+
+def write_plan(answer: PackingPlan | SolverFailure, stream: IO[bytes]) -> None:
+    """Write the answer to a problem.
+
+    Raises:
+        OSError: nobody reads.
+    """
+    pickler = _pickler(stream)
+    plan = answer if isinstance(answer, PackingPlan) else PackingPlan()
+    for part in _many_parts(plan):
+        _dump(part, pickler)
+    outline = replace(plan, claims=(), nominations={}, refused=(), classes=(), deferred=())
+    pickler.dump(outline if isinstance(answer, PackingPlan) else answer)
+    stream.flush()
+
+
+def read_plan(stream: IO[bytes]) -> PackingPlan | SolverFailure:
+    """Return the answer to a problem.
+
+    Raises:
+        EOFError: the writer is gone.
+    """
+    unpickler = pickle.Unpickler(stream)  # noqa: S301 (our own process wrote it)
+    claims, nominations, refused, classes, deferred = (
+        tuple(_load(unpickler)) for _ in _many_parts(PackingPlan())
+    )
+    outline: PackingPlan | SolverFailure = _load_one(unpickler)
+    if isinstance(outline, SolverFailure):
+        return outline
+    return replace(
+        outline,
+        claims=claims,
+        nominations=dict(nominations),
+        refused=refused,
+        classes=classes,
+        deferred=deferred,
+    )
+
+
+def _many_parts(plan: PackingPlan) -> tuple[Iterable[Any], ...]:
+    return plan.claims, plan.nominations.items(), plan.refused, plan.classes, plan.deferred
+
+
+def _dump(part: Iterable[Any], pickler: pickle.Pickler) -> None:
+    """Write `part` in slices, and an empty one as its end."""
+    rest = iter(part)
+    while some := tuple(islice(rest, _SLICE)):
+        pickler.dump(some)
+    pickler.dump(())
+
+
+def _load(unpickler: pickle.Unpickler) -> Iterator[Any]:
+    """Read what `_dump` wrote."""
+    while some := _load_one(unpickler):
+        yield from some
+
+
+def _load_one(unpickler: pickle.Unpickler) -> Any:  # noqa: ANN401
+    try:
+        return unpickler.load()
+    except pickle.UnpicklingError as error:
+        raise EOFError("the other process ended in the middle of a word") from error
+
+
+# --- objects
+
+
+class _Reducers(dict[type[Any], Callable[[Any], Any]]):
+    """How objects are taken apart, by class. Dataclasses do it themselves, but five times as slowly."""
+
+    def __missing__(self, kind: type[Any]) -> Callable[[Any], Any]:
+        if is_dataclass(kind):
+            self[kind] = _reducer(kind)
+        else:
+            # To say "not here" for each of many times and enums would cost more than the rest.
+            self[kind] = _by_name if issubclass(kind, type) else _as_it_does_itself
+        return self[kind]
+
+
+def _reducer(kind: type[Any]) -> Callable[[Any], Any]:
+    values = _getter(kind)
+    return lambda one: (_restore, (kind, values(one)))
+
+
+def _by_name(one: type[Any]) -> str:
+    return one.__qualname__
+
+
+def _as_it_does_itself(one: object) -> Any:  # noqa: ANN401
+    return one.__reduce_ex__(_PROTOCOL)
+
+
+def _pickler(stream: IO[bytes], more: dict[type, Callable[[Any], Any]] | None = None) -> pickle.Pickler:
+    pickler = pickle.Pickler(stream, protocol=_PROTOCOL)
+    pickler.dispatch_table = _Reducers(more or {})
+    return pickler
+
+
+_NAMES: Final[dict[type[Any], tuple[str, ...]]] = {}
+
+
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(field.name for field in fields(kind))
+    return _NAMES[kind]
+
+
+def _getter(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    names = _names(kind)
+    # Of a single name, attrgetter gives no tuple.
+    return attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, n) for n in names)
+
+
+def _restore(kind: type[T], values: tuple[Any, ...]) -> T:
+    """Make an object of what `_getter` took out of one, without its checks: they were made once."""
+    made = object.__new__(kind)
+    for name, value in zip(_names(kind), values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+_TYPE_VALUES: Final = _getter(InstanceType)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads the slices of one problem; instance types by number are looked up in `types`."""
+
+    def __init__(self, stream: IO[bytes], types: dict[int, InstanceType]) -> None:
+        super().__init__(stream)
+        self._types = types
+
+    def find_class(self, module: str, name: str, /) -> Any:  # noqa: ANN401
+        """Find what a pickle names."""
+        if (module, name) == (named_type.__module__, named_type.__name__):
+            return self._types.__getitem__
+        return super().find_class(module, name)
+
+
+def named_type(number: int) -> InstanceType:
+    """Stand for an instance type by its number: a reader of problems puts the type in its place."""
+    raise LookupError(f"instance type {number} is known to the reader of a problem alone")

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import io
+import os
+import threading
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import START
+from tests.domain.packing.problems import asking, catalogue, expression, offer, pods, pool, problem, room
+from treenail.adapters.solver.wire import ProblemReader, ProblemWriter, SolverFailure, read_plan, write_plan
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Packing, Problem, Settings
+from treenail.domain.pods import Owner
+from treenail.domain.requirements import Operator
+from treenail.domain.taints import Effect, Taint
+
+TAINT = Taint(key="a", value="b", effect=Effect.NO_EXECUTE)
+
+
+def eventful() -> Problem:
+    """A problem with something of everything."""
+    choosy = asking(
+        2,
+        "1Gi",
+        selector={"topology.kubernetes.io/zone": "zone-a"},
+        required=[(expression("kubernetes.io/arch", Operator.IN, "amd64"),)],
+    )
+    owned = tuple(
+        replace(
+            p,
+            labels={"app": "web"},
+            owners=(Owner(kind="ReplicaSet", name="web", uid="u"),),
+            unschedulable_since=START + timedelta(seconds=1),
+        )
+        for p in pods("owned", 250, asking(1))
+    )
+    return problem(
+        pods("choosy", 3, choosy),
+        owned,
+        pods("huge", 2, asking(900)),
+        offers=(
+            offer(limits={"cpu": 40}),
+            offer(pool("other", taints=(TAINT,))),
+        ),
+        rooms=tuple(room(f"node-{i}", node_labels={"a": str(i)}) for i in range(120)),
+        daemons=(asking("100m"),),
+        settings=Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=10_000),
+    )
+
+
+class Line:
+    """Both ends of a stream."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self._stream = io.BytesIO()
+        self._writer = ProblemWriter(self._stream)
+        self._reader = ProblemReader(self._stream)
+
+    def carry(self, one: Problem) -> Problem:
+        self._stream.seek(0)
+        self._stream.truncate()
+        self._writer.write(one)
+        self.sent = self._stream.tell()
+        self._stream.seek(0)
+        return self._reader.read()
+
+    @property
+    def types_kept(self) -> int:
+        return len(self._reader._types)
+
+
+def carried(answer: PackingPlan | SolverFailure) -> PackingPlan | SolverFailure:
+    stream = io.BytesIO()
+    write_plan(answer, stream)
+    stream.seek(0)
+    return read_plan(stream)
+
+
+def test_a_problem_arrives_as_it_was() -> None:
+    one = eventful()
+    arrived = Line().carry(one)
+
+    assert arrived == one
+    assert pack(arrived) == pack(one)
+
+
+def test_pods_of_one_spec_still_share_it() -> None:
+    first, *others = Line().carry(eventful()).pods[3:253]
+
+    assert all(p.spec is first.spec for p in others)
+
+
+def test_instance_types_are_sent_once() -> None:
+    line, one = Line(), problem(pods("web", 1))
+    line.carry(one)
+    first = line.sent
+
+    again = line.carry(replace(one))
+
+    assert again == one
+    assert line.sent < first / 4
+
+
+def test_instance_types_that_change_are_sent_anew_and_old_ones_are_dropped() -> None:
+    line = Line()
+    for _ in range(3):
+        types = tuple(replace(one, offerings=one.offerings[:1]) for one in catalogue())
+        one = problem(pods("web", 1), offers=(offer(types=types),))
+
+        assert line.carry(one) == one
+        assert line.types_kept == len(types)
+
+    some = problem(pods("web", 1), offers=(offer(types=types[:3]),))
+    assert line.carry(some) == some
+    assert line.types_kept == 3
+
+
+def test_problems_come_one_after_the_other_through_one_pipe() -> None:
+    problems = [eventful(), problem(), problem(pods("web", 500))]
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as source, os.fdopen(write_end, "wb") as sink:
+        writer = ProblemWriter(sink)
+
+        def write() -> None:
+            for one in problems:
+                writer.write(one)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        reader = ProblemReader(source)
+
+        assert [reader.read() for _ in problems] == problems
+        thread.join()
+
+
+def test_a_plan_arrives_as_it_was() -> None:
+    plan = pack(eventful())
+
+    assert plan.claims
+    assert plan.nominations
+    assert plan.refused
+    assert carried(plan) == plan
+    assert carried(replace(plan, deferred=("a", "b"), exhausted=True)) == replace(
+        plan, deferred=("a", "b"), exhausted=True
+    )
+
+
+def test_a_failure_arrives_as_it_was() -> None:
+    assert carried(SolverFailure("Traceback")) == SolverFailure("Traceback")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999])
+def test_an_end_in_the_middle_is_an_end(share: float) -> None:
+    stream = io.BytesIO()
+    write_plan(pack(eventful()), stream)
+    cut = io.BytesIO(stream.getvalue()[: int(stream.tell() * share)])
+
+    with pytest.raises(EOFError):
+        read_plan(cut)
