@@ -149,16 +149,20 @@ class Connection:
         if opening is not None:
             opening(stream)
         with told_of_sockets(stream.uses), self._answer("GET", path, query, {}, None, idle_timeout) as answer:
-            if answer.status != 200:  # noqa: PLR2004 - OK
-                self._read(answer, "GET", path)
-            stream.answered(answer)
             try:
+                if answer.status != 200:  # noqa: PLR2004 - OK
+                    self._read(answer, "GET", path)
+                stream.answered(answer)
                 yield stream
             finally:
                 stream.ended()
 
     def close(self) -> None:
-        """Close the connections that are not in use."""
+        """Close the connections that are not in use, and those in use when they are given back."""
+        pools = self._client.rest_client.pool_manager.pools
+        # Without this they would be closed whenever the pool is collected.
+        for key in pools.keys():  # noqa: SIM118 - it is no mapping
+            pools[key].close()
         self._client.close()
 
     @contextmanager
