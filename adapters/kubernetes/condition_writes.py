@@ -13,6 +13,7 @@ from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.resources import (
     AWS_NODE_TEMPLATE,
     EC2_NODE_CLASS,
+    KWOK_NODE_CLASS,
     MACHINE,
     NODE_CLAIM,
     NODE_POOL,
@@ -28,8 +29,10 @@ from treenail.domain.runtime import Clock
 # The longest that Karpenter's CRDs take.
 _LONGEST_MESSAGE: Final = 32_768
 # Whose conditions say which generation of the object they are about.
-_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS)
-_SHOWING: Final = {r.kind: r for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE)}
+_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS, KWOK_NODE_CLASS)
+_SHOWING: Final = {
+    r.kind: r for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE, KWOK_NODE_CLASS)
+}
 
 
 def merged_conditions(stored: Stored, news: Iterable[Condition], now: datetime) -> list[Tree]:

@@ -28,6 +28,7 @@ _KINDS: Final[Mapping[Resource, Kind]] = {
     known.MACHINE: Kind.NODE_CLAIM,
     known.EC2_NODE_CLASS: Kind.NODE_CLASS,
     known.AWS_NODE_TEMPLATE: Kind.NODE_CLASS,
+    known.KWOK_NODE_CLASS: Kind.NODE_CLASS,
 }
 
 

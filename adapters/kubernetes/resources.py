@@ -48,6 +48,7 @@ EC2_NODE_CLASS: Final = Resource("EC2NodeClass", "karpenter.k8s.aws/v1", "ec2nod
 PROVISIONER: Final = Resource("Provisioner", "karpenter.sh/v1alpha5", "provisioners")
 MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
 AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
+KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "kwoknodeclasses")
 
 RESOURCES: Final[Mapping[str, Resource]] = {
     resource.kind: resource
@@ -62,12 +63,14 @@ RESOURCES: Final[Mapping[str, Resource]] = {
         PROVISIONER,
         MACHINE,
         AWS_NODE_TEMPLATE,
+        KWOK_NODE_CLASS,
     )
 }
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
     EC2_NODE_CLASS,
     AWS_NODE_TEMPLATE,
+    KWOK_NODE_CLASS,
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
