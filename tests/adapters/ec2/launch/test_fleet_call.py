@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.adapters.ec2.launch.orders import node_class, request
+from tests.adapters.ec2.node_classes import instance_type
+from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, choices, fleet_call
+from treenail.adapters.ec2.launch.template import Template
+from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
+from treenail.domain import labels
+from treenail.domain.fleets import FleetRequest
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.ports import InvalidError
+
+A, B = "us-east-1a", "us-east-1b"
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+TYPES: Mapping[str, InstanceType] = {
+    name: instance_type(name) for name in ("c5.large", "m5.large", "m5.xlarge", "m6g.large")
+}
+RESOLVED = Resolved(
+    subnets=(
+        Subnet(id="subnet-a", zone=A, zone_id="use1-az1", free_addresses=100),
+        Subnet(id="subnet-a2", zone=A, zone_id="use1-az1", free_addresses=5),
+        Subnet(id="subnet-b", zone=B, zone_id="use1-az2", free_addresses=1),
+    ),
+    security_groups=("sg-1",),
+    images=(
+        Image(id="ami-x", arch="amd64", name="x", created_at=LONG_AGO),
+        Image(id="ami-a", arch="arm64", name="a", created_at=LONG_AGO),
+    ),
+)
+
+
+def chosen(asked: FleetRequest, resolved: Resolved = RESOLVED) -> tuple[Choice, ...]:
+    return choices(asked, resolved, TYPES)
+
+
+def call(asked: FleetRequest) -> FleetCall:
+    def named(max_pods: int) -> Template:
+        return Template(name=f"pods-{max_pods}", data={}, tags={})
+
+    return fleet_call(asked, chosen(asked), named)
+
+
+def test_each_type_and_zone_has_the_roomiest_subnet_and_the_image_of_its_architecture() -> None:
+    found = chosen(request(f"m6g.large/{B}", f"m5.large/{A}", f"m5.large/{B}"))
+
+    assert [(c.override.instance_type, c.subnet_id, c.image_id, c.max_pods) for c in found] == [
+        ("m5.large", "subnet-a", "ami-x", 29),
+        ("m5.large", "subnet-b", "ami-x", 29),
+        ("m6g.large", "subnet-b", "ami-a", 29),
+    ]
+
+
+@pytest.mark.parametrize("gone", [f"m5.metal/{A}", "m5.large/us-east-1f"])
+def test_what_cannot_be_bought_any_more_is_left_out(gone: str) -> None:
+    assert len(chosen(request(f"c5.large/{A}", gone))) == 1
+    with pytest.raises(InvalidError, match="none of the types and zones"):
+        chosen(request(gone))
+
+
+def test_a_type_without_an_image_of_its_architecture_is_left_out() -> None:
+    only_intel = Resolved(subnets=RESOLVED.subnets, security_groups=(), images=RESOLVED.images[:1])
+
+    assert len(chosen(request(f"c5.large/{A}", f"m6g.large/{A}"), only_intel)) == 1
+
+
+def test_types_are_grouped_by_how_many_pods_they_admit() -> None:
+    configs = call(request(f"m5.xlarge/{A}", f"m6g.large/{A}", f"m5.large/{A}")).parameters[
+        "LaunchTemplateConfigs"
+    ]
+
+    assert configs == [
+        {
+            "LaunchTemplateSpecification": {"LaunchTemplateName": "pods-29", "Version": "$Latest"},
+            "Overrides": [
+                {
+                    "InstanceType": "m5.large",
+                    "SubnetId": "subnet-a",
+                    "AvailabilityZone": A,
+                    "ImageId": "ami-x",
+                },
+                {
+                    "InstanceType": "m6g.large",
+                    "SubnetId": "subnet-a",
+                    "AvailabilityZone": A,
+                    "ImageId": "ami-a",
+                },
+            ],
+        },
+        {
+            "LaunchTemplateSpecification": {"LaunchTemplateName": "pods-58", "Version": "$Latest"},
+            "Overrides": [
+                {
+                    "InstanceType": "m5.xlarge",
+                    "SubnetId": "subnet-a",
+                    "AvailabilityZone": A,
+                    "ImageId": "ami-x",
+                }
+            ],
+        },
+    ]
+
+
+def test_a_template_of_the_users_is_taken_as_it_is() -> None:
+    own = call(request(f"m5.xlarge/{A}", f"m5.large/{A}", node_class=node_class(launch_template="theirs")))
+
+    (config,) = own.parameters["LaunchTemplateConfigs"]
+    assert config["LaunchTemplateSpecification"]["LaunchTemplateName"] == "theirs"
+    assert len(config["Overrides"]) == 2
+    assert own.templates == ()
+
+
+@pytest.mark.parametrize(
+    ("capacity_type", "options", "strategy"),
+    [
+        (labels.SPOT, "SpotOptions", "price-capacity-optimized"),
+        (labels.ON_DEMAND, "OnDemandOptions", "lowest-price"),
+    ],
+)
+def test_a_call_is_instant_and_bears_the_token_of_its_request(
+    capacity_type: str, options: str, strategy: str
+) -> None:
+    parameters = call(request(capacity_type=capacity_type, count=7)).parameters
+
+    assert parameters["Type"] == "instant"
+    assert parameters["ClientToken"] == "call-1"
+    assert parameters["TargetCapacitySpecification"] == {
+        "TotalTargetCapacity": 7,
+        "DefaultTargetCapacityType": capacity_type,
+    }
+    assert {key: value for key, value in parameters.items() if key.endswith("Options")} == {
+        options: {"AllocationStrategy": strategy}
+    }
+    assert "Context" not in parameters
+
+
+def test_the_context_of_the_class_is_in_the_call() -> None:
+    assert call(request(node_class=node_class(context="CONTEXT"))).parameters["Context"] == "CONTEXT"
+
+
+def test_prices_are_not_in_the_call_for_they_move() -> None:
+    cheap, dear = request(), request()
+    dear = request(overrides=tuple(type(o)(o.instance_type, o.zone, 9.9) for o in cheap.overrides))
+
+    assert call(cheap) == call(dear)
+
+
+def test_fleet_instances_and_volumes_are_tagged_in_the_call() -> None:
+    asked = request()
+    said = {one["ResourceType"]: one["Tags"] for one in call(asked).parameters["TagSpecifications"]}
+
+    tags = {kind: {tag["Key"]: tag["Value"] for tag in listed} for kind, listed in said.items()}
+    ours = {"karpenter.k8s.aws/ec2nodeclass": "default", "treenail.sh/request": asked.digest()}
+    assert tags["fleet"] == {**asked.tags, **ours}
+    assert tags["instance"] == tags["volume"] == {**tags["fleet"], "Name": "karpenter.sh/nodepool/web"}
+    assert [tag["Key"] for tag in said["instance"]] == sorted(tags["instance"])
+
+
+def test_a_name_that_users_give_is_theirs() -> None:
+    tags = {**request().tags, "Name": "mine"}
+    said = call(request(tags=tags)).parameters["TagSpecifications"]
+
+    assert all({"Key": "Name", "Value": "mine"} in one["Tags"] for one in said)
+
+
+def test_more_tags_than_ec2_takes_are_refused() -> None:
+    base = request().tags
+    room = 50 - len({*base, "karpenter.k8s.aws/ec2nodeclass", "treenail.sh/request", "Name"})
+
+    call(request(tags={**base, **{f"t{n}": "x" for n in range(room)}}))
+    with pytest.raises(InvalidError, match="EC2 takes 50"):
+        call(request(tags={**base, **{f"t{n}": "x" for n in range(room + 1)}}))
+
+
+@pytest.mark.parametrize(
+    ("impossible", "why"),
+    [
+        (request(token=""), "1 to 60 characters"),
+        (request(token="x" * 61), "1 to 60 characters"),
+        (request(count=0), "fleet of 0"),
+        (request(capacity_type="reserved"), "'reserved'"),
+        (request(overrides=()), "no overrides"),
+    ],
+)
+def test_what_can_never_be_met_is_refused(impossible: FleetRequest, why: str) -> None:
+    with pytest.raises(InvalidError, match=why):
+        check(impossible)
