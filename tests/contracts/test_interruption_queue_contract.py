@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final, Protocol
 
 import pytest
 
 from tests.adapters.fake.ec2.rig import Mailbox
 from tests.agenda import HeapAgenda
+from tests.real.lab.fixtures import lab, lab_process  # noqa: F401
+from tests.real.lab.lab import Lab
+from tests.real.sqs.reader import Reader
 from treenail.adapters.fake.queue import FakeQueue
-from treenail.domain.ports import InterruptionQueue
+from treenail.adapters.sqs import SqsSettings
+from treenail.domain.ports import InterruptionQueue, QueueMessage
+
+# Over the wire a second of these tests is so much of a real one, and so is the time of visibility.
+PACE: Final = 0.1
+
+
+class Box(Protocol):
+    """Somebody who keeps what he is told."""
+
+    messages: list[QueueMessage]
+
+    def tell(self, message: QueueMessage, /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +37,22 @@ class Setup:
 
     queue: InterruptionQueue
     send: Callable[[str], object]
-    mailbox: Mailbox
+    mailbox: Box
     wait: Callable[[float], None]
 
 
-@pytest.fixture(params=["fake"])
-def setup(request: pytest.FixtureRequest) -> Setup:
-    assert request.param == "fake"
-    agenda = HeapAgenda()
-    queue = FakeQueue(agenda, random.Random(1))
-    return Setup(queue, queue.put, Mailbox(agenda), agenda.run)
+@pytest.fixture(params=["fake", pytest.param("sqs", marks=pytest.mark.xdist_group("real control plane"))])
+def setup(request: pytest.FixtureRequest) -> Iterator[Setup]:
+    if request.param == "fake":
+        agenda = HeapAgenda()
+        queue = FakeQueue(agenda, random.Random(1))
+        yield Setup(queue, queue.put, Mailbox(agenda), agenda.run)
+        return
+    laboratory: Lab = request.getfixturevalue("lab")
+    reader = Reader(laboratory, SqsSettings(name=laboratory.cluster, wait_seconds=1, visibility_seconds=2))
+    yield Setup(reader.queue, reader.send, reader.box, lambda seconds: time.sleep(max(1.0, seconds * PACE)))
+    reader.queue.stop()
+    assert reader.defects == []
 
 
 def test_every_message_is_received_with_its_body_untouched(setup: Setup) -> None:
