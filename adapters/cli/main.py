@@ -11,6 +11,7 @@ import typer
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.arguments import joined
 from treenail.adapters.cli.catalogue import catalogue
+from treenail.adapters.cli.controller import controller
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
 from treenail.adapters.cli.rehearse import rehearse
 from treenail.adapters.cli.simulate import simulate
@@ -22,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command()(controller)
 app.command()(rehearse)
 app.command()(simulate)
 app.command()(catalogue)

@@ -1,0 +1,82 @@
+"""`treenail controller`: the process that runs in the cluster."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import signal
+import sys
+from typing import Annotated, Final
+
+import typer
+
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.settings.settings import VARIABLES, SettingError, read_settings
+
+# Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
+# interruption, which goes through several.
+_SWITCH_SECONDS: Final = 0.001
+# Allocations from one collection of garbage to the next. A cluster is large, and little of it is garbage.
+_COLLECTIONS: Final = (50_000, 20, 50)
+
+
+def controller(**options: str | None) -> None:
+    """Run the controller until it is told to end.
+
+    Every option is an environment variable too, which it comes before.
+    """
+    given = {name.upper(): value for name, value in options.items() if value is not None}
+    try:
+        settings = read_settings(os.environ, given)
+    except SettingError as error:
+        raise BadInputError(str(error)) from None
+    # The adapters it needs take a good part of a second to import: no other command waits for them.
+    from treenail.adapters.controller.controller import Controller  # noqa: PLC0415
+    from treenail.adapters.controller.outside import open_outside  # noqa: PLC0415
+    from treenail.adapters.controller.telemetry import LibraryLogs  # noqa: PLC0415
+
+    process = Controller(settings, open_outside, log=sys.stdout, last_resort=lambda: _exit(1))
+    LibraryLogs(process.telemetry).attach()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: process.stop())
+    _tune()
+    try:
+        code = process.run()
+    except SettingError as error:
+        raise BadInputError(str(error)) from None
+    _exit(code)
+
+
+def _tune() -> None:
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
+
+
+def _exit(code: int) -> None:
+    """End at once: no library's thread is waited for."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _declare_options() -> None:
+    """Give the command an option for each setting."""
+    parameters = []
+    for variable in VARIABLES:
+        about = variable.about.replace("`", "") + (f" [{variable.default}]" if variable.default else "")
+        option = typer.Option(variable.option, help=about, show_default=False, metavar="VALUE")
+        annotation = Annotated[str | None, option]
+        parameters.append(
+            inspect.Parameter(
+                variable.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+            )
+        )
+        controller.__annotations__[variable.field] = annotation
+    controller.__annotations__.pop("options", None)
+    controller.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+
+_declare_options()

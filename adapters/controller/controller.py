@@ -1,0 +1,231 @@
+"""The controller: it opens the world, runs the actors on threads, and sees the process out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread, Timer
+from typing import Final, TextIO
+
+from treenail.actors.base import Runtime
+from treenail.actors.interruption_listener import InterruptionListener
+from treenail.actors.system import System, SystemSettings
+from treenail.actors.termination_actor import TerminationActor
+from treenail.actors.threads import Threads
+from treenail.adapters.controller.failures import TOO_MANY, Failures
+from treenail.adapters.controller.ground import Ground, OpenOutside
+from treenail.adapters.controller.pages import Page, PageServer
+from treenail.adapters.controller.pulse import Pulse
+from treenail.adapters.controller.telemetry import open_telemetry
+from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.runtime.dice import SystemDice
+from treenail.adapters.runtime.tasks import ThreadTasks
+from treenail.adapters.runtime.timers import ThreadTimers
+from treenail.adapters.settings.settings import Settings
+from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
+from treenail.domain import metrics
+from treenail.domain.packing.problem import Settings as PackingSettings
+
+# Pumps wait while so many messages are in the inboxes.
+_CONGESTED: Final = 10_000
+_INTERRUPTIONS_CONGESTED: Final = 1_000
+_DRAIN_SECONDS: Final = 5.0
+_FLUSH_SECONDS: Final = 5.0
+_END_SECONDS: Final = 2.0
+_LAST_RESORT_SECONDS: Final = 15.0
+_LOGGER: Final = "controller"
+
+
+class Controller:
+    """One life of the controller's process.
+
+    `open_outside` opens the ports; log lines go to `log`. `last_resort` is called where the process
+    should have ended by itself, and did not.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        open_outside: OpenOutside,
+        *,
+        log: TextIO,
+        last_resort: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._open_outside = open_outside
+        self._last_resort = last_resort
+        self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._clock = SystemClock()
+        self._failures = Failures(Path(settings.state_directory), self._clock)
+        self._provisioning = self._failures.recent() < TOO_MANY
+        self.telemetry = open_telemetry(settings, self._clock, log)
+        self.threads = Threads(self._clock)
+        self._closing = ExitStack()
+        self._timers = ThreadTimers(self._clock, failed=self.failed, late=self._late)
+        self._tasks = ThreadTasks(failed=self.failed)
+        self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry)
+        self._system: System | None = None
+        self._probes: PageServer | None = None
+        self._metrics: PageServer | None = None
+
+    # --- from outside
+
+    def run(self) -> int:
+        """Live until `stop` or until something fails; return the exit code.
+
+        Raises:
+            Exception: the ports could not be opened, or a port is taken; nothing was begun.
+        """
+        try:
+            self._begin()
+        except Exception:
+            self._close()
+            raise
+        error = self._ends.get()
+        return self._end_well() if error is None else self._end_badly(error)
+
+    def stop(self) -> None:
+        """Ask for the end. A handler of a signal may call this."""
+        self._ends.put(None)
+
+    def failed(self, error: BaseException) -> None:
+        """Take in that something happened which nobody expected: the process ends."""
+        self._ends.put(error)
+        watchdog = Timer(_LAST_RESORT_SECONDS, self._last_resort)
+        watchdog.daemon = True
+        watchdog.start()
+        self._closing.callback(watchdog.cancel)
+
+    @property
+    def probe_port(self) -> int:
+        """Where the probes are served, 0 before the start."""
+        return self._probes.port if self._probes is not None else 0
+
+    @property
+    def metrics_port(self) -> int:
+        """Where the metrics are served, 0 before the start."""
+        return self._metrics.port if self._metrics is not None else 0
+
+    # --- beginning
+
+    def _begin(self) -> None:
+        self._announce()
+        settings, telemetry = self._settings, self.telemetry
+        self._metrics = PageServer(settings.metrics_port, {"/metrics": self._exposition})
+        self._closing.callback(self._metrics.stop)
+        pages = {"/healthz": self._health, "/readyz": self._readiness}
+        self._probes = PageServer(settings.health_probe_port, pages)
+        self._closing.callback(self._probes.stop)
+        ground = Ground(
+            settings=settings,
+            clock=self._clock,
+            dice=SystemDice(),
+            telemetry=telemetry,
+            congested=lambda: self.threads.depth() > _CONGESTED,
+            interruptions_congested=lambda: (
+                self.threads.depth(InterruptionListener, TerminationActor) > _INTERRUPTIONS_CONGESTED
+            ),
+            failed=self.failed,
+        )
+        outside = self._open_outside(ground)
+        self._closing.callback(outside.close)
+        runtime = Runtime(
+            timers=self._timers,
+            tasks=self._tasks,
+            dice=ground.dice,
+            telemetry=telemetry,
+            failed=self.failed,
+        )
+        self._system = System(runtime, self.threads, outside.ports, self._system_settings())
+        self._pulse.start()
+        self._system.start()
+
+    def _announce(self) -> None:
+        for warning in self._settings.warnings:
+            self.telemetry.log(warning, logger=_LOGGER, level="warning")
+        self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._provisioning))
+        if not self._provisioning:
+            self.telemetry.log(self._degraded(), logger=_LOGGER, level="error")
+        self.telemetry.log(
+            "starting", logger=_LOGGER, cluster=self._settings.cluster_name, cloud=self._settings.cloud.value
+        )
+
+    def _degraded(self) -> str:
+        return f"provisioning is off: the process failed {TOO_MANY} times within ten minutes"
+
+    def _system_settings(self) -> SystemSettings:
+        settings = self._settings
+        return SystemSettings(
+            cluster_name=settings.cluster_name,
+            provisioning=self._provisioning,
+            batch_idle_seconds=settings.batch_idle_duration,
+            batch_max_seconds=settings.batch_max_duration,
+            packing=PackingSettings(packing=settings.packing, order=settings.packing_order),
+            early_binding=settings.early_binding,
+        )
+
+    # --- what others look at
+
+    def _health(self) -> Page:
+        return Page.check(self._pulse.troubles())
+
+    def _readiness(self) -> Page:
+        synced = self.telemetry.metrics.value(metrics.CLUSTER_STATE_SYNCED.name, {}) == 1
+        troubles = [] if synced else ["not everything there is in the cluster is known yet"]
+        if not self._provisioning:
+            troubles.append(self._degraded())
+        return Page.check(troubles)
+
+    def _exposition(self) -> Page:
+        return Page(self.telemetry.metrics.exposition(), content_type=CONTENT_TYPE)
+
+    def _late(self, seconds: float) -> None:
+        self.telemetry.observe(metrics.TIMER_DELAY.name, max(0.0, seconds))
+
+    # --- ending
+
+    def _end_well(self) -> int:
+        """Take nothing more in, finish what was begun as far as five seconds last, and end."""
+        self.telemetry.log("stopping", logger=_LOGGER)
+        self._stop_pumps()
+        self._timers.stop(_END_SECONDS)
+        self._drain()
+        self._close()
+        return 0
+
+    def _end_badly(self, error: BaseException) -> int:
+        self.telemetry.log("the process fails", logger=_LOGGER, level="error", error=error)
+        try:
+            self._failures.note()
+        except OSError as unwritten:
+            self.telemetry.log("cannot note the failure", logger=_LOGGER, level="warning", error=unwritten)
+        self._stop_pumps()
+        self._close()
+        return 1
+
+    def _stop_pumps(self) -> None:
+        if self._system is None:
+            return
+        # A pump may be what fails: it is not waited for longer than it should take.
+        stopping = Thread(target=self._system.stop, name="stop-pumps", daemon=True)
+        stopping.start()
+        stopping.join(2 * _END_SECONDS)
+
+    def _drain(self) -> None:
+        """Wait until nothing is under way."""
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        quiet = 0
+        while quiet < 2 and time.monotonic() < deadline:  # noqa: PLR2004 (a message may just be in a handler)
+            time.sleep(0.02)
+            busy = self.threads.depth() or any(self._tasks.depths().values())
+            quiet = 0 if busy else quiet + 1
+
+    def _close(self) -> None:
+        self._timers.stop(_END_SECONDS)
+        self._tasks.stop(0)
+        self.threads.stop(_END_SECONDS)
+        self.telemetry.close(_FLUSH_SECONDS)
+        self._closing.close()

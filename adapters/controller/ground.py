@@ -1,0 +1,40 @@
+"""What the ports stand on, and what opening them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from treenail.actors.system import Ports
+from treenail.adapters.settings.settings import Settings
+from treenail.domain.ports import Telemetry
+from treenail.domain.runtime import Clock, Dice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What the ports are opened with.
+
+    `congested` says that the actors have enough to do, `interruptions_congested` that those have who hear
+    of interruptions. `failed` is for exceptions that nobody expected.
+    """
+
+    settings: Settings
+    clock: Clock
+    dice: Dice
+    telemetry: Telemetry
+    congested: Callable[[], bool]
+    interruptions_congested: Callable[[], bool]
+    failed: Callable[[BaseException], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The world outside, opened. `close` ends what it holds open: connections, processes."""
+
+    ports: Ports
+    close: Callable[[], None]
+
+
+OpenOutside: TypeAlias = Callable[[Ground], Outside]

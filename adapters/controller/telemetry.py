@@ -1,0 +1,71 @@
+"""Telemetry as the settings say."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Final, TextIO
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from treenail.adapters.settings.settings import Settings
+from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
+from treenail.adapters.telemetry.structured_log import StructuredLog
+from treenail.domain.ports import Telemetry
+from treenail.domain.runtime import Clock
+
+_TRACES: Final = "/v1/traces"
+# Pykka tells of the failures of actors, which we report ourselves.
+_SILENT: Final = ("pykka",)
+
+
+class _Nowhere(SpanExporter):
+    """Takes every span, and keeps none."""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Say that all went well."""
+        del spans
+        return SpanExportResult.SUCCESS
+
+
+def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTelemetry:
+    """Return telemetry that logs to `stream`, and exports spans where a collector is named."""
+    endpoint = settings.otel_exporter_otlp_traces_endpoint
+    if not endpoint and settings.otel_exporter_otlp_endpoint:
+        endpoint = settings.otel_exporter_otlp_endpoint.rstrip("/") + _TRACES
+    return OtelTelemetry(
+        exporter=otlp_exporter(endpoint) if endpoint else _Nowhere(),
+        log=StructuredLog(stream, clock, level=settings.log_level.value),
+        resource={
+            "service.version": metadata.version("treenail"),
+            "service.instance.id": f"{socket.gethostname()}-{os.getpid()}",
+            "k8s.cluster.name": settings.cluster_name,
+        },
+    )
+
+
+class LibraryLogs(logging.Handler):
+    """Passes the warnings of libraries on to our log."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        super().__init__(logging.WARNING)
+        self._telemetry = telemetry
+
+    def attach(self) -> None:
+        """Take all that libraries log in this process."""
+        logging.getLogger().handlers[:] = [self]
+        for name in _SILENT:
+            logging.getLogger(name).propagate = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one line on."""
+        try:
+            text = record.getMessage()
+        except (TypeError, ValueError):
+            text = str(record.msg)
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        self._telemetry.log(text, logger=record.name, level=level)

@@ -1,0 +1,1 @@
+"""The controller's settings, under the names that Karpenter's users know."""

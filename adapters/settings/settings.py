@@ -1,0 +1,271 @@
+"""What the controller is told, by environment variables and by options of the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, Final
+
+from treenail.adapters.settings import values
+from treenail.domain.packing.problem import Packing, PackingOrder
+
+# Those that Karpenter has, with their defaults. None of them changes anything here yet.
+GATES: Final = {
+    "CapacityBuffer": False,
+    "NodeOverlay": False,
+    "NodeRepair": False,
+    "ReservedCapacity": True,
+    "SpotToSpotConsolidation": False,
+    "StaticCapacity": False,
+}
+
+
+# Nothing secret is kept there, and a container may have no other place to write to.
+_STATE_DIRECTORY: Final = "/tmp/treenail"  # noqa: S108
+
+
+class SettingError(Exception):
+    """A setting cannot be worked with. The text is the one line to show; it names the variable."""
+
+
+class CloudName(StrEnum):
+    """Where nodes come from."""
+
+    EC2 = "ec2"
+    KWOK = "kwok"
+
+
+class LogLevel(StrEnum):
+    """The least important log lines that are written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def _variable(default: str, read: Callable[[str], Any], about: str) -> dict[str, Any]:
+    """Describe a setting: its default as it would be written, how it is read, and what it is about."""
+    return {"default": default, "read": read, "about": about}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings that are acted on. The variable of a field is its name in capitals; times in seconds.
+
+    `warnings` say which variables were set that change nothing, one line each.
+    """
+
+    cluster_name: str = field(metadata=_variable("", values.text, "The cluster's name. It must be given."))
+    cloud: CloudName = field(
+        metadata=_variable(
+            "ec2",
+            values.one_of(CloudName),
+            "Where nodes come from: `ec2`, or `kwok` for nodes without machines.",
+        )
+    )
+    kubeconfig: str = field(
+        metadata=_variable(
+            "",
+            values.text,
+            "The file that says how to reach the cluster; without it, the pod's service account.",
+        )
+    )
+    kube_context: str = field(
+        metadata=_variable("", values.text, "The context of that file; without it, the current one.")
+    )
+    kube_client_qps: float = field(
+        metadata=_variable("200", values.positive, "Writes to the API server a second.")
+    )
+    kube_client_burst: int = field(
+        metadata=_variable("300", values.natural, "Writes to the API server at once.")
+    )
+    cluster_endpoint: str = field(
+        metadata=_variable("", values.url, "The API server, for nodes; without it, EKS is asked.")
+    )
+    cluster_ca_bundle: str = field(
+        metadata=_variable(
+            "",
+            values.text,
+            "The API server's certificate authority (base64), for nodes; without it, EKS is asked.",
+        )
+    )
+    interruption_queue: str = field(
+        metadata=_variable(
+            "", values.text, "The SQS queue of EC2's warnings; without it, nobody listens to any."
+        )
+    )
+    aws_region: str = field(
+        metadata=_variable("", values.text, "The region; without it, boto3 looks where it always does.")
+    )
+    isolated_vpc: bool = field(
+        metadata=_variable("false", values.boolean, "Whether AWS's price list is out of reach.")
+    )
+    vm_memory_overhead_percent: float = field(
+        metadata=_variable(
+            "0.075", values.share, "The share of memory that hypervisor and kernel keep, as a fraction."
+        )
+    )
+    reserved_enis: int = field(
+        metadata=_variable("0", values.natural, "Network interfaces that carry no pods.")
+    )
+    batch_idle_duration: float = field(
+        metadata=_variable("1s", values.seconds, "A batch ends so long after its last new pod.")
+    )
+    batch_max_duration: float = field(
+        metadata=_variable("10s", values.seconds, "A batch ends so long after its first pod.")
+    )
+    early_binding: bool = field(
+        metadata=_variable(
+            "false", values.boolean, "Whether pods are bound to a node as soon as its instance is bought."
+        )
+    )
+    packing: Packing = field(
+        metadata=_variable(
+            "cheapest",
+            values.one_of(Packing),
+            "How node sizes are chosen: `cheapest` or `first-fit-descending`.",
+        )
+    )
+    packing_order: PackingOrder = field(
+        metadata=_variable(
+            "cpu",
+            values.one_of(PackingOrder),
+            "What first-fit-descending calls large: `cpu`, `memory` or `euclidean`.",
+        )
+    )
+    log_level: LogLevel = field(
+        metadata=_variable(
+            "info",
+            values.one_of(LogLevel),
+            "The least important lines logged: `debug`, `info`, `warning`, `error`.",
+        )
+    )
+    metrics_port: int = field(metadata=_variable("8080", values.port, "Where Prometheus reads `/metrics`."))
+    health_probe_port: int = field(
+        metadata=_variable("8081", values.port, "Where the kubelet asks `/healthz` and `/readyz`.")
+    )
+    otel_exporter_otlp_endpoint: str = field(
+        metadata=_variable(
+            "", values.url, "The collector that traces go to, by OTLP over HTTP; without it, they go nowhere."
+        )
+    )
+    otel_exporter_otlp_traces_endpoint: str = field(
+        metadata=_variable("", values.url, "The same, as the full URL for traces alone.")
+    )
+    state_directory: str = field(
+        metadata=_variable(
+            _STATE_DIRECTORY,
+            values.text,
+            "Where it is noted that the process failed. It should outlive the container.",
+        )
+    )
+    feature_gates: Mapping[str, bool] = field(
+        metadata=_variable(
+            "", values.gates(GATES), "Karpenter's feature gates. A gate that is not known is an error."
+        )
+    )
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A setting as people see it. `default` is as it would be written."""
+
+    name: str
+    default: str
+    about: str
+    read: Callable[[str], Any]
+
+    @property
+    def field(self) -> str:
+        return self.name.lower()
+
+    @property
+    def option(self) -> str:
+        """The option of `treenail controller` that does the same, and comes first."""
+        return "--" + self.name.lower().replace("_", "-")
+
+
+VARIABLES: Final = tuple(
+    Variable(f.name.upper(), f.metadata["default"], f.metadata["about"], f.metadata["read"])
+    for f in fields(Settings)
+    if "read" in f.metadata
+)
+
+# Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.
+IGNORED: Final[Mapping[str, str]] = {
+    "AMI_REFRESH_INTERVAL": "1m",
+    "ASSUME_ROLE_ARN": "",
+    "ASSUME_ROLE_DURATION": "15m",
+    "AWS_FEATURE_GATES": "",
+    "CPU_REQUESTS": "1000",
+    "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
+    "DISABLE_CONTROLLER_WARMUP": "true",
+    "DISABLE_DRY_RUN": "false",
+    "DISABLE_LEADER_ELECTION": "false",
+    "DISABLE_WEBHOOK": "true",
+    "EKS_CONTROL_PLANE": "false",
+    "ENABLE_PROFILING": "false",
+    "ENABLE_ZONAL_SHIFT": "false",
+    "IGNORE_DRA_REQUESTS": "true",
+    "KARPENTER_SERVICE": "",
+    "LEADER_ELECT": "true",
+    "LEADER_ELECTION_NAME": "karpenter-leader-election",
+    "LEADER_ELECTION_NAMESPACE": "",
+    "LOG_ERROR_OUTPUT_PATHS": "stderr",
+    "LOG_OUTPUT_PATHS": "stdout",
+    "MEMORY_LIMIT": "-1",
+    "MIN_VALUES_POLICY": "Strict",
+    "PREFERENCE_POLICY": "Respect",
+    "SCHEDULER_CONFIG": "",
+    "SUBNET_REFRESH_INTERVAL": "1m",
+    "SYSTEM_NAMESPACE": "",
+    "WEBHOOK_METRICS_PORT": "8001",
+    "WEBHOOK_PORT": "8443",
+}
+
+
+def read_settings(environment: Mapping[str, str], options: Mapping[str, str]) -> Settings:
+    """Read the settings. `options` are by variable, and come before the `environment`.
+
+    A variable set to nothing is as if it were not set.
+
+    Raises:
+        SettingError: a value cannot be read, or the cluster's name is missing.
+    """
+    read: dict[str, Any] = {}
+    for variable in VARIABLES:
+        written = options.get(variable.name) or environment.get(variable.name) or variable.default
+        try:
+            read[variable.field] = variable.read(written.strip())
+        except ValueError as error:
+            where = variable.option if options.get(variable.name) else variable.name
+            raise SettingError(f"{where}: {written!r} {error}") from None
+    settings = Settings(**read, warnings=_warnings(environment, read["feature_gates"]))
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    if not settings.cluster_name:
+        raise SettingError("CLUSTER_NAME: the name of the cluster must be given")
+    if settings.batch_idle_duration > settings.batch_max_duration:
+        raise SettingError("BATCH_IDLE_DURATION: is longer than BATCH_MAX_DURATION")
+    if settings.kube_client_burst < 1:
+        raise SettingError("KUBE_CLIENT_BURST: '0' would let no write through")
+
+
+def _warnings(environment: Mapping[str, str], gates: Mapping[str, bool]) -> tuple[str, ...]:
+    ignored = [
+        f"{name} is set to {environment[name]!r}, which changes nothing here"
+        for name, default in IGNORED.items()
+        if environment.get(name, "") not in {"", default}
+    ]
+    ignored += [
+        f"FEATURE_GATES sets {name} to {str(value).lower()}, which changes nothing here"
+        for name, value in gates.items()
+        if value != GATES[name]
+    ]
+    return tuple(ignored)

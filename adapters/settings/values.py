@@ -1,0 +1,124 @@
+"""How the values of settings are written. Each reader raises a ValueError that says what would be right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from treenail.domain.durations import parse_duration
+
+E = TypeVar("E", bound=Enum)
+
+_TRUE: Final = frozenset({"1", "t", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
+_LAST_PORT: Final = 65_535
+
+
+def text(written: str) -> str:
+    """Read any text."""
+    return written
+
+
+def boolean(written: str) -> bool:
+    """Read true or false."""
+    if written.lower() in _TRUE:
+        return True
+    if written.lower() in _FALSE:
+        return False
+    raise ValueError("is neither true nor false")
+
+
+def seconds(written: str) -> float:
+    """Read a duration such as 10s as seconds."""
+    span = parse_duration(written)
+    if span is None or span.total_seconds() <= 0:
+        raise ValueError("is not a duration above zero, such as 10s or 1m30s")
+    return span.total_seconds()
+
+
+def port(written: str) -> int:
+    """Read a TCP port. 0 is one that is free."""
+    number = _integer(written)
+    if number is None or not 0 <= number <= _LAST_PORT:
+        raise ValueError("is not a port between 0 and 65535")
+    return number
+
+
+def natural(written: str) -> int:
+    """Read an integer that is not negative."""
+    number = _integer(written)
+    if number is None or number < 0:
+        raise ValueError("is not an integer of 0 or more")
+    return number
+
+
+def positive(written: str) -> float:
+    """Read a number above zero."""
+    number = _number(written)
+    if number is None or number <= 0:
+        raise ValueError("is not a number above 0")
+    return number
+
+
+def share(written: str) -> float:
+    """Read a fraction from 0 to below 1."""
+    number = _number(written)
+    if number is None or not 0 <= number < 1:
+        raise ValueError("is not a fraction of 0 or more and below 1, such as 0.075")
+    return number
+
+
+def url(written: str) -> str:
+    """Read an absolute URL; nothing is no URL."""
+    parts = urlsplit(written)
+    if written and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError("is not an absolute URL, such as https://10.0.0.1")
+    return written
+
+
+def one_of(kind: type[E]) -> Callable[[str], E]:
+    """Return a reader of the values of an enum, in any case."""
+    known = {str(member.value).lower(): member for member in kind}
+
+    def read(written: str) -> E:
+        if written.lower() not in known:
+            raise ValueError(f"is none of {', '.join(known)}")
+        return known[written.lower()]
+
+    return read
+
+
+def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:
+    """Return a reader of feature gates (`Name=true,Other=false`); those not named are as in `known`."""
+
+    def read(written: str) -> dict[str, bool]:
+        result = dict(known)
+        for part in filter(None, (part.strip() for part in written.split(","))):
+            name, equals, value = part.partition("=")
+            if name not in known:
+                raise ValueError(f"names the gate {name!r}; there are {', '.join(sorted(known))}")
+            try:
+                result[name] = boolean(value if equals else "")
+            except ValueError:
+                raise ValueError(f"sets {name} to {value!r}, which is neither true nor false") from None
+        return result
+
+    return read
+
+
+def _integer(written: str) -> int | None:
+    try:
+        return int(written) if written.isascii() else None
+    except ValueError:
+        return None
+
+
+def _number(written: str) -> float | None:
+    try:
+        number = float(written)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
