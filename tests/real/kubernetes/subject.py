@@ -137,7 +137,7 @@ class RealSubject:
         match resource.kind:
             case "Pod" | "DaemonSet":
                 return resource.kind, item["metadata"]["uid"]
-            case "EC2NodeClass" | "AWSNodeTemplate":
+            case "EC2NodeClass" | "AWSNodeTemplate" | "KWOKNodeClass":
                 return Kind.NODE_CLASS, f"{resource.kind}/{name}"
             case "Machine":
                 return Kind.NODE_CLAIM, name
