@@ -13,6 +13,7 @@ from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory, Remembered
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import shipped_region, shipped_regions
+from treenail.domain.ports import UnavailableError
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeSpotPriceHistoryResultTypeDef
@@ -94,6 +95,8 @@ class OnDemand:
 
     def _find(self, region: str) -> OnDemandPrices:
         listed = {name: price for kind in _KINDS for name, price in self._ask(region, *kind)}
+        if not listed:
+            raise UnavailableError(f"the price list has nothing for {region}")
         self._prices = {**self._prices, **listed}
         return self._prices
 
@@ -105,7 +108,6 @@ class OnDemand:
             "preInstalledSw": "NA",
             "productFamily": family,
             "regionCode": region,
-            "serviceCode": "AmazonEC2",
             "tenancy": tenancy,
         }
         filters: list[FilterTypeDef] = [

@@ -35,7 +35,6 @@ def asked(tenancy: str, family: str, region: str) -> list[dict[str, str]]:
         "preInstalledSw": "NA",
         "productFamily": family,
         "regionCode": region,
-        "serviceCode": "AmazonEC2",
         "tenancy": tenancy,
     }
     return [{"Field": name, "Type": "TERM_MATCH", "Value": value} for name, value in wanted.items()]
@@ -125,6 +124,13 @@ def test_a_list_that_breaks_off_changes_nothing(account: Account) -> None:
     account.time.seconds = HALF_A_DAY
 
     assert on_demand.read()["m5.large"] == 0.5
+
+
+def test_an_empty_list_is_no_list(account: Account) -> None:
+    lists(account)
+
+    assert OnDemand(account.aws, account.memory).read() == shipped_prices("us-east-1")
+    assert account.lines[0][1]["error"] == "the price list has nothing for us-east-1"
 
 
 @pytest.mark.parametrize(("region", "isolated"), [("us-east-1", True), ("us-gov-west-1", False)])
