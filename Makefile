@@ -52,6 +52,10 @@ crds: install   ## make the custom resource definitions anew from the models
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only
 
+bench-real: install   ## Treenail beside Karpenter's KWOK build, on real parts; takes about an hour
+	tests/real/parts/build kubernetes kwok peer
+	$(BIN)/python -m tests.bench.real
+
 wheel: install   ## build the wheel, and run it from an environment of its own
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation

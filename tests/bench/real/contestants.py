@@ -1,0 +1,77 @@
+"""The controllers that are compared: Karpenter's KWOK build, and ours with the cloud of played nodes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.real.parts import binaries
+from tests.real.parts.control_plane import ControlPlane
+
+POOL_PATH: Final = "/apis/karpenter.sh/v1/nodepools/default"
+ROOT: Final = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contestant:
+    """How to run a controller: its command, its own variables, and the folder of its CRDs.
+
+    `settled` tells when it has taken in the pool.
+    """
+
+    name: str
+    command: Sequence[str | Path]
+    crds: Path
+    settled: Callable[[ControlPlane], bool]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def common_env(kubeconfig: Path, *, metrics_port: int, health_port: int) -> dict[str, str]:
+    """Return what both are told, under Karpenter's names."""
+    return {
+        "KUBECONFIG": str(kubeconfig),
+        "CLUSTER_NAME": "bench",
+        "SYSTEM_NAMESPACE": "kube-system",
+        "DISABLE_LEADER_ELECTION": "true",
+        "METRICS_PORT": str(metrics_port),
+        "HEALTH_PROBE_PORT": str(health_port),
+    }
+
+
+def karpenter() -> Contestant:
+    """Return the peer.
+
+    Raises:
+        NotBuiltError: it is not built: `tests/real/parts/build peer`.
+    """
+    return Contestant(
+        name="karpenter",
+        command=[binaries.program("karpenter-kwok")],
+        crds=binaries.folder() / "karpenter-crds",
+        settled=_pool_is_ready,
+        env={
+            "KUBERNETES_MIN_VERSION": "1.19.0-0",
+            "KARPENTER_SERVICE": "karpenter",
+            # It derives how much it does at once from this: so many thousandths of a core.
+            "CPU_REQUESTS": "2000",
+        },
+    )
+
+
+def treenail() -> Contestant:
+    """Return ours, from this checkout."""
+    return Contestant(
+        name="treenail",
+        command=[Path(sys.executable).with_name("treenail"), "controller"],
+        crds=ROOT / "deploy" / "crds",
+        settled=lambda _: True,
+        env={"CLOUD": "kwok"},
+    )
+
+
+def _pool_is_ready(parts: ControlPlane) -> bool:
+    conditions = parts.request("GET", POOL_PATH)[1].get("status", {}).get("conditions", ())
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
