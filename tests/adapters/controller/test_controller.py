@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.controller.real_time import Lab
+from treenail.adapters.api.manifests import decode_all, parse_manifests
+from treenail.adapters.controller.controller import Controller
+from treenail.adapters.controller.failures import Failures
+from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.settings.settings import read_settings
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "001-inflate.yaml"
+SECONDS = 60.0
+MEASURED = 'treenail_actor_inbox_delay_seconds_count{actor="ClusterState"}'
+
+
+def until(condition: Callable[[], bool], within: float = SECONDS) -> None:
+    """Wait until `condition` holds."""
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "not so in time"
+        time.sleep(0.02)
+
+
+class House:
+    """A controller on threads, and the fakes around it."""
+
+    def __init__(self, directory: Path, **variables: str) -> None:
+        self.directory = directory
+        self.lab = Lab()
+        self.log = io.StringIO()
+        self.code: int | None = None
+        self.last_resort = threading.Event()
+        environment = {
+            "CLUSTER_NAME": "demo",
+            "METRICS_PORT": "0",
+            "HEALTH_PROBE_PORT": "0",
+            "BATCH_IDLE_DURATION": "200ms",
+            "STATE_DIRECTORY": str(directory),
+            **variables,
+        }
+        self.controller = Controller(
+            read_settings(environment, {}), self.lab.open, log=self.log, last_resort=self.last_resort.set
+        )
+        self._thread = threading.Thread(target=self._run, name="main")
+
+    def _run(self) -> None:
+        self.code = self.controller.run()
+
+    def start(self) -> None:
+        self._thread.start()
+        until(lambda: bool(self.controller.probe_port and self.controller.metrics_port))
+
+    def scale(self, replicas: int) -> None:
+        with self.lab.agenda.lock:
+            self.lab.cluster.scale("inflate", replicas, namespace="default", kind="Deployment")
+
+    def end(self) -> int | None:
+        """Wait for the end; return the exit code."""
+        self._thread.join(SECONDS)
+        return self.code
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self.controller.stop()
+            self.end()
+        self.lab.agenda.stop()
+
+    def get(self, path: str, *, metrics: bool = False) -> tuple[int, str]:
+        port = self.controller.metrics_port if metrics else self.controller.probe_port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def lines(self, message: str) -> list[dict[str, Any]]:
+        return [
+            line for line in map(json.loads, self.log.getvalue().splitlines()) if line["message"] == message
+        ]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.close()
+
+
+def test_five_pods_come_to_run_and_their_nodes_go_when_they_are_gone(house: House) -> None:
+    house.start()
+    until(lambda: house.get("/readyz") == (200, "ok\n"))
+    manifests = parse_manifests(EXAMPLE.read_bytes().replace(b"AfterEmpty: 30", b"AfterEmpty: 1"), "example")
+    with house.lab.agenda.lock:
+        house.lab.cluster.apply(*decode_all(manifests).objects())
+
+    until(lambda: house.lab.running() == 5)
+
+    assert house.get("/healthz") == (200, "ok\n")
+    assert house.get("/nowhere")[0] == 404
+    status, text = house.get("/metrics", metrics=True)
+    assert status == 200
+    assert "karpenter_nodeclaims_created_total{" in text
+    assert "treenail_provisioning_enabled 1.0" in text
+    until(
+        lambda: (
+            'treenail_actor_inbox_delay_seconds_count{actor="ClusterState"}'
+            in house.get("/metrics", metrics=True)[1]
+        )
+    )
+
+    house.controller.stop()
+    assert house.end() == 0
+    assert house.lab.closed.is_set()
+    assert house.lines("stopping")
+    assert not house.last_resort.is_set()
+    assert Failures(house.directory, SystemClock()).recent() == 0
+
+
+def test_an_unexpected_exception_ends_the_process_and_is_remembered(house: House) -> None:
+    house.start()
+    until(lambda: house.lab.ground is not None)
+    assert house.lab.ground is not None
+
+    house.lab.ground.failed(ValueError("nobody expected this"))
+    house.lab.ground.failed(ValueError("nor this"))
+
+    assert house.end() == 1
+    (line,) = house.lines("the process fails")
+    assert line["error"] == "ValueError: nobody expected this"
+    assert line["level"] == "ERROR"
+    assert Failures(house.directory, SystemClock()).recent() == 1
+    assert not house.last_resort.is_set()
+
+
+def test_after_three_failures_it_starts_without_provisioning_and_says_so(tmp_path: Path) -> None:
+    failures = Failures(tmp_path, SystemClock())
+    for _ in range(3):
+        failures.note()
+    house = House(tmp_path)
+    house.start()
+
+    until(lambda: house.get("/readyz")[1].startswith("provisioning is off"))
+
+    assert house.get("/readyz")[0] == 503
+    assert house.get("/healthz") == (200, "ok\n")
+    assert "treenail_provisioning_enabled 0.0" in house.get("/metrics", metrics=True)[1]
+    assert house.lines("provisioning is off: the process failed 3 times within ten minutes")
+    house.close()
+    assert house.code == 0
+
+
+def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(house: House, tmp_path: Path) -> None:
+    house.start()
+    other = House(tmp_path / "other", METRICS_PORT=str(house.controller.metrics_port))
+
+    with pytest.raises(OSError, match="in use"):
+        other.controller.run()
+
+    other.lab.agenda.stop()
+
+
+def test_what_changes_nothing_is_warned_about(tmp_path: Path) -> None:
+    house = House(tmp_path, MEMORY_LIMIT="1")
+    house.start()
+    house.close()
+
+    (line,) = house.lines("MEMORY_LIMIT is set to '1', which changes nothing here")
+    assert line["level"] == "WARNING"
