@@ -119,6 +119,9 @@ class Controller:
         pages = {"/healthz": self._health, "/readyz": self._readiness}
         self._probes = PageServer(settings.health_probe_port, pages)
         self._closing.callback(self._probes.stop)
+        telemetry.log(
+            "serving", logger=_LOGGER, metrics_port=self.metrics_port, health_probe_port=self.probe_port
+        )
         ground = Ground(
             settings=settings,
             clock=self._clock,
