@@ -50,11 +50,22 @@ class Lab:
             LabError: it ended at once.
         """
         port = _free_port()
-        options = (str(port), "--region", region, "--cluster", cluster, "--kubernetes", kubernetes)
+        options = (
+            str(port),
+            "--region",
+            region,
+            "--cluster",
+            cluster,
+            "--kubernetes",
+            kubernetes,
+            "--until-eof",
+        )
         process = subprocess.Popen(  # noqa: S603
-            (sys.executable, "-m", "tests.real.lab", *options),
+            (sys.executable, "-m", "tests.real.lab", str(port), "--until-eof", *account),
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{ROOT / '.dev'}:{ROOT}", "MOTO_ALLOW_NONEXISTENT_REGION": "1"},
+            # Held open as long as we live: it ends when we do, however that is.
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -70,8 +81,9 @@ class Lab:
         """End the server process."""
         self._process.kill()
         self._process.wait(_START_SECONDS)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     # --- reaching it
 

@@ -122,19 +122,25 @@ class Laboratory:
         lasting = (call.action, call.region, call.body) if call.action in _LASTING else None
         if lasting in self._lasting:
             return answer(start, 200, self._lasting[lasting], "text/xml")
-        given: list[Any] = []
-        body = b"".join(self._moto(environ, lambda *args, **_: given.extend(args[:2])))
-        status, headers = int(given[0].split()[0]), given[1]
-        if status < _SERVER_ERROR:
-            if lasting is not None and status == _FINE:
+        status, headers, body = self._ask_moto(environ)
+        number = int(status.split()[0])
+        if number < _SERVER_ERROR:
+            if lasting is not None and number == _FINE:
                 self._lasting[lasting] = body
-            start(given[0], headers)
+            start(status, headers)
             return [body]
         with self._counting:
-            self.errors.append(f"{call.service}:{call.action} {status} {_text(body)}")
-        if call.json or call.service == "":
-            return answer(start, status, body, "application/x-amz-json-1.0")
+            self.errors.append(f"{call.service}:{call.action} {status} {_end_of(body)}")
         return refuse(start, call, code="InternalError", message="An internal error has occurred", status=500)
+
+    def _ask_moto(self, environ: Environ) -> tuple[str, list[tuple[str, str]], bytes]:
+        """Return moto's answer. What it does not know, or breaks on, is an error 500."""
+        given: list[Any] = []
+        try:
+            body = b"".join(self._moto(environ, lambda *args, **_: given.extend(args[:2])))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is noted, and fails the test
+            return "500 Internal Server Error", [], repr(error).encode()
+        return given[0], given[1], body
 
 
 def _ignored(*_args: Any, **_kwargs: Any) -> None:
@@ -147,8 +153,8 @@ def _hang_up(environ: Environ) -> list[bytes]:
     raise ConnectionResetError("the laboratory closed the connection")
 
 
-def _text(body: bytes) -> str:
-    """Return the end of a traceback, where moto's page shows one."""
+def _end_of(body: bytes) -> str:
+    """Return the end of a text, on one line."""
     return " ".join(body.decode(errors="replace").split())[-_MOST_SHOWN:]
 
 
