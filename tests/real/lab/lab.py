@@ -50,16 +50,7 @@ class Lab:
             LabError: it ended at once.
         """
         port = _free_port()
-        options = (
-            str(port),
-            "--region",
-            region,
-            "--cluster",
-            cluster,
-            "--kubernetes",
-            kubernetes,
-            "--until-eof",
-        )
+        account = ("--region", region, "--cluster", cluster, "--kubernetes", kubernetes)
         process = subprocess.Popen(  # noqa: S603
             (sys.executable, "-m", "tests.real.lab", str(port), "--until-eof", *account),
             cwd=ROOT,
