@@ -51,12 +51,12 @@ class ApiCalls:
         """Patch what is at `path` as its Go type says, some lists by key. The server's own kinds only."""
         return self._send("PATCH", path, body, _STRATEGIC)
 
-    def delete(self, path: str, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete what is at `path`, provided its uid is `uid`."""
+    def delete(self, path: str, *, uid: str, grace_seconds: int | None = None) -> bytes:
+        """Delete what is at `path`, provided its uid is `uid`; return it as it is then, or a Status."""
         options: Tree = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
-        self._send("DELETE", path, options, _JSON)
+        return self._send("DELETE", path, options, _JSON)
 
     def _send(self, method: str, path: str, body: Any, content_type: str) -> bytes:  # noqa: ANN401 - JSON
         data = None if body is None else msgspec.json.encode(body)

@@ -141,8 +141,15 @@ class ClaimWrites:
 
     def delete(self, name: str, uid: str) -> None:
         """Delete a claim of this uid: one request."""
-        self._first_there(name, lambda resource: self._calls.delete(resource.path(name), uid=uid))
-        self._forget(name)
+
+        def delete(resource: Resource) -> Stored | None:
+            return Stored.left(resource, self._calls.delete(resource.path(name), uid=uid))
+
+        left = self._first_there(name, delete)
+        if left is not None:
+            self._remember(name, left)
+        else:
+            self._forget(name)
 
     def _changed(self, change: _Change) -> Stored:
         if change.version is not None:

@@ -42,7 +42,12 @@ class _Content(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
 _DECODER: Final = msgspec.json.Decoder(_Content)
+_KIND: Final = msgspec.json.Decoder(_Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,11 @@ class Stored:
             return cls(resource, body, _DECODER.decode(body))
         except msgspec.DecodeError as error:
             raise InvalidError(f"{resource}: what is there cannot be understood: {error}") from None
+
+    @classmethod
+    def left(cls, resource: Resource, body: bytes) -> Stored | None:
+        """Read the answer to a deletion: the object, where something holds it, None where it is gone."""
+        return cls.of(resource, body) if _KIND.decode(body).kind == resource.kind else None
 
     @property
     def uid(self) -> str:

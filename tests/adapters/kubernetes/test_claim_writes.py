@@ -184,3 +184,28 @@ def test_a_patch_of_nothing_answers_what_is_there() -> None:
     assert writes(rig).patch("c-0", ClaimPatch(), None).resource_version == 2
     with pytest.raises(ConflictError):
         writes(rig).patch("c-0", ClaimPatch(), 1)
+
+
+def test_a_deleted_claim_that_something_holds_is_let_go_without_a_look() -> None:
+    rig = Rig(claim_tree(1, finalizers=("ours",)), claim_tree(2, finalizers=("ours",)), claim_tree(3))
+    claims = writes(rig)
+    claims.create(a_claim(rig))
+
+    claims.delete("c-0", "uid-c-0")
+    claims.patch("c-0", ClaimPatch(remove_finalizers=("ours",)), None)
+
+    assert rig.server.summary[1:] == [f"DELETE {CLAIM}", f"PATCH {CLAIM}"]
+    assert rig.server.asked[-1].body == {"metadata": {"finalizers": [], "resourceVersion": "2"}}
+
+
+def test_a_deleted_claim_that_is_gone_is_forgotten() -> None:
+    status = {"kind": "Status", "status": "Success", "details": {"uid": "uid-c-0"}, "metadata": {}}
+    rig = Rig(claim_tree(1), status, GONE, GONE)
+    claims = writes(rig)
+    claims.create(a_claim(rig))
+
+    claims.delete("c-0", "uid-c-0")
+    with pytest.raises(NotFoundError):
+        claims.patch("c-0", ClaimPatch(remove_finalizers=("ours",)), None)
+
+    assert rig.server.summary[2:] == [f"GET {CLAIM}", f"GET {MACHINE}"]
