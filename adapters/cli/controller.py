@@ -40,7 +40,7 @@ def controller(**options: str | None) -> None:
     LibraryLogs(process.telemetry).attach()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
-    _tune()
+    tune()
     try:
         code = process.run()
     except SettingError as error:
@@ -48,7 +48,8 @@ def controller(**options: str | None) -> None:
     _exit(code)
 
 
-def _tune() -> None:
+def tune() -> None:
+    """Set this process up for many threads and much that stays in memory."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()
     gc.freeze()

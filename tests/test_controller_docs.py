@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from treenail.adapters.controller.failures import TOO_MANY, WITHIN
+from treenail.adapters.controller.pulse import STUCK_SECONDS
+from treenail.adapters.runtime.tasks import WORKERS
+from treenail.adapters.settings.settings import IGNORED, VARIABLES
+from treenail.adapters.solver.process import WorkerLimits
+from treenail.domain.metrics import BY_NAME
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "controller.md").read_text()
+
+
+def test_the_table_of_settings_is_that_of_the_code() -> None:
+    table = PAGE.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
+    rows = ["| variable | default | what |", "|---|---|---|"]
+    for variable in VARIABLES:
+        default = f" `{variable.default}` |" if variable.default else " |"
+        rows.append(f"| `{variable.name}` |{default} {variable.about} |")
+
+    assert table.splitlines() == rows
+
+
+def test_the_settings_that_change_nothing_are_named() -> None:
+    named = PAGE.partition("their default:")[2].partition("\n\n")[0]
+
+    assert re.findall(r"`(\w+)`", named) == list(IGNORED)
+
+
+def test_the_figures_and_metrics_are_those_of_the_code() -> None:
+    limits = WorkerLimits()
+
+    assert f"silent for {STUCK_SECONDS:.0f} s" in PAGE
+    assert "at most 16 to the API server, 12 to EC2 and 4 to SQS" in PAGE
+    assert (WORKERS["kubernetes"], WORKERS["ec2"], WORKERS["sqs"]) == (16, 12, 4)
+    assert (limits.solve_seconds, limits.losses, limits.within_seconds) == (240, 3, 60)
+    assert (TOO_MANY, WITHIN.total_seconds()) == (3, 600)
+    assert set(re.findall(r"`(treenail_\w+)`", PAGE)) <= BY_NAME.keys()
