@@ -107,8 +107,8 @@ def test_asking_again_takes_no_call_and_little_time(reading: Reading) -> None:
 
     assert again is reading.types
     assert account.lab.calls() == before
-    # It takes 0.2 s: all types anew for another kubelet.
-    assert seconds < 2
+    # It takes 0.2 s on a machine that has nothing else to do: all types anew for another kubelet.
+    assert seconds < 4
 
 
 def test_after_a_minute_only_subnets_and_images_are_looked_at_again(reading: Reading) -> None:
