@@ -5,16 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import yaml
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.adapters.api.strategies import claims, nodes
 from treenail.adapters.api.manifests import decode, parse_manifests, to_manifest
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.events import event_manifest
 from treenail.domain import labels
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import Condition, Node, NodeClaim, Status
+from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import (
     Expression,
     HostPort,
@@ -30,119 +29,9 @@ from treenail.domain.pods import (
 )
 from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
+from treenail.domain.taints import Effect, Toleration, TolerationOperator
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-
-names = st.from_regex(r"[a-z][a-z0-9-]{0,8}[a-z0-9]", fullmatch=True)
-keys = st.sampled_from(["team", "example.com/team", "karpenter.sh/x", labels.ZONE, labels.ARCH, "size"])
-values = st.from_regex(r"([a-zA-Z0-9]([a-z0-9_.-]{0,5}[a-z0-9])?)?", fullmatch=True)
-listed = st.from_regex(r"[a-z0-9]{1,4}", fullmatch=True)
-texts = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=12)
-label_maps = st.dictionaries(keys, values, max_size=3)
-times = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
-resources = st.dictionaries(
-    st.sampled_from(["cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu"]),
-    st.integers(0, 2**53),
-    max_size=4,
-).map(Resources)
-owners = st.lists(
-    st.builds(Owner, kind=names, name=names, uid=names, api_version=names, controller=st.booleans()),
-    max_size=2,
-).map(tuple)
-conditions = st.lists(
-    st.builds(
-        Condition,
-        type=st.sampled_from(["Launched", "Registered", "Initialized", "Ready", "Drifted"]),
-        status=st.sampled_from(Status),
-        reason=names,
-        message=texts,
-        since=st.none() | times,
-    ),
-    max_size=3,
-).map(tuple)
-taints = st.lists(
-    st.builds(Taint, key=keys, effect=st.sampled_from(Effect), value=values),
-    max_size=3,
-    unique_by=lambda t: (t.key, t.effect),
-).map(tuple)
-
-
-@st.composite
-def requirements(draw: st.DrawFn, *, old: bool) -> Requirements:
-    """Conjunctions as solving makes them: lists, exclusions and bounds met with each other."""
-    made = []
-    for key in draw(st.lists(keys, max_size=4)):
-        operator = draw(st.sampled_from(Operator))
-        several = draw(st.sets(listed, min_size=1, max_size=3))
-        if operator in (Operator.GT, Operator.LT, Operator.GTE, Operator.LTE):
-            several = {str(draw(st.integers(-5, 2**40)))}
-        least = None if old else draw(st.none() | st.integers(1, 50))
-        made.append(Requirement.of(key, operator, several, min_values=least))
-    return Requirements(made)
-
-
-@st.composite
-def claims(draw: st.DrawFn) -> NodeClaim:
-    generation = draw(st.sampled_from([Generation.V1ALPHA5, Generation.V1]))
-    old = generation is Generation.V1ALPHA5
-    pool = draw(names)
-    types = tuple(draw(st.lists(names, max_size=4, unique=True)))
-    wanted = [Requirement(labels.INSTANCE_TYPE, frozenset(types))] if types else []
-    kinds = ["AWSNodeTemplate"] if old else ["EC2NodeClass", "AWSNodeTemplate"]
-    classes = [NodeClassRef("karpenter.k8s.aws", kind, "default") for kind in kinds]
-    classes += [
-        NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"),
-        NodeClassRef("karpenter.sh", "Provisioner", pool),
-    ]
-    period = st.none() | st.integers(0, 10**6).map(lambda s: timedelta(seconds=s))
-    own_taints = draw(taints)
-    return NodeClaim(
-        name=draw(names),
-        uid=draw(names),
-        resource_version=draw(st.integers(0, 2**40)),
-        generation=generation,
-        pool=pool,
-        node_class=draw(st.sampled_from(classes)),
-        labels={**draw(label_maps), generation.pool_label: pool},
-        annotations=draw(label_maps),
-        owners=draw(owners),
-        finalizers=tuple(draw(st.lists(names, max_size=2))),
-        taints=own_taints[:1],
-        startup_taints=own_taints[1:],
-        requirements=draw(requirements(old=old)).with_(wanted),
-        instance_types=types,
-        requests=draw(resources),
-        termination_grace_period=None if old else draw(period),
-        created_at=draw(times),
-        deleting_since=draw(st.none() | times),
-        provider_id=draw(names),
-        node_name=draw(names),
-        image_id=draw(names),
-        capacity=draw(resources),
-        allocatable=draw(resources),
-        conditions=draw(conditions),
-    )
-
-
-nodes = st.builds(
-    Node,
-    name=names,
-    uid=names,
-    resource_version=st.integers(0, 2**40),
-    labels=label_maps,
-    annotations=label_maps,
-    owners=owners,
-    finalizers=st.lists(names, max_size=2).map(tuple),
-    taints=taints,
-    unschedulable=st.booleans(),
-    provider_id=names,
-    capacity=resources,
-    allocatable=resources,
-    conditions=conditions,
-    created_at=times,
-    deleting_since=st.none() | times,
-)
 
 
 def read_again(thing: NodeClaim | Node | Pod) -> ApiObject:
