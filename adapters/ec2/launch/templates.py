@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Lock
@@ -42,13 +42,14 @@ class Templates:
         # When each was used last, in monotonic seconds.
         self._known: dict[str, float] = {}
 
-    def ensure(self, templates: Iterable[Template]) -> None:
+    def ensure(self, templates: Sequence[Template]) -> None:
         """Make those of the templates that are not there, all at once.
 
         Raises:
             PortError: one could not be made, or it could not be looked up which there are.
         """
-        self._look_once()
+        if templates:
+            self._look_once()
         missing = [template for template in templates if not self._use(template.name)]
         if missing:
             most = min(len(missing), _MOST_MADE_AT_ONCE)
