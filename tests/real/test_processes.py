@@ -15,7 +15,7 @@ import pytest
 from tests.real.parts import binaries
 from tests.real.parts.binaries import NotBuiltError, require
 from tests.real.parts.loopback import answers, free_ports
-from tests.real.parts.processes import PartFailedError, Processes, Program
+from tests.real.parts.processes import GRACE, PartFailedError, Processes, Program
 from tests.real.parts.reaper import born
 
 ROOT = Path(__file__).parents[2]
@@ -115,9 +115,11 @@ def test_a_paused_program_can_be_stopped(processes: Processes) -> None:
 
     processes.pause("paused")
     until(lambda: ") T " in Path(f"/proc/{pid}/stat").read_text())
+    begun = time.monotonic()
     processes.stop("paused")
 
     assert born(pid) is None
+    assert time.monotonic() - begun < GRACE
 
 
 def test_a_birth_tells_a_process_from_a_later_one() -> None:
