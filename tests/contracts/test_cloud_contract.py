@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import pytest
 
 from tests.adapters.fake.ec2.rig import ZONES, SmallCatalogue, node_class, request
 from tests.agenda import HeapAgenda
+from tests.real.ec2.subject import CLUSTER, EC2Subject
+from tests.real.lab.lab import Lab
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.kwok.cloud import KwokCloud
@@ -21,7 +24,7 @@ from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
 NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
 # Node classes and accounts mean nothing to KWOK.
-of_ec2 = pytest.mark.parametrize("setup", ["fake"], indirect=True)
+of_ec2 = pytest.mark.parametrize("setup", ["fake", "ec2"], indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,20 @@ class Setup:
     settle: Callable[[], None]
 
 
-@pytest.fixture(params=["fake", "kwok"])
+@pytest.fixture(scope="session")
+def demo_lab() -> Iterator[Lab]:
+    lab = Lab.start(cluster=CLUSTER)
+    try:
+        yield lab
+    finally:
+        lab.stop()
+
+
+@pytest.fixture(params=["fake", "kwok", "ec2"])
 def setup(request: pytest.FixtureRequest) -> Setup:
+    if request.param == "ec2":
+        subject = EC2Subject(request.getfixturevalue("demo_lab"))
+        return Setup(subject.cloud, subject.settle)
     agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
     cloud: Cloud
     if request.param == "fake":
@@ -59,7 +74,7 @@ def test_spot_is_offered_for_less_than_on_demand(setup: Setup) -> None:
     types = setup.cloud.instance_types(node_class(), Kubelet())
 
     for found in types:
-        prices = {(o.zone, o.capacity_type): o.price for o in found.offerings}
+        prices = {(o.zone, o.capacity_type): o.price for o in found.offerings if o.available}
         for (zone, way), price in prices.items():
             if way == labels.SPOT:
                 assert price < prices[zone, labels.ON_DEMAND]
@@ -146,7 +161,11 @@ def test_a_listing_describes_instances_as_the_launch_did(setup: Setup) -> None:
     (listed,) = setup.cloud.instances()
 
     assert listed.state is InstanceState.RUNNING
-    assert replace(listed, state=launched.state) == launched
+    # EC2 adds tags of its own, and says to the second when an instance was launched.
+    assert listed.tags.items() >= launched.tags.items()
+    assert abs(listed.launched_at - launched.launched_at) < timedelta(minutes=1)
+    same = replace(listed, tags=launched.tags, launched_at=launched.launched_at)
+    assert replace(same, state=launched.state) == launched
 
 
 def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:

@@ -130,7 +130,7 @@ class Descriptions:
             state=state,
             launched_at=launched_at,
             image_id=image_id,
-            price=0.0 if offering is None else offering.price,
+            price=offering.price if offering is not None and offering.available else 0.0,
             tags=tags,
             capacity=NOTHING if bought is None else bought.capacity,
             allocatable=NOTHING if bought is None else bought.allocatable,

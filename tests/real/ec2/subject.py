@@ -1,0 +1,92 @@
+"""The laboratory as the contract of `Cloud` wants it: the cluster demo, and time that need not pass."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Final
+
+from tests.real.ec2.clouds import aws_of, shipped
+from tests.real.lab.lab import Lab
+from treenail.adapters.ec2.cloud import EC2Cloud
+from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue
+from treenail.adapters.ec2.resolved import Resolved
+from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.runtime.dice import SystemDice
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
+
+CLUSTER: Final = "demo"
+PLAIN: Final = NodeClass(
+    ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "plain"), ami_family=AmiFamily.AL2023
+)
+_PATIENCE: Final = 30.0
+_CHANGING: Final = [{"Name": "instance-state-name", "Values": ["pending", "shutting-down"]}]
+
+
+class SkippingClock(SystemClock):
+    """The time, of which some may be skipped."""
+
+    def __init__(self) -> None:
+        self.skipped = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.skipped
+
+
+class NodeClassesOnLab:
+    """Selectors are looked up in the laboratory; what is sold stands in the package, for it takes long."""
+
+    def __init__(self, live: LiveCatalogue) -> None:
+        self._live = live
+
+    def resolve(self, node_class: NodeClass) -> Resolved:
+        return self._live.resolve(node_class)
+
+    def instance_types(self, node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        return _types(self.resolve(node_class).zones)
+
+
+@cache
+def _types(zones: tuple[tuple[str, str], ...]) -> tuple[InstanceType, ...]:
+    prices = {
+        (one.name, zone): price / 2
+        for one in shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones)
+        for zone, _ in zones
+        if (price := shipped().on_demand_price(one.name)) is not None
+    }
+    types = shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones, spot_prices=prices)
+    return tuple(one for one in types if one.offerings)
+
+
+def _quiet(_message: str, /, **_fields: object) -> None:
+    """Log nothing."""
+
+
+class EC2Subject:
+    """A cloud over an account in which nothing runs."""
+
+    def __init__(self, lab: Lab) -> None:
+        lab.reset()
+        lab.set_pace(pending=0.0, hidden=0.0, shutdown=0.0)
+        self._ec2 = lab.client("ec2")
+        self._clock = SkippingClock()
+        aws, memory = aws_of(lab), Memory(self._clock, SystemDice(), _quiet)
+        cluster = Cluster(aws, memory, ClusterIdentity(name=CLUSTER), lambda: "v1.34.0")
+        self.cloud = EC2Cloud(
+            aws,
+            self._clock,
+            cluster_name=CLUSTER,
+            node_classes=NodeClassesOnLab(LiveCatalogue(aws, memory, cluster)),
+            facts=cluster.facts,
+            default_instance_profile=lab.estate["instance_profile"],
+        )
+
+    def settle(self) -> None:
+        """Wait until instances are what they were about to be, and skip the time that looks are shared."""
+        end = time.monotonic() + _PATIENCE
+        while self._ec2.describe_instances(Filters=_CHANGING)["Reservations"]:
+            assert time.monotonic() < end, "the laboratory's instances do not settle"
+        self._clock.skipped += 2.0
