@@ -11,19 +11,20 @@ from treenail.domain.runtime import Dice
 
 R = TypeVar("R")
 
-_ATTEMPTS: Final = 6
-_FIRST_PAUSE: Final = 0.01
+# Over a second in all: a busy writer is done with one object by then.
+_ATTEMPTS: Final = 7
+_FIRST_PAUSE: Final = 0.02
 
 
 class ConflictRetries:
-    """Repeats changes that another writer came before, after pauses of 10 ms and more."""
+    """Repeats changes that another writer came before, after pauses of 10 to 640 ms."""
 
     def __init__(self, dice: Dice, pause: Callable[[float], None] = time.sleep) -> None:
         self._dice = dice
         self._pause = pause
 
     def run(self, change: Callable[[], R]) -> R:
-        """Return what `change` does, which reads anew what it builds on; six attempts at most.
+        """Return what `change` does, which reads anew what it builds on; seven attempts at most.
 
         Raises:
             ConflictError: another writer came before each of them.

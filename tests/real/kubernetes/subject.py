@@ -54,6 +54,17 @@ def install_crds(server: ControlPlane) -> None:
             time.sleep(0.02)
 
 
+def remove_crds(server: ControlPlane) -> None:
+    """Remove our CRDs, and wait until they are gone."""
+    for manifest in read_manifests(sorted(CRDS.glob("*.yaml"))):
+        path = CRD.path(manifest.name)
+        server.request("DELETE", path)
+        until = time.monotonic() + PATIENCE
+        while server.request("GET", path)[0] != 404:
+            assert time.monotonic() < until, f"{manifest.name} does not go"
+            time.sleep(0.02)
+
+
 class RealSubject:
     """Our reader and writer on `server`, on which nothing runs. `close` leaves it as empty as it was."""
 
