@@ -94,9 +94,9 @@ class Joiner:
         try:
             self._send("POST", NODES, machine.node())
         except AlreadyExistsError:
+            # The status first: KWOK gives a node that has none a size of its own, once it is to play it.
+            self._patch(machine.name, {"status": machine.status()}, "/status")
             self._patch(machine.name, machine.adoption())
-        # The status of a Node is not taken from one that is already there.
-        self._patch(machine.name, {"status": machine.status()}, "/status")
         self._joined[machine.id] = machine.name
 
     def _leave(self, name: str) -> None:
