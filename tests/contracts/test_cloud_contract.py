@@ -23,8 +23,10 @@ from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
 
 NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
+# One worker runs all that is held against the laboratory, so that it is started once.
+ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
 # Node classes and accounts mean nothing to KWOK.
-of_ec2 = pytest.mark.parametrize("setup", ["fake", "ec2"], indirect=True)
+of_ec2 = pytest.mark.parametrize("setup", ["fake", ec2], indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def demo_lab() -> Iterator[Lab]:
         lab.stop()
 
 
-@pytest.fixture(params=["fake", "kwok", "ec2"])
+@pytest.fixture(params=["fake", "kwok", ec2])
 def setup(request: pytest.FixtureRequest) -> Setup:
     if request.param == "ec2":
         subject = EC2Subject(request.getfixturevalue("demo_lab"))
