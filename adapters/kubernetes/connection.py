@@ -148,14 +148,14 @@ class Connection:
         stream = Stream(f"GET {path}")
         if opening is not None:
             opening(stream)
-        with told_of_sockets(stream.uses), self._answer("GET", path, query, {}, None, idle_timeout) as answer:
-            try:
+        try:
+            with told_of_sockets(stream), self._answer("GET", path, query, {}, None, idle_timeout) as answer:
                 if answer.status != 200:  # noqa: PLR2004 - OK
                     self._read(answer, "GET", path)
                 stream.answered(answer)
                 yield stream
-            finally:
-                stream.ended()
+        finally:
+            stream.ended()
 
     def close(self) -> None:
         """Close the connections that are not in use, and those in use when they are given back."""

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-Hears: TypeAlias = Callable[[Any], None]
+
+class Hears(Protocol):
+    """Wants to know of sockets."""
+
+    def dials(self, line: socket.socket) -> None:
+        """A connection is made, or its TLS is. `line` is a second handle to it, to be closed by who hears."""
+
+    def uses(self, line: object) -> None:
+        """A request was sent by this socket."""
+
 
 _hears: ContextVar[Hears | None] = ContextVar("treenail_hears_of_sockets", default=None)
 
@@ -42,22 +51,30 @@ def hang_up(line: object) -> None:
             return
 
 
-class _Connection(HTTPConnection):
+class _Telling:
+    """Goes before urllib3's connections."""
+
+    def _new_conn(self) -> socket.socket:
+        line: socket.socket = super()._new_conn()  # type: ignore[misc]
+        hears = _hears.get()
+        if hears is not None:
+            # TLS takes over the handle itself, and gives out its own only when all is agreed.
+            hears.dials(line.dup())
+        return line
+
     def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's business
-        super().request(*args, **kwargs)
-        _tell(self)
+        super().request(*args, **kwargs)  # type: ignore[misc]
+        hears = _hears.get()
+        if hears is not None:
+            hears.uses(self.sock)  # type: ignore[attr-defined]
 
 
-class _SecureConnection(HTTPSConnection):
-    def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's business
-        super().request(*args, **kwargs)
-        _tell(self)
+class _Connection(_Telling, HTTPConnection):
+    pass
 
 
-def _tell(connection: HTTPConnection) -> None:
-    hears = _hears.get()
-    if hears is not None:
-        hears(connection.sock)
+class _SecureConnection(_Telling, HTTPSConnection):
+    pass
 
 
 class _Pool(urllib3.HTTPConnectionPool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Final
@@ -24,6 +25,7 @@ class Stream:
         self._asked = asked
         self._answer: urllib3.BaseHTTPResponse | None = None
         self._lock = threading.Lock()
+        self._dialled: socket.socket | None = None
         self._socket: object = None
         self._closed = False
 
@@ -58,27 +60,42 @@ class Stream:
         """Hear no more. Who waits for the answer or a line of it, in whichever thread, gets none."""
         with self._lock:
             self._closed = True
-            line, self._socket = self._socket, None
-        hang_up(line)
+            hang_up(self._dialled)
+            hang_up(self._socket)
 
     # --- for the connection
+
+    def dials(self, line: socket.socket) -> None:
+        """Note that a connection is being made."""
+        with self._lock:
+            self._forget_dialled()
+            self._dialled = line
+            if self._closed:
+                hang_up(line)
 
     def uses(self, line: object) -> None:
         """Note by which socket the answer comes."""
         with self._lock:
+            self._forget_dialled()
             self._socket = line
-            closed = self._closed
-        if closed:
-            hang_up(line)
+            if self._closed:
+                hang_up(line)
 
     def answered(self, answer: urllib3.BaseHTTPResponse) -> None:
         """Note the answer to read from."""
         self._answer = answer
 
     def ended(self) -> None:
-        """Note that the answer was read to its end: its connection may serve others from now on."""
+        """Note that there is no more of the answer: its connection may serve others from now on."""
         with self._lock:
+            self._forget_dialled()
             self._socket = None
+
+    def _forget_dialled(self) -> None:
+        """Give the second handle up, which leaves the connection as it is."""
+        if self._dialled is not None:
+            self._dialled.close()
+            self._dialled = None
 
     def _pieces(self) -> Iterator[bytes]:
         if self._answer is None:

@@ -23,7 +23,7 @@ from treenail.domain.ports import (
 
 PATH = "/api/v1/namespaces/default/pods/web-0"
 EVICTION = f"{PATH}/eviction"
-SECRET = "top-secret"
+BEARER = "top-secret"
 
 
 class Pauses:
@@ -262,7 +262,7 @@ def kubeconfig(folder: Path, url: str) -> Path:
     tree = {
         "current-context": "one",
         "clusters": [{"name": "c", "cluster": {"server": url}}],
-        "users": [{"name": "u", "user": {"token": SECRET}}],
+        "users": [{"name": "u", "user": {"token": BEARER}}],
         "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
     }
     file.write_text(json.dumps(tree))
@@ -277,8 +277,8 @@ def test_the_token_of_a_kubeconfig_is_sent_and_never_told(server: ScriptedServer
         connection.request("DELETE", PATH)
     connection.close()
 
-    assert server.asked[0].headers["authorization"] == f"Bearer {SECRET}"
-    assert SECRET not in repr(raised.value)
+    assert server.asked[0].headers["authorization"] == f"Bearer {BEARER}"
+    assert BEARER not in repr(raised.value)
 
 
 def test_a_token_is_asked_for_anew_with_every_request(server: ScriptedServer) -> None:
@@ -300,10 +300,10 @@ def test_a_token_is_asked_for_anew_with_every_request(server: ScriptedServer) ->
 
 
 def test_a_token_that_cannot_be_renewed_is_no_answer_and_tells_nothing(server: ScriptedServer) -> None:
-    configuration = Configuration(host=server.url, api_key={"BearerToken": SECRET})
+    configuration = Configuration(host=server.url, api_key={"BearerToken": BEARER})
 
     def renew(_: Configuration) -> None:
-        raise OSError(f"cannot read {SECRET}")
+        raise OSError(f"cannot read {BEARER}")
 
     configuration.refresh_api_key_hook = renew
     connection = a_connection_of(configuration)
@@ -311,7 +311,7 @@ def test_a_token_that_cannot_be_renewed_is_no_answer_and_tells_nothing(server: S
     with pytest.raises(UnavailableError, match="credentials could not be renewed: OSError") as raised:
         connection.request("GET", PATH)
 
-    assert SECRET not in repr(raised.value)
+    assert BEARER not in repr(raised.value)
     assert server.asked == []
 
 

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from dataclasses import replace
 
 import pytest
 
 from tests.adapters.kubernetes.objects import machine, node, node_claim, node_pool, pod, provisioner
-from tests.adapters.kubernetes.rig import FAST, SOON, Heard, Rig, keys
+from tests.adapters.kubernetes.rig import FAST, SOON, Heard, Rig, a_connection, keys
 from tests.adapters.kubernetes.scripted import DROP, GONE, HANG, Reply, status
+from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, NODE_POOL, POD, PROVISIONER
 from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen, key_of, kind_of
 from treenail.domain.node_pools import Generation, NodePool
@@ -337,6 +339,22 @@ def test_a_server_that_does_not_answer_does_not_hold_up_the_end() -> None:
 
         assert not any(t.name.startswith("kubernetes-") for t in threading.enumerate())
         assert rig.heard.quiet
+
+
+def test_a_server_that_agrees_on_no_encryption_does_not_hold_up_the_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connection = a_connection(f"https://127.0.0.1:{silent.getsockname()[1]}")
+        reader = KubernetesReader(
+            connection, congested=lambda: False, failed=lambda _: None, log=lambda _, **__: None
+        )
+        reader.feed(Heard())
+        taken, _ = silent.accept()
+
+        reader.stop()
+
+        assert not any(t.name.startswith("kubernetes-") for t in threading.enumerate())
+        connection.close()
+        taken.close()
 
 
 def test_one_listener_at_a_time_and_another_after_stop() -> None:
