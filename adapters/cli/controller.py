@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import inspect
 import os
@@ -17,8 +18,9 @@ from treenail.adapters.settings.settings import VARIABLES, SettingError, read_se
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
 # interruption, which goes through several.
 _SWITCH_SECONDS: Final = 0.001
-# Allocations from one collection of garbage to the next. A cluster is large, and little of it is garbage.
-_COLLECTIONS: Final = (50_000, 20, 50)
+# When garbage is collected: of the young often and in small lots, for all threads wait for it, and of the old
+# hardly ever, for a cluster is large and little of it is garbage.
+_COLLECTIONS: Final = (10_000, 10, 1_000)
 
 
 def controller(**options: str | None) -> None:
@@ -40,6 +42,8 @@ def controller(**options: str | None) -> None:
     LibraryLogs(process.telemetry).attach()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
+    # What every thread is at, on stderr: the first thing to ask of a process that seems to hang.
+    faulthandler.register(signal.SIGUSR1)
     tune()
     try:
         code = process.run()

@@ -12,21 +12,17 @@ import sys
 from queue import SimpleQueue
 from threading import Thread
 from traceback import format_exc
-from typing import IO, Final
+from typing import IO
 
 from treenail.adapters.solver.wire import ProblemReader, SolverFailure, write_plan
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
-# Interruptions and leases come first where both processes share a core.
-_NICENESS: Final = 5
-
 
 def main() -> None:
     """Answer problems until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(_NICENESS)
     plans = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     problems: SimpleQueue[Problem] = SimpleQueue()
