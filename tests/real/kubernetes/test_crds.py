@@ -22,6 +22,7 @@ from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.manifests import read_manifests, to_manifest
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.schema.catalogue import DEFINITIONS
+from treenail.adapters.api.schema.constraints import paths
 from treenail.adapters.api.written.parts import Tree
 from treenail.domain import labels
 from treenail.domain.nodes import NodeClaim
@@ -316,3 +317,20 @@ def test_a_claim_of_ours_is_kept_with_nothing_lost(server: ControlPlane, claim: 
 def with_version(server: ControlPlane, path: str, tree: Tree) -> Tree:
     version = ok(server.request("GET", path))["metadata"]["resourceVersion"]
     return {**tree, "metadata": {**tree["metadata"], "resourceVersion": version}}
+
+
+def test_every_rule_is_broken_by_some_object_of_the_tables(server: ControlPlane) -> None:
+    said = [
+        message
+        for tree, _ in REFUSED.values()
+        for message in refusal(server, "POST", f"{place(tree)}?dryRun=All", tree).values()
+    ]
+    rules = {
+        rule["message"]
+        for definition in DEFINITIONS
+        for _, schema in paths(definition.versions[-1].schema())
+        for rule in schema.get("x-kubernetes-validations", ())
+        if "oldSelf" not in rule["rule"]
+    }
+
+    assert sorted(rule for rule in rules if not any(message.endswith(rule) for message in said)) == []

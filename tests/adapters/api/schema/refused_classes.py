@@ -227,6 +227,12 @@ REFUSED_CLASSES: Final[dict[str, tuple[Tree, str]]] = {
         "spec.securityGroupSelector",
     ),
     "ids of no images": (template(amiSelector={"aws-ids": "sg-1", "a": "b"}), "spec.amiSelector"),
+    "other ids of no subnets": (template(subnetSelector={"aws::ids": "a"}), "spec.subnetSelector"),
+    "other ids of no groups": (
+        template(securityGroupSelector={"aws-ids": "a"}),
+        "spec.securityGroupSelector",
+    ),
+    "other ids of no images": (template(amiSelector={"aws::ids": "ami-1,a"}), "spec.amiSelector"),
     "old tag of a cluster": (template(tags={"kubernetes.io/cluster/a": "b"}), "spec.tags"),
     "old tag of the pool": (template(tags={"karpenter.sh/provisioner-name": "b"}), "spec.tags"),
     # KWOKNodeClass
