@@ -345,16 +345,28 @@ def test_a_server_that_agrees_on_no_encryption_does_not_hold_up_the_end() -> Non
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connection = a_connection(f"https://127.0.0.1:{silent.getsockname()[1]}")
         reader = KubernetesReader(
-            connection, congested=lambda: False, failed=lambda _: None, log=lambda _, **__: None
+            connection,
+            congested=lambda: False,
+            failed=lambda _: None,
+            log=lambda _, **__: None,
+            # What comes before the handshake takes its time on a busy machine.
+            pace=replace(FAST, stop=60),
         )
         reader.feed(Heard())
         taken, _ = silent.accept()
+        taken.settimeout(3)
+        assert taken.recv(1) != b""
 
-        reader.stop()
+        ending = threading.Thread(target=reader.stop)
+        ending.start()
 
+        # The client's own patience with a handshake is longer than this socket's.
+        while taken.recv(65_536):
+            continue
+        ending.join()
+        taken.close()
         assert not any(t.name.startswith("kubernetes-") for t in threading.enumerate())
         connection.close()
-        taken.close()
 
 
 def test_one_listener_at_a_time_and_another_after_stop() -> None:
