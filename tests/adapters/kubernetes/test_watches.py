@@ -341,6 +341,10 @@ def test_a_server_that_does_not_answer_does_not_hold_up_the_end() -> None:
         assert rig.heard.quiet
 
 
+def say_nothing(_: str, /, **__: object) -> None:
+    """Be told what nobody looks at."""
+
+
 def test_a_server_that_agrees_on_no_encryption_does_not_hold_up_the_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connection = a_connection(f"https://127.0.0.1:{silent.getsockname()[1]}")
@@ -348,7 +352,7 @@ def test_a_server_that_agrees_on_no_encryption_does_not_hold_up_the_end() -> Non
             connection,
             congested=lambda: False,
             failed=lambda _: None,
-            log=lambda _, **__: None,
+            log=say_nothing,
             # What comes before the handshake takes its time on a busy machine.
             pace=replace(FAST, stop=60),
         )
