@@ -20,7 +20,7 @@ from treenail.adapters.settings.settings import VARIABLES, SettingError, read_se
 _SWITCH_SECONDS: Final = 0.001
 # When garbage is collected: of the young often and in small lots, for all threads wait for it, and of the old
 # hardly ever, for a cluster is large and little of it is garbage.
-_COLLECTIONS: Final = (10_000, 10, 1_000)
+_COLLECTIONS: Final = (10_000, 2, 5_000)
 
 
 def controller(**options: str | None) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,6 +145,12 @@ class Outside:
         return away
 
 
+def processor() -> tuple[float, float]:
+    """Return the seconds this process's threads have computed, and have waited for a processor, so far."""
+    said = [path.read_text().split() for path in Path("/proc/self/task").glob("*/schedstat")]
+    return sum(int(one[0]) for one in said) / 1e9, sum(int(one[1]) for one in said) / 1e9
+
+
 class TimedSolver:
     """A solver that says when it works."""
 
@@ -234,9 +241,9 @@ def test_interruptions_and_timers_do_not_wait_for_twenty_thousand_pods(
 
     def watch_garbage(phase: str, _info: dict[str, int]) -> None:
         if phase == "start":
-            began_at[0] = time.monotonic()
+            began_at[0] = time.thread_time()
         else:
-            pauses.append(time.monotonic() - began_at[0])
+            pauses.append(time.thread_time() - began_at[0])
 
     gc.callbacks.append(watch_garbage)
     sent: dict[int, float] = {}
@@ -252,7 +259,11 @@ def test_interruptions_and_timers_do_not_wait_for_twenty_thousand_pods(
                 return
         raise AssertionError("the solve took too long")
 
+    before = processor()
     benchmark.pedantic(load, rounds=1, iterations=1)  # type: ignore[no-untyped-call]
+    # A machine that others work on says little: where the second is not far below the first, measure again.
+    for what, spent, had in zip(("computed s", "waited for a processor s"), processor(), before, strict=True):
+        benchmark.extra_info[what] = round(spent - had, 1)
     gc.callbacks.remove(watch_garbage)
     time.sleep(1)
     took = sorted(bench.outside.cordoned[f"node-{n}"] - at for n, at in sent.items())
@@ -262,7 +273,7 @@ def test_interruptions_and_timers_do_not_wait_for_twenty_thousand_pods(
     benchmark.extra_info["p99 ms"] = round(p99 * 1000, 1)
     benchmark.extra_info["longest ms"] = round(took[-1] * 1000, 1)
     benchmark.extra_info["latest timer ms"] = round(max(bench.late) * 1000, 1)
-    benchmark.extra_info["longest garbage ms"] = round(max(pauses, default=0) * 1000, 1)
+    benchmark.extra_info["longest garbage CPU ms"] = round(max(pauses, default=0) * 1000, 1)
     hops = bench.telemetry.observed(metrics.INBOX_DELAY.name, actor="TerminationActor")
     benchmark.extra_info["longest turn of TerminationActor ms"] = round(hops.largest * 1000, 1)
     assert bench.failures == []
