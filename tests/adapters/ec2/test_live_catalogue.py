@@ -94,11 +94,21 @@ def test_a_type_is_offered_where_it_is_sold_and_the_class_has_subnets(account: A
     assert found.label(labels.REGION) == "us-east-1"
 
 
-def test_types_that_are_sold_elsewhere_or_run_no_image_of_the_class_are_left_out(account: Account) -> None:
+def test_types_that_are_sold_elsewhere_are_left_out(account: Account) -> None:
     has_class(account, "b")
-    sells(account, "m5.large", "c5.large", arm="m6g.large")
+    sells(account, "m5.large", "c5.large")
 
     assert [one.name for one in types_of(account)] == ["m5.large"]
+
+
+@pytest.mark.parametrize(("arch", "names"), [("x86_64", ["c5.large", "m5.large"]), ("arm64", ["m6g.large"])])
+def test_types_that_run_no_image_of_the_class_are_left_out(
+    account: Account, arch: str, names: list[str]
+) -> None:
+    has_class(account, "a", arch=arch)
+    sells(account, "m5.large", "c5.large", arm="m6g.large")
+
+    assert [one.name for one in types_of(account)] == names
 
 
 def test_a_launch_template_of_the_users_says_which_images_and_groups(account: Account) -> None:
