@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -46,14 +47,15 @@ class Clients:
     ) -> Clients:
         """Make the clients, with the credentials of `session`: those botocore finds, if None.
 
-        `region` is by default that of the session or, failing that, of the instance we run on; all
+        `region` is by default that of the session, of AWS_REGION or of the instance we run on; all
         services are at `endpoint_url`, where it is given. No service is called yet.
 
         Raises:
             ValueError: no region is to be found.
         """
         session = session or boto3.Session()
-        found = region or session.region_name or InstanceMetadataRegionFetcher().retrieve_region()
+        # botocore reads no AWS_REGION, which is all that EKS sets in some pods.
+        found = region or session.region_name or os.environ.get("AWS_REGION", "") or _own_region()
         if not found:
             raise ValueError("no region: set AWS_REGION")
         # Calls are repeated by the gate, which knows of all threads' calls, and nowhere else.
@@ -73,6 +75,10 @@ class Clients:
             pricing=make("pricing", **(here | {"region_name": pricing_region(found)})),
             eks=make("eks", **here),
         )
+
+
+def _own_region() -> str:
+    return InstanceMetadataRegionFetcher().retrieve_region() or ""
 
 
 def pricing_region(region: str) -> str:
