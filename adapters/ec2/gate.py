@@ -78,8 +78,8 @@ class Gate:
             pause = self._pause(attempt)
             late = self._clock.monotonic() + pause - began > _MOST_SECONDS
             if not worth_repeating(failure) or attempt >= _MOST_ATTEMPTS or late:
-                # The cause is what AWS said, less secrets; botocore's own error would tell all of it.
-                raise failure from failure.__cause__
+                # Its cause is what AWS said, less secrets; botocore's own error would tell all of it.
+                raise failure
             self._sleep(pause)
 
     def _wait_for_permit(self, service: str, action: str, began: float) -> float:

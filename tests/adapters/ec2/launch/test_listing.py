@@ -41,12 +41,13 @@ def test_whoever_asks_within_a_second_has_what_was_read() -> None:
 
 
 def test_whoever_asks_while_it_is_read_waits_for_that() -> None:
-    slow = Slow()
-    listing = SharedListing(SleptTime(), slow)
+    time, slow = SleptTime(), Slow()
+    listing = SharedListing(time, slow)
     slow.go_on.clear()
     with ThreadPoolExecutor(5) as threads:
         first = threads.submit(listing.get)
         assert slow.begun.wait(5)
+        time.seconds = 30.0
         others = [threads.submit(listing.get) for _ in range(4)]
         slow.go_on.set()
 

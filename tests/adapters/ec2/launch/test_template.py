@@ -135,6 +135,14 @@ def test_calls_that_differ_in_what_templates_do_not_say_share_one() -> None:
     assert template(other_call) == template()
 
 
+def test_the_order_in_which_tags_and_labels_come_does_not_matter() -> None:
+    plain = request(labels={"a": "1", "b": "2"})
+    turned = request(labels={"b": "2", "a": "1"}, tags=dict(sorted(plain.tags.items(), reverse=True)))
+
+    assert list(turned.tags) != list(plain.tags)
+    assert template(turned).name == template(plain).name
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -7,11 +7,11 @@ from threading import Event
 
 import pytest
 
-from tests.adapters.ec2.refusals import SleptTime, refusal
+from tests.adapters.ec2.refusals import Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.launch.terminations import Terminations
-from treenail.domain.ports import InvalidError, UnavailableError
+from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
 
 
 class Ec2:
@@ -106,6 +106,19 @@ def test_one_that_may_not_be_terminated_keeps_nobody_elses() -> None:
 
     assert [type(end) for end in ends] == [type(None), InvalidError, type(None)]
     assert ec2.ids == ["i-2"]
+
+
+def test_a_refusal_that_names_what_nobody_asked_for_is_told() -> None:
+    answers = iter(["The instance ID 'i-9' does not exist", "The instance does not exist"])
+
+    def terminate(_ids: list[str]) -> None:
+        time = SleptTime()
+        refused = refusal("InvalidInstanceID.NotFound", next(answers))
+        Gate(time, PlainDice(), sleep=time.sleep).call("ec2", "TerminateInstances", Script(refused))
+
+    for _ in range(2):
+        with pytest.raises(NotFoundError):
+            Terminations(terminate).terminate(["i-1"])
 
 
 def test_an_outage_is_told_to_all_who_wait_and_the_next_call_is_made_as_ever() -> None:
