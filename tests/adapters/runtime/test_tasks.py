@@ -167,19 +167,19 @@ def test_a_hundred_calls_in_ten_keys_all_come_back_in_the_order_of_their_keys(be
 
 
 def test_stopping_waits_for_what_is_under_way_and_begins_nothing_more(bench: Bench) -> None:
-    gate = Gate("begun")
-    bench.run("shop", "a", call=gate)
-    bench.run("shop", "a", call=lambda: "behind it")
-    for key in ("b", "c"):
+    gates = [Gate("begun"), Gate("begun")]
+    for key, gate in zip("ab", gates, strict=True):
         bench.run("shop", key, call=gate)
-    assert gate.begun.wait(SECONDS)
+        bench.run("shop", key, call=lambda: "behind it")
+    bench.run("shop", "c", call=lambda: "no worker is free")
+    assert all(gate.begun.wait(SECONDS) for gate in gates)
 
     assert not bench.tasks.stop(0.01)
-    gate.open.set()
+    for gate in gates:
+        gate.open.set()
     assert bench.tasks.stop(SECONDS)
     bench.run("shop", call=lambda: "after the end")
 
-    answers = [bench.heard.next(), bench.heard.next()]
-    assert answers == [Done("begun"), Done("begun")]
+    assert [bench.heard.next(), bench.heard.next()] == [Done("begun"), Done("begun")]
     assert bench.heard.empty
     assert bench.tasks.depths() == {"shop": 0}
