@@ -14,6 +14,7 @@ from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateInbox
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drain_calls import DrainCalls
+from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
 from treenail.actors.launch_calls import LaunchCalls
@@ -64,6 +65,7 @@ class SystemSettings:
     batch_max_seconds: float = 10.0
     batch_urgent_seconds: float = 0.1
     packing: Settings = field(default_factory=Settings)
+    early_binding: bool = False
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -143,6 +145,7 @@ class System:
             termination=self.termination,
             arbiter=self.arbiter,
             disruptor=self._disruptor,
+            early_binder=self._early_binder(),
         )
         self.cluster.leads_to(
             host(
@@ -153,6 +156,12 @@ class System:
                 promise_lasts=settings.promise_lasts,
             )
         )
+
+    def _early_binder(self) -> Ref[EarlyBinderInbox] | None:
+        if not self._settings.early_binding:
+            return None
+        ports = self._ports
+        return self._host.host(EarlyBinder, self._runtime, writer=ports.writer, cloud=ports.cloud)
 
     def _wire_launcher(self) -> Ref[LauncherInbox]:
         if not self._settings.provisioning:
