@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
+from treenail.adapters.kubernetes.errors import ExpiredError
 from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
@@ -20,7 +21,7 @@ from treenail.adapters.kubernetes.teller import Teller
 from treenail.adapters.kubernetes.watcher import Log, Watcher
 from treenail.domain.cluster_facts import ClusterFact
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.ports import InvalidError, NotFoundError
+from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.runtime import Ref
 
 T = TypeVar("T", Node, NodeClaim)
@@ -158,6 +159,8 @@ class KubernetesReader:
             except NotFoundError:
                 # It is not served: there are none.
                 return []
+            except ExpiredError as error:
+                raise UnavailableError(str(error)) from None
             page = read_page(body, f"GET {resource.path()}")
             for raw in page.items or ():
                 found += _only(kind, items.read(bytes(raw)))

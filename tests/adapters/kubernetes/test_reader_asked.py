@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.adapters.kubernetes.objects import machine, node, node_claim
+from tests.adapters.kubernetes.rig import FAST, Rig
+from tests.adapters.kubernetes.scripted import GONE, Reply, status
+from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM
+from treenail.domain.node_pools import Generation
+from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
+
+
+def test_claims_are_found_whichever_generation_they_are_of() -> None:
+    with Rig() as rig:
+        rig.server.serve(NODE_CLAIM, node_claim("b", 1))
+        rig.server.serve(MACHINE, machine("a", 2))
+        rig.server.answers(MACHINE.path("a"), Reply(body=json.dumps(machine("a", 2)).encode()))
+
+        assert [(c.name, c.generation) for c in rig.reader.list_claims()] == [
+            ("a", Generation.V1ALPHA5),
+            ("b", Generation.V1),
+        ]
+        assert rig.reader.get_claim("a").resource_version == 2
+
+
+def test_a_claim_that_is_of_no_generation_is_not_found() -> None:
+    with Rig() as rig, pytest.raises(NotFoundError):
+        rig.reader.get_claim("c-0")
+
+
+def test_a_claim_that_cannot_be_understood_is_invalid_and_in_no_list() -> None:
+    bad = {**node_claim("c-0", 1), "spec": {}}
+    with Rig() as rig:
+        rig.server.serve(NODE_CLAIM, bad, node_claim("c-1", 2))
+        rig.server.answers(NODE_CLAIM.path("c-0"), Reply(body=json.dumps(bad).encode()))
+
+        with pytest.raises(InvalidError, match="NodeClaim c-0: spec"):
+            rig.reader.get_claim("c-0")
+        assert [c.name for c in rig.reader.list_claims()] == ["c-1"]
+
+
+def test_nodes_are_listed_by_name_page_after_page() -> None:
+    with Rig(replace(FAST, page=2)) as rig:
+        rig.server.serve(NODE, *(node(f"n-{n}", n + 1) for n in range(4, -1, -1)))
+
+        assert [n.name for n in rig.reader.list_nodes()] == [f"n-{n}" for n in range(5)]
+
+
+def test_claims_cannot_be_listed_while_the_server_is_in_trouble() -> None:
+    with Rig() as rig:
+        rig.server.lists(NODE_CLAIM, *[status(500)] * 4)
+
+        with pytest.raises(UnavailableError):
+            rig.reader.list_claims()
+
+
+def test_a_list_that_expires_while_it_is_read_is_no_answer() -> None:
+    first = json.dumps({"metadata": {"resourceVersion": "1", "continue": "x"}, "items": []})
+    with Rig() as rig:
+        rig.server.lists(NODE, Reply(body=first.encode()), GONE)
+
+        with pytest.raises(UnavailableError):
+            rig.reader.list_nodes()
