@@ -205,6 +205,16 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._tell(self._model.take_changes(), now)
         self._audience.launcher.tell(committed)
         self._audience.pod_watcher.tell(committed)
+        self.within(decided.decision.context)
+        self.log(
+            "decided on pods",
+            logger="controller.provisioner",
+            decision=decided.decision.id,
+            pods=len(decided.snapshot.pods),
+            nodeclaims=len(committed.claims),
+            nominated=len(committed.nominations),
+            refused=len(committed.refused),
+        )
 
     def _measure(self, decided: PlanDecided, committed: PlanCommitted) -> None:
         decision, taken_at = decided.decision, decided.snapshot.taken_at

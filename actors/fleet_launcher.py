@@ -199,6 +199,10 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         # What was given up must go: nobody else would take it away.
         if not final and (step.attempt < _MOST_ATTEMPTS or isinstance(step, DeleteClaim)):
             seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
+            what = type(step).__name__
+            self.log(
+                "launch step is tried again", level="warning", step=what, seconds=seconds, error=str(error)
+            )
             self.later(first(step), again(step), seconds=seconds)
         else:
             self.log("launch step failed", step=type(step).__name__, error=str(error))

@@ -84,7 +84,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             case Done(value=types):
                 self._catalogues[read.key] = types
             case failed:
-                self._problems[read.key] = str(failed.error)
+                problem = self._problems[read.key] = str(failed.error)
+                self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
 
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""

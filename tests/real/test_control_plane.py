@@ -27,7 +27,7 @@ def node(name: str, **annotations: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "annotations": keys},
+        "metadata": {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake", **keys}},
         "spec": {"providerID": f"aws:///us-west-2a/i-{name}"},
         "status": {"capacity": {"cpu": "4", "memory": "16Gi", "pods": "58"}},
     }

@@ -11,7 +11,6 @@ import pytest
 from tests.real.lab.joiner import NODES, SILENT, Joiner
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import described, fleet, ids, override, template
-from tests.real.lab.machine_nodes import KWOK_ARGS
 from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.sqs.reader import until
@@ -33,7 +32,7 @@ spec:
 def cluster() -> Iterator[ControlPlane]:
     """A cluster of which KWOK plays only the nodes whose machines have joined."""
     try:
-        plane = ControlPlane(args={"kwok": KWOK_ARGS})
+        plane = ControlPlane()
     except NotBuiltError as error:
         pytest.skip(str(error))
     with plane:

@@ -116,7 +116,6 @@ def test_the_first_walkthrough_finds_its_network_by_any_value_of_a_tag_and_image
             "(alias al2023@v19990101, for Kubernetes 1.34)",
         ),
         (node_class(SelectorTerm(id="ami-00000000")), "images", "(id ami-00000000)"),
-        (node_class(family=AmiFamily.AL2), "images", "(alias al2@latest, for Kubernetes 1.34)"),
     ],
 )
 def test_a_selector_that_finds_nothing_is_named(lab: Lab, of: NodeClass, selector: str, says: str) -> None:
@@ -125,6 +124,13 @@ def test_a_selector_that_finds_nothing_is_named(lab: Lab, of: NodeClass, selecto
 
     assert raised.value.selector == selector
     assert str(raised.value) == f"EC2NodeClass/default: its selector of {selector} finds nothing {says}"
+
+
+def test_a_family_that_ended_is_named_with_the_version_there_is_none_for(lab: Lab) -> None:
+    account = Account(lab, kubernetes="v1.35.0")
+
+    with pytest.raises(NodeClassNotReadyError, match=r"\(alias al2@latest, for Kubernetes 1\.35\)"):
+        account.catalogue.resolve(node_class(family=AmiFamily.AL2))
 
 
 def test_what_was_not_there_is_found_soon_after_it_is(lab: Lab) -> None:

@@ -12,7 +12,8 @@ from moto.ec2.models.amis import Ami
 from moto.ssm.models import Parameter
 
 _KUBERNETES: Final = tuple(f"1.{minor}" for minor in range(27, 36))
-_LAST_AL2: Final = 32
+# Later than in AWS, where it ends with 1.32: the walkthroughs of the old API need one for our API server.
+_LAST_AL2: Final = 34
 _OWNER: Final = "602401143452"
 # Each image is published twice; the later one is what "recommended" and "latest" lead to.
 _RELEASES: Final = (datetime(2026, 5, 11, 9, tzinfo=UTC), datetime(2026, 8, 3, 9, tzinfo=UTC))

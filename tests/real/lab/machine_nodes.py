@@ -14,13 +14,8 @@ from treenail.adapters.ec2.records import shipped_types
 from treenail.domain import labels
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
 
-# Nodes with this annotation are played by KWOK, also where it does not play all nodes.
+# By this KWOK knows that the machine of a node has joined.
 PLAYED: Final = {"kwok.x-k8s.io/node": "fake"}
-# Flags by which KWOK plays only those: an early node, and its pods, then wait for their machine.
-KWOK_ARGS: Final = (
-    "--manage-all-nodes=false",
-    "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-)
 _ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
 _CLASS: Final = NodeClass(
     ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "lab"), ami_family=AmiFamily.AL2023

@@ -76,7 +76,7 @@ def test_a_parameter_leads_to_an_image(lab: Lab, parameter: str, name: str) -> N
 
 def test_there_is_no_image_of_amazon_linux_2_after_its_last_version(lab: Lab) -> None:
     with pytest.raises(ClientError, match="ParameterNotFound"):
-        lab.client("ssm").get_parameter(Name=f"{EKS}/1.33/amazon-linux-2/recommended/image_id")
+        lab.client("ssm").get_parameter(Name=f"{EKS}/1.35/amazon-linux-2/recommended/image_id")
 
 
 def test_newer_images_have_later_dates(lab: Lab) -> None:

@@ -19,6 +19,8 @@ from tests.real.parts.loopback import answers, free_ports
 from tests.real.parts.processes import GRACE, Processes, Program
 
 PARTS: Final = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kwok")
+# Nodes with this annotation are played by KWOK.
+PLAYED: Final = "kwok.x-k8s.io/node=fake"
 STAGES: Final = binaries.HERE / "stages.yaml"
 # The parts' own rates (20 to 100 calls a second) would be what a test of 500 pods measures.
 UNHURRIED: Final = ("--kube-api-qps=1000", "--kube-api-burst=2000")
@@ -283,7 +285,8 @@ class ControlPlane:
         return [
             "--kubeconfig=kubeconfig",
             f"--config={STAGES}",
-            "--manage-all-nodes",
+            # Of the others the machine has not joined, if there is one: a node made early waits, and its pods.
+            f"--manage-nodes-with-annotation-selector={PLAYED}",
             "--node-ip=10.0.0.1",
             "--cidr=10.64.0.0/10",
             f"--server-address=127.0.0.1:{self._port['kwok']}",

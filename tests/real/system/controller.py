@@ -1,0 +1,108 @@
+"""The controller as a process of its own, as people run it: started, asked how it is, killed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tests.bench.real.usage import Usage, usage
+from tests.real.parts.loopback import answers, free_ports
+from tests.real.parts.processes import Processes, Program
+
+NAME: Final = "treenail"
+TREENAIL: Final = Path(sys.executable).with_name("treenail")
+
+
+class Controller:
+    """`treenail controller` with the given environment. Use it as a context manager: it is started then."""
+
+    def __init__(self, env: Mapping[str, str], *, folder: Path | None = None) -> None:
+        self.metrics_port, self.health_port = free_ports(2)
+        self._processes = Processes(folder)
+        state = self._processes.folder / "state"
+        self._program = Program(
+            name=NAME,
+            command=[TREENAIL, "controller"],
+            ready=self._ready,
+            env={
+                "METRICS_PORT": str(self.metrics_port),
+                "HEALTH_PROBE_PORT": str(self.health_port),
+                "STATE_DIRECTORY": str(state),
+                **env,
+            },
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._processes.close()
+
+    def start(self, *, wait: bool = True) -> None:
+        """Start it, and wait until it knows the cluster."""
+        self._processes.start(self._program)
+        if wait:
+            self._processes.wait(NAME)
+
+    def wait(self) -> None:
+        """Wait until it knows the cluster."""
+        self._processes.wait(NAME)
+
+    def kill(self) -> None:
+        """End it as by `kill -9`."""
+        self._processes.stop(NAME, grace=0)
+
+    def stop(self) -> None:
+        """Ask it to end, as a kubelet does."""
+        self._processes.stop(NAME, grace=15)
+
+    @property
+    def running(self) -> bool:
+        return NAME in self._processes.running()
+
+    def usage(self) -> Usage:
+        """Return what it and the packer's process have used."""
+        return usage(self._processes.pid(NAME))
+
+    def _ready(self) -> bool:
+        return answers(f"http://127.0.0.1:{self.health_port}/readyz")
+
+    # --- what it says
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Return its log lines, over all its lives; what is no JSON comes as {"event": TEXT}."""
+        for line in self._processes.log_of(NAME).read_text(errors="replace").splitlines():
+            try:
+                said = json.loads(line)
+            except ValueError:
+                said = None
+            yield said if isinstance(said, dict) else {"event": line}
+
+    def said(self, text: str) -> list[dict[str, Any]]:
+        """Return the log lines in which `text` occurs."""
+        return [line for line in self.lines() if text in json.dumps(line)]
+
+    def last_lines(self, count: int = 30) -> str:
+        return self._processes.last_lines(NAME, count)
+
+    def log_text(self) -> str:
+        return self._processes.log_of(NAME).read_text(errors="replace")
+
+
+def eventually(holds: Callable[[], bool], what: str | Callable[[], str], *, within: float = 60.0) -> float:
+    """Wait until something holds; return how many seconds that took.
+
+    Raises:
+        AssertionError: it did not, `within` so many seconds.
+    """
+    begun = time.monotonic()
+    while not holds():
+        if time.monotonic() - begun > within:
+            raise AssertionError(f"not within {within:.0f} s: {what if isinstance(what, str) else what()}")
+        time.sleep(0.05)
+    return time.monotonic() - begun
