@@ -271,8 +271,12 @@ def _end(claim: NodeClaim | None, node: Node | None, state: Leaving) -> Step:
 
 
 def seen_gone(claim: NodeClaim, ids: frozenset[str], asked_at: datetime) -> bool:
-    """Tell whether a listing of instances, asked for at `asked_at`, shows that the claim's is gone."""
-    return claim.instance_id not in ids and asked_at - claim.created_at >= _VISIBLE_AFTER
+    """Tell whether a listing of instances, asked for at `asked_at`, shows that the claim's is gone.
+
+    A machine whose kubelet has joined has been visible for long: only of others absence may be newness.
+    """
+    known = claim.registered or asked_at - claim.created_at >= _VISIBLE_AFTER
+    return known and claim.instance_id not in ids
 
 
 def _cordoned(node: Node) -> bool:

@@ -265,7 +265,7 @@ def test_an_instance_that_takes_long_to_go_is_waited_for() -> None:
 
 def test_an_instance_too_new_to_be_listed_is_not_taken_for_gone() -> None:
     stage = Ending()
-    stage.add("c2")
+    stage.add("c2", conditions=())
     stage.cloud.invisible["i-c2"] = None
 
     stage.interrupt(name="c2")

@@ -321,6 +321,13 @@ def test_an_instance_is_gone_when_a_listing_would_have_it(
     assert seen_gone(there, frozenset(ids), START + timedelta(seconds=seconds)) is gone
 
 
+def test_a_machine_whose_node_has_joined_is_gone_as_soon_as_it_is_not_listed() -> None:
+    joined = claim("c1", provider_id="aws:///a/i-c1", initialized=True)
+
+    assert seen_gone(joined, frozenset(), START)
+    assert not seen_gone(joined, frozenset({"i-c1"}), START)
+
+
 @pytest.mark.parametrize(("seconds", "sure"), [(89, False), (90, True)])
 def test_a_look_that_finds_nothing_is_final_after_a_while(seconds: float, *, sure: bool) -> None:
     assert surely_nothing(claim("c1", leaving=True), at(seconds)) is sure

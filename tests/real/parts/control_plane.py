@@ -285,7 +285,7 @@ class ControlPlane:
         return [
             "--kubeconfig=kubeconfig",
             f"--config={STAGES}",
-            # Of the others the machine has not joined, if there is one: a node made early waits, and its pods.
+            # The machines of others have not joined: a node made early waits, and so do its pods.
             f"--manage-nodes-with-annotation-selector={PLAYED}",
             "--node-ip=10.0.0.1",
             "--cidr=10.64.0.0/10",

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+import urllib3
+from prometheus_client.parser import text_string_to_metric_families
+
 from tests.bench.real.usage import Usage, usage
 from tests.real.parts.loopback import answers, free_ports
 from tests.real.parts.processes import Processes, Program
@@ -71,6 +74,17 @@ class Controller:
 
     def _ready(self) -> bool:
         return answers(f"http://127.0.0.1:{self.health_port}/readyz")
+
+    def metric(self, name: str) -> float:
+        """Return a metric as Prometheus would read it now, over all its labels; 0 where it has none."""
+        answer = urllib3.request("GET", f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10)
+        samples = [
+            sample
+            for family in text_string_to_metric_families(answer.data.decode())
+            for sample in family.samples
+            if sample.name == name
+        ]
+        return sum(sample.value for sample in samples)
 
     # --- what it says
 
