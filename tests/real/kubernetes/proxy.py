@@ -145,8 +145,10 @@ class Proxy:
         if fault is not None and not fault.carried_out:
             near.write(_error(fault))
             return
+        await self._halt(near, asked, body, done=False)
         far.write(head.raw + body)
         head = await Head.read(answering)
+        await self._halt(near, asked, body, done=True)
         with self._watching(near) if asked.is_watch else nullcontext():
             if fault is None:
                 near.write(head.raw)
@@ -156,6 +158,9 @@ class Proxy:
                     await near.drain()
         if fault is not None:
             near.write(_error(fault))
+
+    async def _halt(self, near: asyncio.StreamWriter, asked: Asked, body: bytes, *, done: bool) -> None:
+        """Be told of a request before it is passed on, and once it is carried out: nothing is done here."""
 
     @contextmanager
     def _watching(self, near: asyncio.StreamWriter) -> Iterator[None]:

@@ -1,0 +1,184 @@
+"""A cluster in which the controller is killed again and again, and what must hold after each time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tests.real.lab.lab import Lab
+from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.jaeger import Jaeger
+from tests.real.system.checkpoint import Checkpoint
+from tests.real.system.cluster import ROOT
+from tests.real.system.controller import eventually
+from tests.real.system.moments import Moment
+from tests.real.system.scene import SERVICE, Scene, machines
+from tests.real.system.traces import orphans, spans_of, tree
+
+# Every machine has four processors, so that each takes three of these pods and no other one.
+PODS: Final = 6
+MACHINES: Final = 2
+_CPUS: Final = {"key": "karpenter.k8s.aws/instance-cpu", "operator": "In", "values": ["4"]}
+_BOOT_SECONDS: Final = 1.0
+# A launch whose call cannot be made again is looked for after a minute.
+_WITHIN: Final = 120.0
+_LOOK_EVERY: Final = 0.003
+_LAUNCH: Final = "treenail.sh/launch"
+
+
+class Killing:
+    """The walkthrough's pool, and another deployment for every kill."""
+
+    def __init__(self, scene: Scene, checkpoint: Checkpoint) -> None:
+        self.scene = scene
+        self.checkpoint = checkpoint
+        self._begun = time.time()
+        self._rounds = 0
+        self._pool, self._deployment = _manifests(scene)
+
+    def begin(self) -> None:
+        """Have the pool, without any pod."""
+        self.scene.cluster.apply(self._pool)
+
+    def add_pods(self) -> None:
+        """Have pods more, which need two machines of their own."""
+        self._rounds += 1
+        self.scene.cluster.apply(_named(self._deployment, f"round-{self._rounds}"))
+
+    def kill_at(self, moment: Moment) -> str:
+        """Add pods, and kill the controller when the moment has come; return how things stood then."""
+        reached = moment.arm(self.scene, self.checkpoint)
+        self.add_pods()
+        deadline = time.monotonic() + _WITHIN
+        while not reached():
+            assert time.monotonic() < deadline, (
+                f"it never came to this: {moment.name}\n{self.scene.summary()}"
+            )
+            time.sleep(_LOOK_EVERY)
+        self.scene.controller.kill()
+        return self.scene.cluster.summary()
+
+    # --- what must hold
+
+    def expect_whole(self) -> float:
+        """Wait until all pods run, on as many machines as they need; return for how long, in seconds."""
+        scene = self.scene
+        took = eventually(self._whole, scene.summary, within=_WITHIN)
+        bought = scene.bought()
+        assert len(bought) == self._rounds * MACHINES, f"bought {len(bought)}: {scene.summary()}"
+        for claim in scene.cluster.claims():
+            assert claim["status"]["providerID"], claim
+        assert self._calls_of_instances() == self._calls_of_claims()
+        return took
+
+    def _whole(self) -> bool:
+        cluster = self.scene.cluster
+        if cluster.running() < self._rounds * PODS:
+            return False
+        claims, nodes, instances = cluster.claims(), cluster.nodes(), self.scene.instances()
+        ids = {_instance_id(claim["status"].get("providerID", "")) for claim in claims}
+        return (
+            ids == {_instance_id(node["spec"].get("providerID", "")) for node in nodes}
+            and ids == {i["InstanceId"] for i in instances}
+            and len(ids) == len(claims) == len(nodes) == self._rounds * MACHINES
+            and all(_holds(claim, "MachineInitialized") for claim in claims)
+        )
+
+    def _calls_of_instances(self) -> Counter[str]:
+        """Return how many instances each call to CreateFleet bought, by its token."""
+        tags = [{t["Key"]: t["Value"] for t in i["Tags"]} for i in self.scene.instances()]
+        return Counter(of_one[_LAUNCH] for of_one in tags)
+
+    def _calls_of_claims(self) -> Counter[str]:
+        """Return how many claims say of each call that it is theirs."""
+        claims = self.scene.cluster.claims()
+        return Counter(c["metadata"]["annotations"][_LAUNCH].partition("/")[0] for c in claims)
+
+    def expect_nothing_left(self) -> None:
+        """Take all pods away, and wait until there is no machine either, nor anything of one."""
+        scene = self.scene
+        for number in range(1, self._rounds + 1):
+            scene.cluster.scale(f"round-{number}", 0)
+        cluster = scene.cluster
+        eventually(
+            lambda: not (cluster.pods() or cluster.nodes() or cluster.claims() or scene.instances()),
+            scene.summary,
+            within=_WITHIN,
+        )
+        assert len(scene.bought()) == self._rounds * MACHINES
+
+    def expect_parents_of_all_spans(self) -> None:
+        """Wait until no stored span names a parent that is not there, and every claim's decision is there."""
+        eventually(lambda: not self._incomplete(), lambda: "\n\n".join(self._incomplete()), within=15)
+
+    def _incomplete(self) -> list[str]:
+        """Return the traces that lack something, as trees."""
+        jaeger = self.scene.jaeger
+        assert jaeger is not None
+        traces = [spans_of(trace) for trace in jaeger.find(service=SERVICE)]
+        ours = {t[0].trace_id: t for t in traces if t[-1].end / 1e6 >= self._begun}
+        lacking = [
+            f"{orphans(spans)} without parents in:\n{tree(spans)}"
+            for spans in ours.values()
+            if orphans(spans)
+        ]
+        for claim in self.scene.cluster.claims():
+            trace_id = claim["metadata"]["annotations"]["tracing.k8s.io/traceparent"].split("-")[1]
+            if "decide" not in {span.name for span in ours.get(trace_id, ())}:
+                lacking.append(f"no decision on {claim['metadata']['name']} in {trace_id}")
+        return lacking
+
+
+@contextmanager
+def killing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: str) -> Iterator[Killing]:
+    """Have the walkthrough's pool in a cluster, and the controller. At the end all must go by itself."""
+    lab.reset()
+    with Checkpoint(plane, folder) as checkpoint:
+        scene = Scene(plane, lab, jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
+        scene.cluster.install()
+        try:
+            with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):
+                there = Killing(scene, checkpoint)
+                there.begin()
+                yield there
+                there.expect_nothing_left()
+        finally:
+            scene.cluster.clear()
+    lab.check()
+
+
+def _manifests(scene: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the walkthrough's pool and deployment, for the laboratory's cluster and these pods."""
+    text = (ROOT / "examples" / "001-inflate.yaml").read_text()
+    profile = str(scene.lab.estate["instance_profile"])
+    text = text.replace("KarpenterNodeInstanceProfile-demo", profile)
+    pool, deployment = yaml.safe_load_all(text.replace("cluster/demo", f"cluster/{scene.lab.cluster}"))
+    pool["spec"]["requirements"].append(_CPUS)
+    pool["spec"]["ttlSecondsAfterEmpty"] = 1
+    deployment["spec"]["replicas"] = PODS
+    return pool, deployment
+
+
+def _named(deployment: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the same deployment under another name, with pods of its own."""
+    spec = deployment["spec"]
+    chosen = {"app": name}
+    template = {**spec["template"], "metadata": {"labels": chosen}}
+    spec = {**spec, "selector": {"matchLabels": chosen}, "template": template}
+    return {**deployment, "metadata": {"name": name}, "spec": spec}
+
+
+def _instance_id(provider_id: str) -> str:
+    return provider_id.rpartition("/")[2]
+
+
+def _holds(claim: dict[str, Any], condition: str) -> bool:
+    return any(
+        c["type"] == condition and c["status"] == "True" for c in claim["status"].get("conditions", ())
+    )

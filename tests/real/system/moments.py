@@ -1,0 +1,154 @@
+"""Moments between a decision and the first bound pod, to kill the controller at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final, TypeAlias
+
+from tests.real.system.checkpoint import Checkpoint, Stop
+from tests.real.system.scene import Scene
+
+# Longer than it takes to see a call and to kill.
+_HELD_SECONDS: Final = 2.0
+# From the decision to the first bound pod: the launch, a boot of a second, the registration.
+_WHOLE_SECONDS: Final = 3.5
+
+Reached: TypeAlias = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class AtRequest:
+    """When a request is on its way to the API server, or is carried out and not answered yet."""
+
+    name: str
+    stop: Stop
+
+    def arm(self, _: Scene, checkpoint: Checkpoint) -> Reached:
+        return checkpoint.stop_at(self.stop).is_set
+
+
+@dataclass(frozen=True, slots=True)
+class AtCall:
+    """When a call to EC2, one of these actions, is on its way. It is carried out, whoever is killed."""
+
+    name: str
+    actions: tuple[str, ...]
+
+    def arm(self, scene: Scene, _: Checkpoint) -> Reached:
+        lab = scene.lab
+        for action in self.actions:
+            lab.fault("ec2", action, delay=_HELD_SECONDS)
+        before = self._made(scene)
+        return lambda: self._made(scene) > before
+
+    def _made(self, scene: Scene) -> int:
+        calls = scene.lab.calls()
+        return sum(calls.get(f"ec2:{action}", 0) for action in self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class AtLostAnswer:
+    """When instances are bought, nobody knows, and the same call is on its way once more."""
+
+    name: str
+
+    def arm(self, scene: Scene, _: Checkpoint) -> Reached:
+        lab = scene.lab
+        lab.fault("ec2", "CreateFleet", after=True, cut=True)
+        lab.fault("ec2", "CreateFleet", delay=_HELD_SECONDS)
+        before = lab.calls().get("ec2:CreateFleet", 0)
+        return lambda: lab.calls().get("ec2:CreateFleet", 0) > before + 1
+
+
+@dataclass(frozen=True, slots=True)
+class AfterDecision:
+    """So many seconds after it is said that something was decided."""
+
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.seconds:.2f} s after the decision"
+
+    def arm(self, scene: Scene, _: Checkpoint) -> Reached:
+        before = _decisions(scene)
+        decided: list[float] = []
+
+        def reached() -> bool:
+            if not decided and _decisions(scene) > before:
+                decided.append(time.monotonic())
+            return bool(decided) and time.monotonic() - decided[0] >= self.seconds
+
+        return reached
+
+
+Moment: TypeAlias = AtRequest | AtCall | AtLostAnswer | AfterDecision
+
+
+def _decisions(scene: Scene) -> int:
+    return sum(line["nodeclaims"] > 0 for line in scene.controller.said("decided on pods"))
+
+
+def _around(what: str, method: str, path: str, body: str = "", *, skip: int = 0) -> tuple[AtRequest, ...]:
+    """Return the moment before a request is carried out, and the one after."""
+    begun = Stop(method=method, path=path, body=body, skip=skip)
+    done = Stop(method=method, path=path, body=body, skip=skip, done=True)
+    return AtRequest(f"{what} is on its way", begun), AtRequest(f"{what} is written", done)
+
+
+_CLAIMS: Final = "/machines$"
+_CLAIM: Final = "/machines/[^/]+$"
+_STATUS: Final = "/machines/[^/]+/status$"
+_NODE: Final = "/nodes/[^/]+$"
+_MARK: Final = '"treenail.sh/launch"'
+_TYPE: Final = '"node.kubernetes.io/instance-type"'
+_ID: Final = '"providerID"'
+
+_FIRST_CLAIM = _around("the first claim", "POST", _CLAIMS)
+_SECOND_CLAIM = _around("the second claim", "POST", _CLAIMS, skip=1)
+_FIRST_MARK = _around("the first mark", "PATCH", _CLAIM, _MARK)
+_SECOND_MARK = _around("the second mark", "PATCH", _CLAIM, _MARK, skip=1)
+_LAUNCH = AtCall("the first call of a launch is on its way", ("CreateLaunchTemplate", "CreateFleet"))
+_FLEET = AtCall("CreateFleet is on its way", ("CreateFleet",))
+_LOST_ANSWER = AtLostAnswer("the answer of CreateFleet is lost")
+_LABELS = _around("what was bought", "PATCH", _CLAIM, _TYPE)
+_FIRST_ID = _around("the first provider id", "PATCH", _STATUS, _ID)
+_SECOND_ID = _around("the second provider id", "PATCH", _STATUS, _ID, skip=1)
+_NODE_REGISTERED = _around("the node's registration", "PATCH", _NODE, '"karpenter.sh/registered"')
+_CLAIM_REGISTERED = _around("the claim's registration", "PATCH", _STATUS, '"nodeName"')
+_NODE_INITIALIZED = _around("the node's initialization", "PATCH", _NODE, '"karpenter.sh/initialized"')
+_CLAIM_INITIALIZED = _around("the claim's initialization", "PATCH", _STATUS, '"MachineInitialized"')
+
+_RANDOM_EVERY: Final = 5
+
+# The most telling first, for a run of a few.
+_EXACT: Final[tuple[Moment, ...]] = (
+    _LAUNCH,
+    _SECOND_CLAIM[0],
+    _SECOND_MARK[1],
+    _LABELS[1],
+    _FLEET,
+    _LOST_ANSWER,
+    _LABELS[0],
+    *_FIRST_CLAIM,
+    _SECOND_CLAIM[1],
+    *_FIRST_MARK,
+    _SECOND_MARK[0],
+    *_FIRST_ID,
+    *_SECOND_ID,
+    *_NODE_REGISTERED,
+    *_CLAIM_REGISTERED,
+    *_NODE_INITIALIZED,
+    *_CLAIM_INITIALIZED,
+)
+
+
+def moment(seed: int) -> Moment:
+    """Return the moment of a seed (from 1 on): every fifth is a random one, the others are exact."""
+    if seed % _RANDOM_EVERY == 0:
+        return AfterDecision(round(Random(seed).uniform(0, _WHOLE_SECONDS), 3))
+    turn = seed - 1 - seed // _RANDOM_EVERY
+    return _EXACT[turn % len(_EXACT)]
