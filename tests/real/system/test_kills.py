@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import pytest
 
@@ -9,6 +10,14 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.killing import Killing, killing
 from tests.real.system.moments import moment
+
+Note: TypeAlias = Callable[[str, str], None]
+
+
+@pytest.fixture
+def note(request: pytest.FixtureRequest) -> Note:
+    """Have something stand in the report of the tests (--junitxml)."""
+    return lambda name, text: request.node.user_properties.append((name, text))
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +31,12 @@ def there(
 
 @pytest.mark.seeds(quick=5, soak=30)
 def test_a_controller_killed_on_the_way_to_a_node_leaves_no_pod_waiting_and_buys_nothing_twice(
-    there: Killing, seed: int, record_property: Callable[[str, object], None]
+    there: Killing, seed: int, note: Note
 ) -> None:
     chosen = moment(seed)
-    record_property("killed", chosen.name)
 
-    record_property("then", there.kill_at(chosen))
+    note("killed", f"{chosen.name}: {there.kill_at(chosen)}")
     there.scene.controller.start()
 
-    record_property("seconds", round(there.expect_whole(), 1))
+    note("seconds", f"{there.expect_whole():.1f}")
     there.expect_parents_of_all_spans()
