@@ -163,7 +163,7 @@ def _launch(
         capacity_type=capacity_type,
         overrides=overrides,
         count=len(names),
-        labels={**first.labels, labels.CAPACITY_TYPE: capacity_type},
+        labels={**_decided_labels(first, pool), labels.CAPACITY_TYPE: capacity_type},
         taints=(*first.taints, *first.startup_taints, UNREGISTERED),
         kubelet=pool.kubelet or node_class.kubelet,
         tags={
@@ -175,6 +175,15 @@ def _launch(
         },
     )
     return Launch(request=request, claims=names)
+
+
+def _decided_labels(claim: NodeClaim, pool: NodePool) -> dict[str, str]:
+    """Return what was decided on the labels of a claim's node.
+
+    A claim that was given its instance says of that too: which must not make another call of the same one.
+    """
+    decided = pool.node_labels
+    return {k: v for k, v in claim.labels.items() if k in decided or k not in labels.WELL_KNOWN}
 
 
 def _options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, tuple[Override, ...]]:

@@ -300,6 +300,16 @@ def test_the_same_call_is_made_again_for_the_same_claims_in_whatever_order() -> 
     assert again(*reversed(claims)) == calls[0]
 
 
+def test_the_same_call_is_made_again_when_some_claims_say_already_what_they_got() -> None:
+    decided = {"team": "a", labels.NODEPOOL: "default"}
+    calls, _ = group(wanting("c1", with_labels=decided), wanting("c2", with_labels=decided))
+    one, other = marked(calls[0], *(wanting(name, with_labels=decided) for name in ("c1", "c2")))
+    got = {labels.INSTANCE_TYPE: "m5.large", labels.ZONE: "a", labels.CAPACITY_TYPE: "spot"}
+
+    assert again(replace(one, labels={**decided, **got}), other) == calls[0]
+    assert decided.items() <= calls[0].request.labels.items()
+
+
 def test_a_call_cannot_be_repeated_for_fewer_claims() -> None:
     calls, _ = group(wanting("c1"), wanting("c2"))
 
