@@ -29,6 +29,7 @@ from treenail.domain.launching import ClaimFailed
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.pods import Pod
+from treenail.domain.readiness import PoolsSeen
 from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
@@ -61,9 +62,8 @@ ClusterStateInbox: TypeAlias = (
     | _PlanLost
 )
 
-PodWatcherHears: TypeAlias = (
-    PodChanged | PodBound | PoolsChanged | PlanCommitted | ObjectSetAside | ObjectUnderstood
-)
+PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
 
 
@@ -76,6 +76,7 @@ class Audience:
 
     batcher: Ref[UrgentWork]
     pod_watcher: Ref[PodWatcherHears]
+    reporter: Ref[ReporterHears]
     selector: Ref[SnapshotTaken]
     launcher: Ref[PlanCommitted | NodeChanged]
     lifecycle: Ref[NodeChanged]
@@ -155,18 +156,22 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if self._aside.note(fact):
             self.log("object set aside", about=str(fact.about), problem=fact.problem)
             self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=fact.kind.value)
-            self._audience.pod_watcher.tell(fact)
+            self._audience.reporter.tell(fact)
 
     def _note_understood(self, fact: ObjectSeen | ObjectGone | Resynced) -> None:
         if not self._aside:
             return
-        if isinstance(fact, ObjectGone):
-            self._aside.forget(fact.kind, fact.key)
-            return
-        for thing in fact.objects if isinstance(fact, Resynced) else (fact.object,):
-            understood = self._aside.understand(thing)
+        news: tuple[ObjectUnderstood | None, ...]
+        match fact:
+            case ObjectGone():
+                news = (self._aside.forget(fact.kind, fact.key),)
+            case ObjectSeen():
+                news = (self._aside.understand(fact.object),)
+            case Resynced():
+                news = self._aside.compare(fact)
+        for understood in news:
             if understood is not None:
-                self._audience.pod_watcher.tell(understood)
+                self._audience.reporter.tell(understood)
 
     # --- planning
 
@@ -364,6 +369,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.disruptor(name).tell(changed)
             self._audience.arbiter.tell(changed)
         self._pools_told = dict.fromkeys(sorted(self._model.pools))
+        pools, node_classes = self._model.pools.values(), self._model.node_classes.values()
+        self._audience.reporter.tell(PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes)))
         self._audience.pod_watcher.tell(PoolsChanged())
 
     def _watch_promises(self, now: datetime) -> None:

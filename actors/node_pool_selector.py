@@ -15,9 +15,10 @@ from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.planning import PackRequested, SnapshotTaken
-from treenail.domain.ports import Cloud
+from treenail.domain.ports import Cloud, NodeClassNotReadyError
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.selection import CatalogueKey, catalogue_key, mark_unavailable
 
 _CATALOGUE_SECONDS: Final = 300.0
@@ -34,19 +35,27 @@ class _CatalogueRead:
     outcome: Outcome[tuple[InstanceType, ...]]
 
 
-SelectorInbox: TypeAlias = SnapshotTaken | CapacityRanOut | LaunchFailed | _CatalogueRead
+SelectorInbox: TypeAlias = SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | _CatalogueRead
 
 
 class NodePoolSelector(DomainActor[SelectorInbox]):
     """Join a snapshot with what its pools can buy, the heaviest pool first.
 
     Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes).
-    Tells the packer `PackRequested`.
+    Tells the packer `PackRequested`, and the reporter what the cloud says of every node class.
     """
 
-    def __init__(self, runtime: Runtime, *, packer: Ref[PackRequested], cloud: Cloud) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        packer: Ref[PackRequested],
+        reporter: Ref[NodeClassChecked],
+        cloud: Cloud,
+    ) -> None:
         super().__init__(runtime)
         self._packer = packer
+        self._reporter = reporter
         self._cloud = cloud
         clock = runtime.timers.monotonic
         self._catalogues: TTLCache[CatalogueKey, tuple[InstanceType, ...]] = TTLCache(
@@ -64,6 +73,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         match message:
             case SnapshotTaken():
                 self._waiting = message
+            case NodeClassesWanted():
+                for node_class, kubelet in message.wanted:
+                    key = CatalogueKey(node_class.ref, node_class.resource_version, kubelet)
+                    self._ask(key, node_class, kubelet)
             case CapacityRanOut():
                 for offering in message.offerings:
                     self._ran_out[offering] = True
@@ -83,9 +96,12 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         match read.outcome:
             case Done(value=types):
                 self._catalogues[read.key] = types
+                self._problems.pop(read.key, None)
             case failed:
                 problem = self._problems[read.key] = str(failed.error)
                 self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
+
+        self._reporter.tell(_checked(read))
 
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
@@ -139,6 +155,17 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 selected_at=self._timers.now(),
             )
         )
+
+
+def _checked(read: _CatalogueRead) -> NodeClassChecked:
+    """Return what an answer says of the node class itself."""
+    match read.outcome:
+        case Done():
+            return NodeClassChecked(key=read.key)
+        case Failed(error=NodeClassNotReadyError() as error):
+            return NodeClassChecked(key=read.key, problem=str(error), selector=error.selector)
+        case failed:
+            return NodeClassChecked(key=read.key, problem=str(failed.error), certain=False)
 
 
 def _unready(pool: NodePool, node_class: NodeClass | None) -> str:

@@ -10,15 +10,12 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BindingLog
-from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.nodes import Condition
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.reasons import sentence
 from treenail.domain.runtime import Outcome, Ref
-from treenail.domain.set_aside import ObjectUnderstood, condition_of, warning_of
 from treenail.domain.tracing import Span
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
 
@@ -37,21 +34,13 @@ class _BindingsQuiet:
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """An event or a condition was written, or was not: it is a courtesy, so nothing follows."""
+    """An event was written, or was not: it is a courtesy, so nothing follows."""
 
     outcome: Outcome[None]
 
 
 PodWatcherInbox: TypeAlias = (
-    PodChanged
-    | PodBound
-    | PoolsChanged
-    | PlanCommitted
-    | ObjectSetAside
-    | ObjectUnderstood
-    | _Retry
-    | _BindingsQuiet
-    | _Published
+    PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet | _Published
 )
 
 
@@ -59,7 +48,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
     """Tell the batcher which pods wait, and again those that a decision left waiting.
 
     Owns who waits since when. Tells the batcher `PodBecamePending` and `PodLeft`; publishes the events
-    on pods, and on objects that nobody could understand; records the `bind` spans.
+    on pods; records the `bind` spans.
     """
 
     def __init__(
@@ -82,11 +71,6 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                 self._ask_again()
             case PlanCommitted():
                 self._settle(message)
-            case ObjectSetAside():
-                self._write_event(warning_of(message))
-                self._show(message)
-            case ObjectUnderstood():
-                self._show(message)
             case _Retry():
                 self._ask_again()
             case _BindingsQuiet():
@@ -129,17 +113,9 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
 
     def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
         about = ObjectRef(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
-        self._write_event(ClusterEvent(about=about, reason=reason, message=message, warning=warning))
-
-    def _write_event(self, event: ClusterEvent) -> None:
+        event = ClusterEvent(about=about, reason=reason, message=message, warning=warning)
         key = ("kubernetes", "event", event.about.uid or str(event.about))
         self._tasks.run(key, _publishing(self._writer, event), self.me, _Published)
-
-    def _show(self, fact: ObjectSetAside | ObjectUnderstood) -> None:
-        condition = condition_of(fact)
-        if condition is not None:
-            key = ("kubernetes", "condition", str(fact.about))
-            self._tasks.run(key, _setting(self._writer, fact.about, condition), self.me, _Published)
 
     def _bound(self, bound: PodBound) -> None:
         if bound.news:
@@ -155,7 +131,3 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
 
 def _publishing(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:
     return lambda: writer.publish(event)
-
-
-def _setting(writer: ClusterWriter, about: ObjectRef, condition: Condition) -> Callable[[], None]:
-    return lambda: writer.set_condition(about, condition)

@@ -22,6 +22,7 @@ from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_watcher import PodWatcher, PodWatcherInbox
+from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.batching import BatchWindow
 from treenail.domain.cluster import ClusterModel
@@ -134,11 +135,21 @@ class System:
         packer: Ref[PackerInbox] = host(
             Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing
         )
-        self.selector.leads_to(host(NodePoolSelector, runtime, packer=packer, cloud=ports.cloud))
+        reporter: Ref[ReporterInbox] = host(
+            StatusReporter,
+            runtime,
+            selector=self.selector,
+            writer=ports.writer,
+            observer=self._observer,
+        )
+        self.selector.leads_to(
+            host(NodePoolSelector, runtime, packer=packer, reporter=reporter, cloud=ports.cloud)
+        )
         launcher = self._wire_launcher()
         audience = Audience(
             batcher=batcher,
             pod_watcher=watcher,
+            reporter=reporter,
             selector=self.selector,
             launcher=launcher,
             lifecycle=self.lifecycle,

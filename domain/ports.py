@@ -187,8 +187,14 @@ class ClusterWriter(Protocol):
     def publish(self, event: ClusterEvent) -> None:
         """Publish an event beside the object it is about."""
 
-    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
-        """Set a status condition of a pool or a node class."""
+    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+        """Set status conditions of a pool or a node class, each in place of the one of its type.
+
+        Nothing is written where all of them are there already.
+
+        Raises:
+            InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
+        """
 
 
 class Cloud(Protocol):

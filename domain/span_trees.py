@@ -41,4 +41,5 @@ def grow(spans: Iterable[Span]) -> tuple[SpanTree, ...]:
 
 
 def _by_beginning(span: Span) -> tuple[object, ...]:
-    return (span.start, span.end, span.name, span.context.span_id)
+    # What takes no time at all stays in the order it is given.
+    return (span.start, span.end)

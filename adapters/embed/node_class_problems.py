@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.ports import NodeClassNotReadyError
-
-_SELECTORS: Final = {
-    "subnets": "subnetSelector",
-    "security groups": "securityGroupSelector",
-    "images": "amiSelector",
-}
-# Where each kind has its selectors; a Provisioner may have its node class within.
-_FIELDS: Final = {
-    "EC2NodeClass": "spec.{}Terms",
-    "AWSNodeTemplate": "spec.{}",
-    "Provisioner": "spec.provider.{}",
-}
+from treenail.domain.readiness import selector_field
 
 
 def check_node_classes(
@@ -50,7 +38,6 @@ def problem_of(
 ) -> ManifestError:
     """Return `error` as one that names the file and the field of the node class."""
     named = (m.file for m in manifests if (m.kind, m.name) == (ref.kind, ref.name))
-    selector = _SELECTORS.get(error.selector)
-    field = _FIELDS.get(ref.kind, "spec.{}").format(selector) if selector is not None else "spec"
+    field = selector_field(ref, error.selector) or "spec"
     problem = str(error).removeprefix(f"{ref}: ")
     return ManifestError(next(named, "manifests"), f"{ref.kind} {ref.name}", field, problem)

@@ -13,6 +13,7 @@ from treenail.domain.drain import InstanceTerminated, NodeCordoned, NodeDrained
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
 from treenail.domain.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.planning import PlanCommitted
+from treenail.domain.readiness import ReadinessChanged
 from treenail.domain.reasons import sentence
 from treenail.domain.watching import PodBound
 
@@ -86,6 +87,15 @@ _TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields | None]]]] = {
     DisruptNodes: ("TerminationActor", _disrupt),
     NodeInterrupted: ("TerminationActor", lambda e: {"instance": e.instance_id, "cause": e.cause.value}),
     ObjectSetAside: ("ClusterState", lambda e: {"object": str(e.about), "problem": e.problem}),
+    ReadinessChanged: (
+        "",
+        lambda e: {
+            "object": str(e.about),
+            "ready": e.condition.status.value,
+            "reason": e.condition.reason,
+            "problem": e.condition.message,
+        },
+    ),
     NodeRegistered: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     NodeInitialized: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     NodeNeverCame: ("", lambda e: {"nodeClaim": e.claim.name, "cause": e.cause.value}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -74,21 +74,21 @@ class ConditionWrites:
         self._clock = clock
         self._retries = retries
 
-    def set(self, about: ObjectRef, condition: Condition) -> None:
-        """Set a condition: two requests, one where it is there already.
+    def set(self, about: ObjectRef, conditions: Sequence[Condition]) -> None:
+        """Set conditions: two requests, one where they are there already.
 
         Raises:
-            InvalidError: objects of this kind show no conditions of ours.
+            InvalidError: objects of this kind show no conditions of ours, or this one is not to be written.
             NotFoundError: it is not there.
         """
         resource = _SHOWING.get(about.kind)
         if resource is None:
             raise InvalidError(f"{about}: nobody reads conditions of ours there")
-        self._retries.run(lambda: self._set(resource, about.name, condition))
+        self._retries.run(lambda: self._set(resource, about.name, conditions))
 
-    def _set(self, resource: Resource, name: str, condition: Condition) -> None:
+    def _set(self, resource: Resource, name: str, news: Sequence[Condition]) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
-        conditions = merged_conditions(stored, (condition,), self._clock.now())
+        conditions = merged_conditions(stored, news, self._clock.now())
         if conditions == stored.conditions:
             return
         # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was

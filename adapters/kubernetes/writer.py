@@ -75,6 +75,6 @@ class KubernetesWriter:
         """Publish an event, or count it."""
         self._events.publish(event)
 
-    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
-        """Set a condition of a pool or a node class."""
-        self._conditions.set(about, condition)
+    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+        """Set conditions of a pool or a node class."""
+        self._conditions.set(about, conditions)

@@ -20,6 +20,7 @@ from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
 from treenail.actors.pod_watcher import PodWatcher
+from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
 from treenail.domain.runtime import Ref
 
@@ -27,6 +28,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
     Batcher,
+    StatusReporter,
     NodePoolSelector,
     Packer,
     FleetLauncher,
@@ -43,6 +45,7 @@ ROLES = {
     "cluster": "ClusterState",
     "batcher": "Batcher",
     "pod_watcher": "PodWatcher",
+    "reporter": "StatusReporter",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",

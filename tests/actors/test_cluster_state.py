@@ -19,6 +19,7 @@ from tests.builders import (
 from treenail.domain.cluster_facts import Kind, ObjectSetAside, Resynced
 from treenail.domain.events import ObjectRef
 from treenail.domain.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.readiness import PoolsSeen
 from treenail.domain.set_aside import ObjectUnderstood
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged
 
@@ -231,7 +232,7 @@ def test_an_object_nobody_understands_is_told_once_for_each_problem_and_stays_as
 
     stage.tell(aside(), aside(), aside("spec.limits: no quantity"))
 
-    problems = [m.problem for m in stage.pod_watcher.of(ObjectSetAside)]
+    problems = [m.problem for m in stage.reporter.of(ObjectSetAside)]
     assert problems == ["spec.weight: too large", "spec.limits: no quantity"]
     assert stage.model.pools == {"default": node_pool()}
     assert stage.telemetry.counted("treenail_objects_set_aside_total", kind="NodePool") == 2
@@ -246,9 +247,7 @@ def test_an_object_that_is_put_right_is_told_once(*, listed: bool) -> None:
     for _ in range(2):
         stage.tell(Resynced(revision=9, objects=(good,))) if listed else stage.see(good)
 
-    assert stage.pod_watcher.of(ObjectUnderstood) == [
-        ObjectUnderstood(kind=Kind.NODE_POOL, about=aside().about)
-    ]
+    assert stage.reporter.of(ObjectUnderstood) == [ObjectUnderstood(kind=Kind.NODE_POOL, about=aside().about)]
 
 
 def test_an_object_nobody_understands_survives_a_full_list() -> None:
@@ -258,16 +257,34 @@ def test_an_object_nobody_understands_survives_a_full_list() -> None:
         stage.tell(Resynced(revision=9, objects=(node_class(), P1), set_aside=(aside(),)))
 
     assert stage.model.pools == {"default": node_pool()}
-    assert stage.pod_watcher.of(ObjectSetAside) == [aside()]
+    assert stage.reporter.of(ObjectSetAside) == [aside()]
     stage.tell(Resynced(revision=9, objects=(node_class(), P1)))
     assert stage.model.pools == {}
 
 
-def test_an_object_that_is_gone_is_not_put_right() -> None:
+@pytest.mark.parametrize("listed", [True, False])
+def test_an_object_that_is_gone_is_set_aside_no_longer(*, listed: bool) -> None:
     stage = Knowing()
     stage.tell(aside())
 
-    stage.lose(Kind.NODE_POOL, "default")
-    stage.see(node_pool(version=9))
+    if listed:
+        stage.tell(Resynced(revision=9, objects=(node_class(),)))
+    else:
+        stage.lose(Kind.NODE_POOL, "default")
+    stage.see(node_pool(version=10))
 
-    assert stage.pod_watcher.of(ObjectUnderstood) == []
+    assert stage.reporter.of(ObjectUnderstood) == [ObjectUnderstood(kind=Kind.NODE_POOL, about=aside().about)]
+    stage.tell(aside())
+    assert stage.reporter.of(ObjectSetAside) == [aside(), aside()]
+
+
+def test_what_pools_and_node_classes_there_are_is_told_when_one_says_something_new() -> None:
+    stage = Knowing()
+
+    stage.see(node_pool(version=2))
+    stage.see(node_pool("other", version=3))
+
+    assert stage.reporter.of(PoolsSeen) == [
+        PoolsSeen(pools=(node_pool(),), node_classes=(node_class(),)),
+        PoolsSeen(pools=(node_pool(version=2), node_pool("other", version=3)), node_classes=(node_class(),)),
+    ]

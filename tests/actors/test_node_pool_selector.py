@@ -7,18 +7,20 @@ import pytest
 
 from tests.actors.stage import Stage
 from tests.actors.troubles import StubCloud
-from tests.builders import START, at, decision, instance_type, node_class, node_pool, resources
+from tests.builders import DEFAULT_CLASS, START, at, decision, instance_type, node_class, node_pool, resources
 from tests.probes import Probe
 from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.domain import labels
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
 from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.selection import CatalogueKey
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 CLASS = "EC2NodeClass/default"
@@ -30,9 +32,11 @@ class Selecting(Stage):
     def __init__(self) -> None:
         super().__init__()
         self.cloud = StubCloud(self.world, LARGE)
-        self.packer = Probe()
+        self.packer, self.reporter = Probe(), Probe()
         self.selector: Any = self.host(
-            lambda runtime: NodePoolSelector(runtime, packer=self.packer, cloud=self.cloud)
+            lambda runtime: NodePoolSelector(
+                runtime, packer=self.packer, reporter=self.reporter, cloud=self.cloud
+            )
         )
 
     def take(self, *pools: NodePool, of_class: NodeClass | None = None, seconds: float = 1) -> None:
@@ -225,6 +229,52 @@ def test_a_class_that_cannot_be_launched_from_is_left_alone_for_thirty_seconds()
     assert stage.only().not_ready == ()
 
 
+WANTED = NodeClassesWanted(wanted=((node_class(), DEFAULT_KUBELET),))
+KEY = CatalogueKey(DEFAULT_CLASS, 1, DEFAULT_KUBELET)
+
+
+def test_the_reporter_is_told_what_the_cloud_says_of_a_node_class() -> None:
+    stage = Selecting()
+    nothing = NodeClassNotReadyError("no subnets", selector="subnets")
+    stage.cloud.troubles.fail("instance_types", nothing)
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+
+    for _ in range(3):
+        stage.selector.tell(WANTED)
+        stage.run(1)
+
+    assert stage.reporter.received == [
+        NodeClassChecked(key=KEY, problem="no subnets", selector="subnets"),
+        NodeClassChecked(key=KEY, problem="no answer", certain=False),
+        NodeClassChecked(key=KEY),
+    ]
+
+
+def test_the_reporter_is_told_of_what_a_decision_had_read_too() -> None:
+    stage = Selecting()
+
+    stage.take()
+    stage.take()
+
+    assert stage.reporter.received == [NodeClassChecked(key=KEY)]
+
+
+def test_a_catalogue_that_was_read_for_the_reporter_is_there_for_the_next_decision() -> None:
+    stage = Selecting()
+    stage.cloud.troubles.fail("instance_types", NodeClassNotReadyError("no subnets"))
+
+    stage.selector.tell(WANTED)
+    stage.selector.tell(WANTED)
+    stage.run(1)
+    assert stage.read() == 1
+    stage.selector.tell(WANTED)
+    stage.run(1)
+    stage.take()
+
+    assert stage.read() == 2
+    assert [o.pool.name for o in stage.only().offers] == ["default"]
+
+
 def test_one_broken_pool_does_not_hold_up_the_others() -> None:
     stage = Selecting()
 
@@ -253,7 +303,7 @@ def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
 
     def make(runtime: Runtime) -> NodePoolSelector:
         timers = _Clocked(runtime.timers, stage)
-        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, cloud=cloud)
+        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, reporter=Probe(), cloud=cloud)
 
     selector = stage.host(make)
     snapshot = Snapshot(

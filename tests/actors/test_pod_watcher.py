@@ -4,26 +4,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api
-from tests.builders import START, at, bound_pod, decision, node_pool, pending_pod, view
+from tests.builders import START, at, bound_pod, decision, pending_pod, view
 from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.domain import labels
 from treenail.domain.batching import PodBecamePending, PodLeft
-from treenail.domain.cluster_facts import Kind, ObjectSetAside
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Status
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.set_aside import ObjectUnderstood
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged
 
 REFUSALS = (Refusal("default", Reason.TOO_LARGE, "no type is large enough"),)
-POOL = ObjectRef(kind="NodePool", name="default")
 
 
 class Watching(Stage):
@@ -221,49 +214,3 @@ def test_a_pod_whose_clock_is_ahead_took_no_time() -> None:
     stage.run(1)
 
     assert stage.telemetry.observed("karpenter_pods_bound_duration_seconds").total == 0
-
-
-# --- objects that nobody understands
-
-
-def set_aside(kind: Kind, about: ObjectRef) -> ObjectSetAside:
-    return ObjectSetAside(kind=kind, key="k", resource_version=3, about=about, problem="spec.x: unknown")
-
-
-def test_people_are_told_of_an_object_nobody_understands() -> None:
-    stage = Watching()
-    about = ObjectRef(kind="Pod", name="p1", namespace="default", uid="u")
-
-    stage.watcher.tell(set_aside(Kind.POD, about))
-
-    assert stage.events() == [("p1", "FailedValidation", "spec.x: unknown", True)]
-    assert stage.api.conditions(about) == ()
-
-
-def test_a_pool_shows_whether_it_was_understood() -> None:
-    stage = Watching()
-    stage.api.apply(node_pool())
-
-    stage.watcher.tell(set_aside(Kind.NODE_POOL, POOL))
-    stage.run(1)
-    (bad,) = stage.api.conditions(POOL)
-    stage.watcher.tell(ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL))
-    stage.run(1)
-    (good,) = stage.api.conditions(POOL)
-
-    assert (bad.type, bad.status, bad.message) == ("ValidationSucceeded", Status.FALSE, "spec.x: unknown")
-    assert bad.reason == "NodePoolValidationFailed"
-    assert (good.type, good.status) == ("ValidationSucceeded", Status.TRUE)
-
-
-@pytest.mark.parametrize("gone", [True, False])
-def test_what_cannot_be_shown_is_not(*, gone: bool) -> None:
-    stage = Watching()
-    if not gone:
-        stage.api.apply(node_pool())
-        stage.api.faults = replace(stage.api.faults, unavailable=1.0)
-
-    stage.watcher.tell(set_aside(Kind.NODE_POOL, POOL))
-    stage.run(10)
-
-    assert stage.api.conditions(POOL) == ()

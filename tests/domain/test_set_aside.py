@@ -3,10 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import node_pool
-from treenail.domain.cluster_facts import Kind, ObjectSetAside
+from treenail.domain.cluster_facts import Kind, ObjectSetAside, Resynced
 from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Status
-from treenail.domain.set_aside import ObjectUnderstood, SetAside, condition_of, warning_of
+from treenail.domain.set_aside import ObjectUnderstood, SetAside, warning_of
 
 POOL = ObjectRef(kind="NodePool", name="default")
 BROKEN = ObjectSetAside(
@@ -35,25 +34,32 @@ def test_an_object_put_right_is_told_of_once() -> None:
 def test_an_object_that_is_gone_is_news_when_it_comes_back_wrong() -> None:
     aside = SetAside()
     aside.note(BROKEN)
-    aside.forget(Kind.NODE_POOL, "default")
 
+    assert aside.forget(Kind.NODE_POOL, "default") == ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL)
+    assert aside.forget(Kind.NODE_POOL, "default") is None
     assert aside.note(BROKEN)
 
 
-def test_pools_show_a_condition_with_karpenters_reason_and_the_problem() -> None:
-    condition = condition_of(BROKEN)
+def test_another_object_of_the_same_name_is_news() -> None:
+    aside = SetAside()
+    aside.note(BROKEN)
 
-    assert condition is not None
-    assert (condition.type, condition.status) == ("ValidationSucceeded", Status.FALSE)
-    assert (condition.reason, condition.message) == ("NodePoolValidationFailed", BROKEN.problem)
-    fine = condition_of(ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL))
-    assert fine is not None
-    assert fine.status is Status.TRUE
+    assert aside.note(replace(BROKEN, about=replace(POOL, uid="another")))
 
 
-def test_pods_show_no_condition_but_get_the_event_too() -> None:
-    pod = replace(BROKEN, kind=Kind.POD, about=ObjectRef("Pod", "web", "default"))
+def test_a_full_list_ends_what_it_does_not_set_aside() -> None:
+    aside, other = SetAside(), replace(BROKEN, key="other", about=replace(POOL, name="other"))
+    aside.note(BROKEN)
+    aside.note(other)
 
-    assert condition_of(pod) is None
-    assert warning_of(pod).warning
-    assert warning_of(pod).message == BROKEN.problem
+    ended = aside.compare(Resynced(revision=9, objects=(), set_aside=(other,)))
+
+    assert ended == (ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL),)
+    assert len(aside) == 1
+
+
+def test_people_are_warned_of_what_is_wrong() -> None:
+    warning = warning_of(BROKEN)
+
+    assert (warning.about, warning.reason, warning.warning) == (POOL, "FailedValidation", True)
+    assert warning.message == BROKEN.problem

@@ -28,6 +28,13 @@ def test_children_come_in_the_order_they_began() -> None:
     )
 
 
+def test_children_that_take_no_time_stay_in_the_order_they_are_given() -> None:
+    decide = span("decide")
+    first, second = span("select", decide.context), span("pack", decide.context)
+
+    assert grow([decide, first, second]) == (SpanTree(decide, (SpanTree(first), SpanTree(second))),)
+
+
 def test_an_orphan_is_a_root_and_told_apart() -> None:
     decide, lost = span("decide"), span("launch", ROOT, at=1)
 

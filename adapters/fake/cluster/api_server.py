@@ -179,14 +179,14 @@ class ApiServer:
 
     # --- conditions of pools and node classes
 
-    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
-        """Set a condition; a new one, or one that says something else, is a change of the object."""
+    def set_conditions(self, about: ObjectRef, news: tuple[Condition, ...]) -> None:
+        """Set conditions; a new one, or one that says something else, is a change of the object."""
         where = address(about.kind, about.name)
         thing = self._store.find(where)
         if thing is None and where not in self._store.broken:
             raise NotFoundError(f"{about} is not there")
         known = self._conditions.get(where, ())
-        conditions = with_conditions(known, (condition,), self._store.now())
+        conditions = with_conditions(known, news, self._store.now())
         if conditions == known:
             return
         self._conditions[where] = conditions

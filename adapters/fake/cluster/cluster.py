@@ -288,6 +288,6 @@ class FakeCluster:
         """Keep an event."""
         self._gate.write(None, partial(self._log.publish, event))
 
-    def set_condition(self, about: ObjectRef, condition: Condition) -> None:
-        """Set a condition of a pool or a node class."""
-        self._gate.write(None, partial(self._server.set_condition, about, condition))
+    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+        """Set conditions of a pool or a node class."""
+        self._gate.write(None, partial(self._server.set_conditions, about, conditions))

@@ -40,9 +40,8 @@ def test_a_condition_is_set_and_replaced(subject: Subject, about: ObjectRef) -> 
         NodePool(name="older", generation=Generation.V1ALPHA5, node_class=older), NodeClass(ref=older)
     )
 
-    subject.writer.set_condition(about, Condition(READY, Status.FALSE, "NoSubnets", "none match"))
-    subject.writer.set_condition(about, Condition("Valid", Status.TRUE))
-    subject.writer.set_condition(about, Condition(READY, Status.TRUE))
+    subject.writer.set_conditions(about, (Condition(READY, Status.FALSE, "NoSubnets", "none match"),))
+    subject.writer.set_conditions(about, (Condition("Valid", Status.TRUE), Condition(READY, Status.TRUE)))
 
     conditions = subject.conditions(about)
     assert sorted(c.type for c in conditions) == [READY, "Valid"]
@@ -52,19 +51,19 @@ def test_a_condition_is_set_and_replaced(subject: Subject, about: ObjectRef) -> 
 
 def test_a_condition_of_what_is_not_there_is_refused(subject: Subject) -> None:
     with pytest.raises(NotFoundError):
-        subject.writer.set_condition(ObjectRef("NodePool", "nobody"), Condition(READY, Status.TRUE))
+        subject.writer.set_conditions(ObjectRef("NodePool", "nobody"), (Condition(READY, Status.TRUE),))
 
 
 def test_a_condition_set_twice_alike_changes_nothing(subject: Subject) -> None:
     about = ObjectRef("NodePool", "default")
     subject.apply(a_pool("default"))
-    subject.writer.set_condition(about, Condition(READY, Status.FALSE, "NoSubnets", "none match"))
+    subject.writer.set_conditions(about, (Condition(READY, Status.FALSE, "NoSubnets", "none match"),))
     before = subject.conditions(about)
     listener = Listener()
     subject.reader.feed(listener)
     subject.settle()
 
-    subject.writer.set_condition(about, Condition(READY, Status.FALSE, "NoSubnets", "none match"))
+    subject.writer.set_conditions(about, (Condition(READY, Status.FALSE, "NoSubnets", "none match"),))
     subject.settle()
 
     assert subject.conditions(about) == before

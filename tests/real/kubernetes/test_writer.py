@@ -112,5 +112,5 @@ def test_what_the_cluster_does_not_know_is_not_there(api_server: ControlPlane) -
     with pytest.raises(NotFoundError):
         writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
     with pytest.raises(NotFoundError):
-        writer.set_condition(ObjectRef("NodePool", "spare"), Condition("Ready", Status.TRUE))
+        writer.set_conditions(ObjectRef("NodePool", "spare"), (Condition("Ready", Status.TRUE),))
     connection.close()

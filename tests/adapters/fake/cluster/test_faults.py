@@ -68,7 +68,7 @@ def test_a_call_that_does_not_get_through_does_nothing() -> None:
         lambda: rig.cluster.delete_pod("default", "web", uid=pod.uid, grace_seconds=0),
         lambda: rig.cluster.bind_pod("default", "web", uid=pod.uid, node="n-0"),
         lambda: rig.cluster.publish(ClusterEvent(about, "Reason", "message")),
-        lambda: rig.cluster.set_condition(about, Condition("Ready", Status.TRUE)),
+        lambda: rig.cluster.set_conditions(about, (Condition("Ready", Status.TRUE),)),
         lambda: rig.cluster.get_claim("c-0"),
         rig.cluster.list_claims,
     )

@@ -177,7 +177,7 @@ def test_conditions_go_with_their_object() -> None:
     rig = Rig()
     about = ObjectRef("NodePool", "default")
     rig.cluster.apply(a_pool("default"))
-    rig.cluster.set_condition(about, Condition(READY, Status.TRUE))
+    rig.cluster.set_conditions(about, (Condition(READY, Status.TRUE),))
     rig.cluster.delete("NodePool", "default")
 
     rig.cluster.apply(a_pool("default"))

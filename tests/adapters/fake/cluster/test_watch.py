@@ -222,7 +222,7 @@ def test_a_broken_object_can_be_deleted_and_takes_conditions() -> None:
     listener = rig.watched()
     rig.run(1)
     set_aside(rig)
-    rig.cluster.set_condition(POOL, Condition("Valid", Status.FALSE, "Broken"))
+    rig.cluster.set_conditions(POOL, (Condition("Valid", Status.FALSE, "Broken"),))
     assert not holds(rig.cluster.conditions(POOL), "Valid")
     assert len(rig.cluster.conditions(POOL)) == 1
 

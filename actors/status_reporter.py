@@ -1,0 +1,166 @@
+"""Show people how pools and node classes stand, and which objects nobody understands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
+from treenail.domain.cluster_facts import ObjectSetAside
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, PoolsSeen, ReadinessChanged
+from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.set_aside import ObjectUnderstood, warning_of
+from treenail.domain.status_board import Showing, StatusBoard
+
+# What is applied together, or answered together, is written once.
+_GATHERED: Final = 1.0
+# The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.
+_LOOK_SECONDS: Final = 300.0
+_LOOK_AGAIN_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Show:
+    """Private timer tick: write what is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: ask the cloud anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """An event was written, or was not: it is a courtesy, so nothing follows."""
+
+    outcome: Outcome[None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Conditions were written, or not."""
+
+    about: ObjectRef
+    outcome: Outcome[None]
+
+
+ReporterInbox: TypeAlias = (
+    PoolsSeen | NodeClassChecked | ObjectSetAside | ObjectUnderstood | _Show | _Look | _Published | _Written
+)
+
+
+class StatusReporter(DomainActor[ReporterInbox]):
+    """Write the conditions of pools and node classes, and events about those that cannot be used.
+
+    Owns what every one of them shows. Asks the selector `NodeClassesWanted`: at once about what is new, and
+    now and then about all of them. Tells an observer `ReadinessChanged`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        selector: Ref[NodeClassesWanted],
+        writer: ClusterWriter,
+        observer: Ref[ReadinessChanged],
+    ) -> None:
+        super().__init__(runtime)
+        self._selector = selector
+        self._writer = writer
+        self._observer = observer
+        self._board = StatusBoard()
+        self._showing = False
+
+    def begin(self) -> None:
+        self.later("look", _Look(), seconds=_LOOK_SECONDS)
+
+    def handle(self, message: ReporterInbox) -> None:
+        match message:
+            case PoolsSeen():
+                self._board.see(message)
+                self._ask(anew=False)
+                self._show_soon()
+            case NodeClassChecked():
+                if self._board.check(message):
+                    self._show_soon()
+            case ObjectSetAside():
+                self._write_event(warning_of(message))
+                if self._board.set_aside(message):
+                    self._show_soon()
+            case ObjectUnderstood():
+                if self._board.understand(message):
+                    self._show_soon()
+            case _Show():
+                self._showing = False
+                self._show()
+            case _Look():
+                self._ask(anew=True)
+                self._show()
+            case _Written():
+                self._note(message)
+            case _Published():
+                pass
+            case _:
+                assert_never(message)
+
+    def _ask(self, *, anew: bool) -> None:
+        wanted = self._board.wanted(anew=anew)
+        if wanted:
+            self._selector.tell(NodeClassesWanted(wanted=wanted))
+
+    def _show_soon(self) -> None:
+        if not self._showing:
+            self._showing = True
+            self.later("show", _Show(), seconds=_GATHERED)
+
+    def _show(self) -> None:
+        for showing in self._board.due():
+            key = ("kubernetes", "condition", f"{showing.about.kind} {showing.about.name}")
+            call = _setting(self._writer, showing)
+            self._tasks.run(key, call, self.me, _written(showing.about))
+            self._tell(showing)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        seconds = _LOOK_SECONDS if self._board.settled else _LOOK_AGAIN_SECONDS
+        self.later("look", _Look(), seconds=seconds)
+
+    def _tell(self, showing: Showing) -> None:
+        news, about = showing.news, showing.about
+        if news is not None:
+            self.log("object not ready", about=str(about), reason=news.reason, problem=news.message)
+            self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=showing.kind.value)
+            self._write_event(
+                ClusterEvent(about=about, reason=news.reason, message=news.message, warning=True)
+            )
+            self._observer.tell(ReadinessChanged(about=about, condition=news))
+        elif showing.recovered:
+            self.log("object ready again", about=str(about))
+            self._observer.tell(ReadinessChanged(about=about, condition=showing.ready))
+
+    def _write_event(self, event: ClusterEvent) -> None:
+        key = ("kubernetes", "event", event.about.uid or str(event.about))
+        self._tasks.run(key, lambda: self._writer.publish(event), self.me, _Published)
+
+    def _note(self, written: _Written) -> None:
+        outcome, about = written.outcome, written.about
+        if isinstance(outcome, Done):
+            return
+        if isinstance(outcome.error, InvalidError | NotFoundError):
+            # It says so itself, or it is gone: trying again as it is will not help.
+            self.log("conditions not written", about=str(about), why=str(outcome.error))
+            return
+        self._board.unwritten(about)
+        self._look_later()
+
+
+def _setting(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
+    return lambda: writer.set_conditions(showing.about, showing.conditions)
+
+
+def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:
+    return lambda outcome: _Written(about, outcome)

@@ -1,0 +1,162 @@
+"""Whether pools and node classes can be used, as the conditions say that people see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.cluster_facts import ObjectSetAside
+from treenail.domain.events import ObjectRef
+from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.node_pools import Generation, NodePool
+from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.selection import CatalogueKey
+
+# As Karpenter calls them, and the reasons too: what looks at its pools finds the same at ours.
+VALIDATED: Final = "ValidationSucceeded"
+NODE_CLASS_READY: Final = "NodeClassReady"
+_UNHEALTHY: Final = "UnhealthyDependents"
+_RECONCILING: Final = "ReconcilingDependents"
+_NOT_READY: Final = "NodeClassNotReady"
+_NOT_FOUND: Final = {
+    "subnets": "SubnetsNotFound",
+    "security groups": "SecurityGroupsNotFound",
+    "images": "AMINotFound",
+}
+_SELECTORS: Final = {
+    "subnets": "subnetSelector",
+    "security groups": "securityGroupSelector",
+    "images": "amiSelector",
+}
+# Where each kind has its selectors; a Provisioner may have its node class within.
+_SELECTOR_FIELDS: Final = {
+    "EC2NodeClass": "spec.{}Terms",
+    "AWSNodeTemplate": "spec.{}",
+    "Provisioner": "spec.provider.{}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolsSeen:
+    """The pools and node classes there are, as they were last understood."""
+
+    pools: tuple[NodePool, ...]
+    node_classes: tuple[NodeClass, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClassesWanted:
+    """Somebody wants to know whether these node classes can be launched from, with these kubelet settings."""
+
+    wanted: tuple[tuple[NodeClass, Kubelet], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClassChecked:
+    """What the cloud said of a node class: nothing can be launched from it where there is a `problem`.
+
+    `selector` names what its selector finds none of ("subnets"), where that is why. Where it is not
+    `certain` there was no answer, and the problem is why not.
+    """
+
+    key: CatalogueKey
+    problem: str = ""
+    selector: str = ""
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessChanged:
+    """A pool or a node class cannot be used, or can be again. The condition says so, and why."""
+
+    about: ObjectRef
+    condition: Condition
+
+
+def selector_field(ref: NodeClassRef, selector: str) -> str:
+    """Return the path of a node class's selector of `selector` ("subnets"); "" where it has none."""
+    name = _SELECTORS.get(selector)
+    return _SELECTOR_FIELDS.get(ref.kind, "").format(name) if name else ""
+
+
+def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
+    """Return the conditions of a pool or a node class that nobody understands."""
+    reason = f"{fact.kind.value}ValidationFailed"
+    return _with_ready(Condition(VALIDATED, Status.FALSE, reason, fact.problem))
+
+
+def node_class_conditions(checked: NodeClassChecked) -> tuple[Condition, ...]:
+    """Return the conditions of a node class that is understood."""
+    return _valid(), _launchable(READY, checked, _spoken(checked))
+
+
+def pool_conditions(
+    pool: NodePool,
+    node_class: NodeClass | None,
+    *,
+    aside: ObjectSetAside | None = None,
+    checked: NodeClassChecked | None = None,
+) -> tuple[Condition, ...] | None:
+    """Return the conditions of a pool that is understood; None while nothing is known of its node class.
+
+    `aside` is why the node class is not understood, where it is not; `checked` is what the cloud said of it.
+    """
+    ready = _node_class_ready(pool, node_class, aside, checked)
+    return None if ready is None else _with_ready(_valid(), ready)
+
+
+def _node_class_ready(
+    pool: NodePool,
+    node_class: NodeClass | None,
+    aside: ObjectSetAside | None,
+    checked: NodeClassChecked | None,
+) -> Condition | None:
+    ref = pool.node_class
+    field = (
+        "spec.providerRef" if pool.generation is Generation.V1ALPHA5 else "spec.template.spec.nodeClassRef"
+    )
+    if aside is not None:
+        problem = f"{field}: {ref} is not valid: {aside.problem}"
+        return Condition(NODE_CLASS_READY, Status.FALSE, f"{aside.kind.value}ValidationFailed", problem)
+    if node_class is None:
+        problem = f"{field}: there is no {ref.kind} {ref.name}"
+        return Condition(NODE_CLASS_READY, Status.FALSE, "NodeClassNotFound", problem)
+    if node_class.deleting:
+        problem = f"{field}: {ref} is being deleted"
+        return Condition(NODE_CLASS_READY, Status.FALSE, "NodeClassTerminating", problem)
+    return None if checked is None else _launchable(NODE_CLASS_READY, checked, f"{ref}: {_spoken(checked)}")
+
+
+def _launchable(kind: str, checked: NodeClassChecked, problem: str) -> Condition:
+    if not checked.certain:
+        return Condition(kind, Status.UNKNOWN, "NodeClassReadinessUnknown", problem)
+    if not checked.problem:
+        return Condition(kind, Status.TRUE, kind)
+    return Condition(kind, Status.FALSE, _NOT_FOUND.get(checked.selector, _NOT_READY), problem)
+
+
+def _spoken(checked: NodeClassChecked) -> str:
+    """Return what is wrong with a node class, with the field where that is one of its selectors."""
+    ref = checked.key.node_class
+    problem = checked.problem.removeprefix(f"{ref}: ")
+    field = selector_field(ref, checked.selector)
+    return f"{field}: {problem}" if field else problem
+
+
+def _valid() -> Condition:
+    return Condition(VALIDATED, Status.TRUE, VALIDATED)
+
+
+def _with_ready(*dependents: Condition) -> tuple[Condition, ...]:
+    """Return the conditions with `Ready`, which is what all of them come to."""
+    unhealthy = [c for c in dependents if c.status is not Status.TRUE]
+    if not unhealthy:
+        return *dependents, Condition(READY, Status.TRUE, READY)
+    failed = any(c.status is Status.FALSE for c in unhealthy)
+    ready = Condition(
+        READY,
+        Status.FALSE if failed else Status.UNKNOWN,
+        _UNHEALTHY if failed else _RECONCILING,
+        ", ".join(f"{c.type}={c.status.value}" for c in unhealthy),
+    )
+    return *dependents, ready

@@ -1,0 +1,206 @@
+"""What every pool and node class should show, and what they show already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from treenail.domain.cluster_facts import Kind, ObjectSetAside, says_the_same
+from treenail.domain.events import ObjectRef
+from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import READY, Condition, Status, condition_of
+from treenail.domain.readiness import (
+    VALIDATED,
+    NodeClassChecked,
+    PoolsSeen,
+    invalid,
+    node_class_conditions,
+    pool_conditions,
+)
+from treenail.domain.set_aside import ObjectUnderstood
+
+_SHOW_CONDITIONS: Final = frozenset({Kind.NODE_POOL, Kind.NODE_CLASS})
+# A node class within a Provisioner is no object of its own: its pool shows how it stands.
+_WITHIN: Final = "Provisioner"
+
+_Name: TypeAlias = tuple[str, str]
+_Asked: TypeAlias = tuple[NodeClassRef, Kubelet]
+# What the conditions are about: a new object of the name, or other content, wants them written anew.
+_Subject: TypeAlias = NodePool | NodeClass | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """Conditions to be written. `before` is the one of type Ready that was shown until now, if any was.
+
+    `news` is the one that says why the object, though understood, is not ready; None where it is, and where
+    that was shown already.
+    """
+
+    kind: Kind
+    about: ObjectRef
+    conditions: tuple[Condition, ...]
+    before: Condition | None
+    news: Condition | None
+
+    @property
+    def ready(self) -> Condition:
+        """The condition of type Ready."""
+        found = condition_of(self.conditions, READY)
+        assert found is not None  # noqa: S101
+        return found
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the object was shown not to be ready, and is."""
+        was = self.before is not None and self.before.status is Status.FALSE
+        return was and self.ready.status is Status.TRUE
+
+
+class StatusBoard:
+    """Keeps what is known of pools and node classes, and which conditions were written. Mutable.
+
+    What is to be written depends on nothing but what they say and what the cloud says: a status that is
+    written does not lead to another.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[str, NodePool] = {}
+        self._classes: dict[str, NodeClass] = {}
+        self._aside: dict[_Name, ObjectSetAside] = {}
+        self._checks: dict[_Asked, NodeClassChecked] = {}
+        self._asked: dict[_Asked, int] = {}
+        self._shown: dict[_Name, tuple[_Subject, tuple[Condition, ...]]] = {}
+
+    # --- facts
+
+    def see(self, seen: PoolsSeen) -> None:
+        """Take in which pools and node classes there are."""
+        classes = {str(c.ref): c for c in seen.node_classes}
+        for name, known in self._classes.items():
+            if name not in classes or not says_the_same(classes[name], known):
+                self._unlearn(known.ref)
+        self._pools = {pool.name: pool for pool in seen.pools}
+        self._classes = classes
+        there = {name for name, _ in self._known()} | self._aside.keys()
+        self._shown = {name: shown for name, shown in self._shown.items() if name in there}
+
+    def _unlearn(self, ref: NodeClassRef) -> None:
+        for known in (self._checks, self._asked):
+            for key in [key for key in known if key[0] == ref]:
+                del known[key]
+
+    def set_aside(self, fact: ObjectSetAside) -> bool:
+        """Take in that an object is not understood; tell whether it shows conditions."""
+        if fact.kind not in _SHOW_CONDITIONS:
+            return False
+        self._aside[_name(fact.about)] = fact
+        return True
+
+    def understand(self, fact: ObjectUnderstood) -> bool:
+        """Take in that an object is set aside no longer; tell whether it shows conditions."""
+        return self._aside.pop(_name(fact.about), None) is not None
+
+    def check(self, checked: NodeClassChecked) -> bool:
+        """Take in what the cloud says of a node class; tell whether that is news."""
+        key = checked.key.node_class, checked.key.kubelet
+        asked = self._asked.get(key)
+        known = self._checks.get(key)
+        # Nobody wants to know any more, or this is about what the class said before.
+        if asked is None or checked.key.resource_version < asked:
+            return False
+        if known is not None and not checked.certain:
+            return False
+        self._checks[key] = checked
+        return known is None or replace(checked, key=known.key) != known
+
+    # --- what follows
+
+    def wanted(self, *, anew: bool) -> tuple[tuple[NodeClass, Kubelet], ...]:
+        """Return what the cloud should be asked about: everything `anew`, or what it was not asked before."""
+        wanted: dict[_Asked, NodeClass] = {}
+        for node_class in self._classes.values():
+            if not node_class.deleting and node_class.ref.kind != _WITHIN:
+                wanted[node_class.ref, node_class.kubelet] = node_class
+        for pool in self._pools.values():
+            of_pool = self._classes.get(str(pool.node_class))
+            if of_pool is not None and not of_pool.deleting and not pool.deleting:
+                wanted[of_pool.ref, pool.kubelet or of_pool.kubelet] = of_pool
+        new = {key: c for key, c in wanted.items() if anew or key not in self._asked}
+        self._asked |= {key: c.resource_version for key, c in new.items()}
+        return tuple((c, kubelet) for (_, kubelet), c in sorted(new.items(), key=lambda i: str(i[0])))
+
+    def due(self) -> tuple[Showing, ...]:
+        """Return what is to be written now, by kind and name; it counts as shown from now on."""
+        due: list[Showing] = []
+        for kind, about, subject, conditions in self._all():
+            was = self._shown.get(_name(about))
+            if was == (subject, conditions):
+                continue
+            before = was[1] if was is not None else ()
+            failed = next((c for c in conditions if c.status is Status.FALSE), None)
+            said = failed is None or failed.type == VALIDATED or failed in before
+            due.append(
+                Showing(
+                    kind=kind,
+                    about=about,
+                    conditions=conditions,
+                    before=condition_of(before, READY),
+                    news=None if said else failed,
+                )
+            )
+            self._shown[_name(about)] = subject, conditions
+        return tuple(due)
+
+    def unwritten(self, about: ObjectRef) -> None:
+        """Note that what was due could not be written: it is due again."""
+        self._shown.pop(_name(about), None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything is shown, and all of it is ready."""
+        return all(
+            self._shown.get(_name(about)) == (subject, conditions)
+            and all(c.status is Status.TRUE for c in conditions)
+            for _, about, subject, conditions in self._all()
+        )
+
+    def _all(self) -> Iterator[tuple[Kind, ObjectRef, _Subject, tuple[Condition, ...]]]:
+        """Yield what every object should show, as far as that is known."""
+        for _, fact in sorted(self._aside.items()):
+            yield fact.kind, fact.about, fact.about.uid, invalid(fact)
+        for (kind, name), thing in self._known():
+            if (kind, name) in self._aside or thing.deleting:
+                continue
+            about = ObjectRef(kind=kind, name=name, uid=thing.uid)
+            conditions = self._of_pool(thing) if isinstance(thing, NodePool) else self._of_class(thing)
+            if conditions is not None:
+                of = Kind.NODE_POOL if isinstance(thing, NodePool) else Kind.NODE_CLASS
+                yield of, about, replace(thing, resource_version=0), conditions
+
+    def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
+        for _, node_class in sorted(self._classes.items()):
+            if node_class.ref.kind != _WITHIN:
+                yield (node_class.ref.kind, node_class.ref.name), node_class
+        for name, pool in sorted(self._pools.items()):
+            yield (pool.generation.pool_kind, name), pool
+
+    def _of_class(self, node_class: NodeClass) -> tuple[Condition, ...] | None:
+        checked = self._checks.get((node_class.ref, node_class.kubelet))
+        return None if checked is None else node_class_conditions(checked)
+
+    def _of_pool(self, pool: NodePool) -> tuple[Condition, ...] | None:
+        ref, node_class = pool.node_class, self._classes.get(str(pool.node_class))
+        kubelet = pool.kubelet or (node_class.kubelet if node_class is not None else None)
+        return pool_conditions(
+            pool,
+            node_class,
+            aside=self._aside.get((ref.kind, ref.name)),
+            checked=self._checks.get((ref, kubelet)) if kubelet is not None else None,
+        )
+
+
+def _name(about: ObjectRef) -> _Name:
+    return about.kind, about.name

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.actors.stage import Stage
+from tests.actors.troubles import Api
+from tests.builders import DEFAULT_CLASS, node_class, node_pool
+from tests.probes import Probe
+from treenail.actors.status_reporter import StatusReporter
+from treenail.domain.cluster_facts import Kind, ObjectSetAside
+from treenail.domain.events import ObjectRef
+from treenail.domain.node_classes import DEFAULT_KUBELET
+from treenail.domain.nodes import Condition
+from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, PoolsSeen, ReadinessChanged
+from treenail.domain.selection import CatalogueKey
+from treenail.domain.set_aside import ObjectUnderstood
+
+POOL = ObjectRef(kind="NodePool", name="default")
+CLASS = ObjectRef(kind="EC2NodeClass", name="default")
+SEEN = PoolsSeen(pools=(node_pool(),), node_classes=(node_class(),))
+NO_SUBNETS = "spec.subnetSelectorTerms: finds none"
+
+
+class Shown(Api):
+    """The fake cluster, which counts how often conditions are written, and can refuse that."""
+
+    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+        self.troubles.run(
+            "set_conditions", str(about), lambda: super(Shown, self).set_conditions(about, conditions)
+        )
+
+
+class Reporting(Stage):
+    """A reporter, with a pool and its node class in the API."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.api = Shown(self.world)
+        self.api.apply(node_class(), node_pool())
+        self.selector, self.observer = Probe(), Probe()
+        self.reporter: Any = self.host(
+            lambda runtime: StatusReporter(
+                runtime, selector=self.selector, writer=self.api, observer=self.observer
+            )
+        )
+
+    def tell(self, *messages: object, seconds: float = 2) -> None:
+        for message in messages:
+            self.reporter.tell(message)
+        self.run(seconds)
+
+    def ready(self, about: ObjectRef) -> str:
+        """Return what an object shows: a letter for each condition, in the order they are written."""
+        return "".join(c.status.value[0] for c in self.api.conditions(about))
+
+    def events(self) -> list[tuple[str, str, str, bool]]:
+        return [
+            (str(r.event.about), r.event.reason, r.event.message, r.event.warning) for r in self.api.events()
+        ]
+
+    def written(self) -> list[str]:
+        """Return what was written since this was last called."""
+        calls = [c.removeprefix("set_conditions ") for c in self.api.troubles.calls]
+        self.api.troubles.calls.clear()
+        return calls
+
+
+def checked(problem: str = "") -> NodeClassChecked:
+    selector = "subnets" if problem else ""
+    key = CatalogueKey(DEFAULT_CLASS, 1, DEFAULT_KUBELET)
+    return NodeClassChecked(key=key, problem=problem, selector=selector)
+
+
+def set_aside(kind: Kind = Kind.NODE_POOL, about: ObjectRef = POOL) -> ObjectSetAside:
+    return ObjectSetAside(kind=kind, key="k", resource_version=3, about=about, problem="spec.x: unknown")
+
+
+def test_a_pool_that_can_be_used_shows_it_and_so_does_its_node_class() -> None:
+    stage = Reporting()
+
+    stage.tell(SEEN, checked())
+
+    assert stage.selector.received == [NodeClassesWanted(wanted=((node_class(), DEFAULT_KUBELET),))]
+    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TTT", "TT")
+    assert (stage.events(), stage.observer.received) == ([], [])
+
+
+def test_what_comes_within_a_second_is_written_once_for_each_object() -> None:
+    stage = Reporting()
+
+    stage.tell(PoolsSeen(pools=(node_pool(),), node_classes=()), seconds=0.5)
+    stage.tell(SEEN, checked(), seconds=5)
+
+    assert stage.written() == ["EC2NodeClass default", "NodePool default"]
+    assert stage.events() == []
+
+
+def test_nothing_is_written_while_all_is_as_it_was() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, checked())
+    stage.written()
+
+    for version in range(2, 50):
+        pools = (node_pool(version=version),)
+        stage.tell(PoolsSeen(pools=pools, node_classes=(node_class(version=version),)), seconds=0)
+        stage.tell(checked(), seconds=60)
+
+    assert stage.written() == []
+
+
+def test_a_node_class_that_leads_nowhere_is_told_on_it_and_on_its_pools() -> None:
+    stage = Reporting()
+
+    stage.tell(SEEN, checked("finds none"))
+
+    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TFF", "TF")
+    assert stage.events() == [
+        ("EC2NodeClass default", "SubnetsNotFound", NO_SUBNETS, True),
+        ("NodePool default", "SubnetsNotFound", f"EC2NodeClass/default: {NO_SUBNETS}", True),
+    ]
+    assert [line["problem"] for line in stage.logged("object not ready")] == [
+        message for _, _, message, _ in stage.events()
+    ]
+    for kind in ("NodePool", "NodeClass"):
+        assert stage.telemetry.counted("treenail_objects_set_aside_total", kind=kind) == 1
+    assert [m.about.kind for m in stage.observer.of(ReadinessChanged)] == ["EC2NodeClass", "NodePool"]
+
+
+def test_a_node_class_that_is_put_right_in_the_cloud_is_found_within_half_a_minute() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, checked("finds none"))
+    stage.selector.received.clear()
+
+    stage.run(30)
+    assert len(stage.selector.received) == 1
+    stage.tell(checked())
+
+    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TTT", "TT")
+    assert [line["about"] for line in stage.logged("object ready again")] == [
+        "EC2NodeClass default",
+        "NodePool default",
+    ]
+    assert [m.condition.status.value for m in stage.observer.of(ReadinessChanged)] == [
+        *("False", "False"),
+        *("True", "True"),
+    ]
+
+
+def test_where_all_is_well_the_cloud_is_asked_every_five_minutes() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, checked(), seconds=5)
+    stage.selector.received.clear()
+
+    stage.run(1200)
+
+    assert len(stage.selector.received) == 4
+
+
+@pytest.mark.parametrize("error", [UnavailableError("no answer"), ConflictError("too many writers")])
+def test_what_could_not_be_written_is_written_within_half_a_minute(error: PortError) -> None:
+    stage = Reporting()
+    stage.api.troubles.fail("set_conditions", error, times=2)
+
+    stage.tell(SEEN, checked())
+    assert stage.ready(POOL) == ""
+    stage.run(31)
+
+    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TTT", "TT")
+
+
+@pytest.mark.parametrize("error", [InvalidError("spec.weight: too large"), NotFoundError("gone")])
+def test_what_cannot_be_written_is_left_as_it_is(error: PortError) -> None:
+    stage = Reporting()
+    stage.api.troubles.fail("set_conditions", error, times=100)
+
+    stage.tell(SEEN, checked(), seconds=1000)
+
+    assert len(stage.written()) == 2
+    assert [line["why"] for line in stage.logged("conditions not written")] == [str(error)] * 2
+
+
+def test_a_pool_nobody_understands_is_not_ready_until_it_is_understood() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, checked())
+
+    stage.tell(set_aside())
+    assert stage.ready(POOL) == "FTF"
+    assert stage.events() == [("NodePool default", "FailedValidation", "spec.x: unknown", True)]
+    stage.tell(ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL))
+
+    assert stage.ready(POOL) == "TTT"
+
+
+def test_a_pod_nobody_understands_gets_the_event_alone() -> None:
+    stage = Reporting()
+    about = ObjectRef(kind="Pod", name="p1", namespace="default", uid="u")
+
+    stage.tell(set_aside(Kind.POD, about))
+
+    assert stage.events() == [("Pod default/p1", "FailedValidation", "spec.x: unknown", True)]
+    assert stage.written() == []
+
+
+def test_an_event_that_cannot_be_published_is_dropped() -> None:
+    stage = Reporting()
+    stage.api.unavailable_until(0.5)
+
+    stage.tell(set_aside(Kind.POD, ObjectRef("Pod", "p1", "default")), seconds=60)
+
+    assert stage.events() == []
+
+
+def test_a_pool_with_another_class_is_asked_about_at_once() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, checked())
+    stage.selector.received.clear()
+    other = replace(node_class(), ref=replace(DEFAULT_CLASS, name="other"))
+
+    stage.tell(PoolsSeen(pools=(node_pool(),), node_classes=(node_class(), other)), seconds=0)
+
+    assert stage.selector.received == [NodeClassesWanted(wanted=((other, DEFAULT_KUBELET),))]
