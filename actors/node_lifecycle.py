@@ -33,9 +33,10 @@ from treenail.domain.ports import (
     Cloud,
     ClusterReader,
     ClusterWriter,
+    ConflictError,
     NodePatch,
 )
-from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.watching import NodeChanged
 
 _GARBAGE_SECONDS: Final = 120.0
@@ -195,7 +196,11 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     def _did(self, did: _Did) -> None:
         name = did.name
         tried_on = self._busy.pop(name)
-        if not isinstance(did.outcome, Done):
+        if isinstance(did.outcome, Failed):
+            stale = isinstance(did.outcome.error, ConflictError) and self._views.get(name) != tried_on
+            if stale:  # What it conflicted with is known by now: kubelets write often while they join.
+                self._look(name)
+                return
             attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
             seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
             self.later(name, _Look(name), seconds=seconds)

@@ -14,6 +14,7 @@ from tests.builders import (
     instance,
     node,
 )
+from treenail.adapters.fake.cluster import FakeCluster
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.launching import NodeLaunched
@@ -129,6 +130,19 @@ def test_writes_that_fail_are_made_again_after_longer_and_longer_pauses() -> Non
         when.append(round(stage.seconds, 1))
 
     assert when == [0.1, 1.3, 3.5, 7.7, 15.9, 16.1]
+
+
+def test_a_node_that_changes_while_it_is_written_is_written_again_as_soon_as_that_fails() -> None:
+    stage = Living()
+    stage.launch()
+    stage.slow["kubernetes", "lifecycle", "c1"] = 0.5
+    stage.join()
+    stage.at(0.2, lambda: FakeCluster.patch_node(stage.api, "n1", NodePatch(annotations={"beat": "1"})))
+
+    stage.run(1.5)
+
+    assert stage.api.troubles.calls == ["patch_node n1", "patch_node n1"]
+    assert stage.node().labels[labels.REGISTERED] == "true"
 
 
 def test_a_restart_goes_on_where_the_process_before_it_died() -> None:
