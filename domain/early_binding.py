@@ -8,11 +8,15 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
-from treenail.domain.nodes import READY, Node, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status, condition_of
 from treenail.domain.pods import Owner, Pod
-from treenail.domain.taints import NOT_READY, untolerated
+from treenail.domain.taints import NOT_READY, UNREACHABLE, Effect, Taint, untolerated
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+_NOT_JOINED: Final = "MachineNotJoined"
+_BOOT_SECONDS: Final = 180
+# What the controller manager puts on nodes of which it hears nothing good. Pods bear it for 300 s by default.
+_DRIVING_OUT: Final = (Taint(NOT_READY.key, Effect.NO_EXECUTE), Taint(UNREACHABLE, Effect.NO_EXECUTE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,8 @@ def may_bind(pod: Pod, claim: NodeClaim) -> bool:
     """Tell whether nothing is left to the scheduler about a pod that was promised a place on `claim`.
 
     Its volumes could still be bound elsewhere, topology counts every pod that is bound meanwhile, and a
-    startup taint asks to wait for something: such pods go the ordinary way.
+    startup taint asks to wait for something: such pods go the ordinary way. So do those that would not
+    stay on a node that is not ready while a machine boots.
     """
     spec = pod.spec
     open_topology = any(s.hard for s in spec.spread) or any(a.weight is None for a in spec.pod_affinity)
@@ -61,7 +66,17 @@ def may_bind(pod: Pod, claim: NodeClaim) -> bool:
         pod.provisionable
         and spec.scheduler_name == DEFAULT_SCHEDULER
         and not (spec.scheduling_gates or spec.volumes or spec.resource_claims or open_topology)
+        and _patient(pod)
         and untolerated((*claim.taints, *claim.startup_taints), spec.tolerations) is None
+    )
+
+
+def _patient(pod: Pod) -> bool:
+    """Tell whether a pod stays on a node that is not ready, or not reachable, for as long as a boot takes."""
+    return not any(
+        toleration.seconds is not None and toleration.seconds < _BOOT_SECONDS and toleration.tolerates(taint)
+        for toleration in pod.spec.tolerations
+        for taint in _DRIVING_OUT
     )
 
 
@@ -70,7 +85,7 @@ def awaited(node: Node) -> bool:
     if labels.MADE_EARLY not in node.annotations:
         return False
     ready = condition_of(node.conditions, READY)
-    return ready is None or ready.status is Status.UNKNOWN
+    return ready is None or ready.status is Status.UNKNOWN or ready.reason == _NOT_JOINED
 
 
 def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
@@ -98,5 +113,15 @@ def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
         provider_id=claim.provider_id,
         capacity=claim.capacity,
         allocatable=claim.allocatable,
+        # From a node that says nothing of itself the controller manager takes the taint away.
+        conditions=(
+            Condition(
+                type=READY,
+                status=Status.FALSE,
+                reason=_NOT_JOINED,
+                message="the machine has not joined yet",
+                since=now,
+            ),
+        ),
         created_at=now,
     )

@@ -166,8 +166,18 @@ def test_a_listing_describes_instances_as_the_launch_did(setup: Setup) -> None:
     # EC2 adds tags of its own, and says to the second when an instance was launched.
     assert listed.tags.items() >= launched.tags.items()
     assert abs(listed.launched_at - launched.launched_at) < timedelta(minutes=1)
-    same = replace(listed, tags=launched.tags, launched_at=launched.launched_at)
+    same = replace(listed, tags=launched.tags, launched_at=launched.launched_at, node_name=launched.node_name)
     assert replace(same, state=launched.state) == launched
+
+
+def test_who_asks_for_the_instances_of_a_call_is_told_what_their_nodes_are_called(setup: Setup) -> None:
+    setup.cloud.launch(request(call="one", count=2))
+    setup.settle()
+
+    names = {instance.node_name for instance in setup.cloud.launched_by("one")}
+
+    assert len(names) == 2
+    assert "" not in names
 
 
 def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:

@@ -13,8 +13,16 @@ from treenail.domain.early_binding import BindPods, MakeNode, awaited, early_nod
 from treenail.domain.lifecycle import WaitUntil
 from treenail.domain.lifecycle import next_step as next_life_step
 from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status
-from treenail.domain.pods import PodAffinityTerm, PodVolume, TopologySpread
-from treenail.domain.taints import NOT_READY, UNREGISTERED, Effect, Taint, Toleration
+from treenail.domain.pods import Pod, PodAffinityTerm, PodVolume, TopologySpread
+from treenail.domain.taints import (
+    NOT_READY,
+    UNREACHABLE,
+    UNREGISTERED,
+    Effect,
+    Taint,
+    Toleration,
+    TolerationOperator,
+)
 from treenail.domain.tracing import SpanContext
 
 HARD = TopologySpread(topology_key=labels.ZONE, max_skew=1, hard=True)
@@ -68,6 +76,18 @@ def test_a_pod_that_does_not_bear_a_startup_taint_waits_for_what_it_stands_for()
     )
 
 
+@pytest.mark.parametrize("key", ["node.kubernetes.io/not-ready", UNREACHABLE])
+def test_a_pod_that_would_leave_a_node_that_is_not_ready_is_not_sent_to_one(key: str) -> None:
+    def bearing(seconds: int) -> Pod:
+        toleration = Toleration(
+            key=key, operator=TolerationOperator.EXISTS, effect=Effect.NO_EXECUTE, seconds=seconds
+        )
+        return replace(pending_pod("p"), spec=spec(tolerations=(toleration,)))
+
+    assert may_bind(bearing(300), launched())
+    assert not may_bind(bearing(60), launched())
+
+
 def test_a_pod_that_stands_elsewhere_still_is_not_bound() -> None:
     assert not may_bind(bound_pod("p", "n0"), launched())
 
@@ -113,6 +133,7 @@ def test_the_node_made_is_the_claims_and_keeps_pods_away_without_driving_them_ou
     assert not any(t.same_mark(UNREGISTERED) or t.effect is Effect.NO_EXECUTE for t in there.taints)
     assert there.labels == {"tier": "web", labels.HOSTNAME: "n1"}
     assert there.provider_id == PROVIDER
+    assert [(c.type, c.status) for c in there.conditions] == [(READY, Status.FALSE)]
     assert (there.capacity, there.allocatable) == (of.capacity, of.allocatable)
     assert [(o.kind, o.name, o.uid) for o in there.owners] == [("NodeClaim", "c1", "u1")]
 

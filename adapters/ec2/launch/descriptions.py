@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -71,7 +72,7 @@ class Descriptions:
         """Return an instance as DescribeInstances tells of it."""
         tags = read(found.get("Tags", []))
         spot = found.get("InstanceLifecycle") == labels.SPOT
-        return self._instance(
+        instance = self._instance(
             instance_id=found["InstanceId"],
             instance_type=found["InstanceType"],
             zone=found["Placement"].get("AvailabilityZone", ""),
@@ -81,6 +82,8 @@ class Descriptions:
             image_id=found.get("ImageId", ""),
             tags=tags,
         )
+        # By this name the kubelet of an EKS image registers its node.
+        return replace(instance, node_name=found.get("PrivateDnsName", ""))
 
     def bought(
         self, call: FleetCall, request: FleetRequest, answer: CreateFleetResultTypeDef, now: datetime

@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -23,6 +24,8 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.domain.ports import AlreadyExistsError, NotFoundError, PortError
 
 NODES: Final = "/api/v1/nodes"
+PODS: Final = "/api/v1/pods"
+WOKEN: Final = "test.treenail.sh/woken"
 SILENT: Final = "test.treenail.sh/silent"
 _MERGE: Final = "application/merge-patch+json"
 _LIVE: Final = {"Name": "instance-state-name", "Values": ["pending", "running"]}
@@ -97,7 +100,16 @@ class Joiner:
             # The status first: KWOK gives a node that has none a size of its own, once it is to play it.
             self._patch(machine.name, {"status": machine.status()}, "/status")
             self._patch(machine.name, machine.adoption())
+            self._wake_pods(machine.name)
         self._joined[machine.id] = machine.name
+
+    def _wake_pods(self, node: str) -> None:
+        """Touch the pods that were bound before: KWOK looks at those of a new node only, a kubelet at all."""
+        bound = json.loads(self._api.request("GET", f"{PODS}?fieldSelector=spec.nodeName%3D{node}"))
+        for pod in bound["items"]:
+            where = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+            with suppress(NotFoundError):
+                self._send("PATCH", where, {"metadata": {"annotations": {WOKEN: ""}}}, _MERGE)
 
     def _leave(self, name: str) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -57,10 +57,11 @@ class Scene:
 
 
 @contextmanager
-def machines(scene: Scene, *, boot_seconds: float = 0.5) -> Iterator[Joiner]:
-    """Let instances join the cluster meanwhile."""
+def machines(scene: Scene, *, boot_seconds: float = 0.5, broken: Collection[str] = ()) -> Iterator[Joiner]:
+    """Let instances join the cluster meanwhile, but those that are `broken` (by id)."""
     api = Connection.open(kubeconfig=scene.cluster.plane.kubeconfig, qps=100, burst=200)
     joiner = Joiner(scene.lab.client("ec2"), api, boot_seconds=boot_seconds, deletes_nodes=True)
+    joiner.broken.update(broken)
     stopping = threading.Event()
     thread = threading.Thread(target=joiner.run, args=(stopping,), name="joiner", daemon=True)
     thread.start()

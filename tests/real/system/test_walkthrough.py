@@ -2,21 +2,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
-from tests.real.system.cluster import ROOT
 from tests.real.system.controller import eventually
 from tests.real.system.scene import Scene, machines
-from tests.real.system.traces import StoredSpan, orphans, spans_of, tree
+from tests.real.system.traces import tree
+from tests.real.system.walkthrough import decisions, expect_whole, stored, up
 
-INFLATE = (ROOT / "examples" / "001-inflate.yaml").read_text()
 ENDING = ("receive interruptions", "process interruptions", "cordon", "drain", "terminate")
-METRIC_OF_LOSSES = "treenail_spans_dropped_total"
 
 
 @pytest.fixture
@@ -28,51 +25,8 @@ def scene(control_plane: ControlPlane, lab: Lab, jaeger: Jaeger) -> Iterator[Sce
     there.cluster.clear()
 
 
-def manifests(scene: Scene) -> str:
-    """The walkthrough, for the laboratory's cluster."""
-    profile = str(scene.lab.estate["instance_profile"])
-    return INFLATE.replace("KarpenterNodeInstanceProfile-demo", profile).replace(
-        "kubernetes.io/cluster/demo", f"kubernetes.io/cluster/{scene.lab.cluster}"
-    )
-
-
-def up(scene: Scene) -> dict[str, Any]:
-    """Apply the walkthrough, wait until its pods run, and return the only instance."""
-    scene.cluster.apply(manifests(scene))
-    eventually(lambda: scene.cluster.running() == 5, scene.summary, within=120)
-    [instance] = scene.instances()
-    return instance
-
-
 def gone(scene: Scene) -> bool:
     return not (scene.cluster.nodes() or scene.cluster.claims() or scene.instances())
-
-
-def stored(scene: Scene, trace_id: str, *names: str) -> list[StoredSpan]:
-    """Return a trace as Jaeger has it, once it has spans of these names."""
-    jaeger = scene.jaeger
-    assert jaeger is not None
-    spans: list[StoredSpan] = []
-
-    def complete() -> bool:
-        nonlocal spans
-        spans = spans_of(jaeger.trace(trace_id))
-        return set(names) <= {span.name for span in spans}
-
-    eventually(complete, lambda: f"{trace_id} lacks some of {names}:\n{tree(spans)}", within=60)
-    return spans
-
-
-def decisions(scene: Scene) -> list[str]:
-    """Return the trace ids of all decisions with claims, in order."""
-    return [line["trace_id"] for line in scene.controller.said("decided on pods") if line["nodeclaims"]]
-
-
-def expect_whole(scene: Scene, spans: list[StoredSpan]) -> None:
-    assert orphans(spans) == [], tree(spans)
-    assert len({span.id for span in spans}) == len(spans), tree(spans)
-    assert sum(not span.parent for span in spans) == 1, tree(spans)
-    assert not scene.controller.metric(METRIC_OF_LOSSES)
 
 
 def test_five_pods_get_one_spot_node_that_goes_when_they_do_and_one_trace_tells_why(scene: Scene) -> None:

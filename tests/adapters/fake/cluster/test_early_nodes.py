@@ -61,7 +61,9 @@ def test_a_pod_deleted_before_the_machine_came_ends_when_it_does() -> None:
 def test_a_node_nobody_speaks_for_within_a_minute_is_found_unreachable() -> None:
     rig = made_early()
     rig.run(59)
-    assert condition_of(rig.node("n1").conditions, READY) is None
+    said = condition_of(rig.node("n1").conditions, READY)
+    assert said is not None
+    assert said.status is Status.FALSE
 
     rig.run(2)
 
