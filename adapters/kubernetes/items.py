@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from treenail.adapters.api import model as models
@@ -16,6 +16,7 @@ from treenail.adapters.kubernetes.documents import Header, read_header
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectSetAside
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_pools import NodePool
 
 # What an object is first of all. A Provisioner may stand for a node class besides.
 _KINDS: Final[Mapping[Resource, Kind]] = {
@@ -37,6 +38,7 @@ class Item:
     """An object at one resource version: what it stands for, or why that is not to be understood."""
 
     uid: str
+    name: str
     version: int
     objects: tuple[ClusterObject, ...] = ()
     aside: ObjectSetAside | None = None
@@ -67,7 +69,10 @@ class Items:
             return self._aside(content, f"cannot be read: {type(error).__name__}: {error}")
         meta = model.metadata
         return Item(
-            uid=meta.uid, version=meta.version, objects=cast("tuple[ClusterObject, ...]", tuple(objects))
+            uid=meta.uid,
+            name=meta.name,
+            version=meta.version,
+            objects=cast("tuple[ClusterObject, ...]", tuple(objects)),
         )
 
     def _aside(self, content: bytes, problem: str) -> Item:
@@ -81,7 +86,7 @@ class Items:
             ),
             problem=problem,
         )
-        return Item(uid=header.uid, version=header.version, aside=fact)
+        return Item(uid=header.uid, name=header.name, version=header.version, aside=fact)
 
     def _key(self, header: Header) -> str:
         """Return what `key_of` would give for the object."""
@@ -92,3 +97,19 @@ class Items:
                 return f"{self._resource.kind}/{header.name}"
             case _:
                 return header.name
+
+
+def hidden(item: Item) -> Item:
+    """Return a Provisioner as one whose name a NodePool has: all that is left of it is a node class within.
+
+    Its key is no pool's, so that nothing that is told of the NodePool is about it.
+    """
+    fact = ObjectSetAside(
+        kind=Kind.NODE_POOL,
+        key=f"{known.PROVISIONER.kind}/{item.name}",
+        resource_version=item.version,
+        about=ObjectRef(kind=known.PROVISIONER.kind, name=item.name, uid=item.uid),
+        problem=f"metadata.name: there is a NodePool {item.name} too, and that is the one in use",
+    )
+    kept = tuple(thing for thing in item.objects if not isinstance(thing, NodePool))
+    return replace(item, objects=kept, aside=fact)

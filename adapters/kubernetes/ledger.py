@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from treenail.adapters.kubernetes.items import Item
-from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.items import Item, hidden
+from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER, Resource
 from treenail.domain.cluster_facts import (
     ClusterFact,
     ClusterObject,
@@ -57,6 +57,8 @@ class Ledger:
         self.wake = threading.Condition()
         self._shelves = {resource: _Shelf() for resource in resources}
         self._pending: dict[tuple[str, Kind, str], _Pending] = {}
+        # Provisioners that are called as a NodePool is, by uid, as they are when that is not there.
+        self._hidden: dict[str, Item] = {}
         self._started = False
 
     # --- what the watches read
@@ -67,9 +69,9 @@ class Ledger:
             shelf = self._shelves[resource]
             there = {item.uid: item for item in items}
             for uid in [uid for uid in shelf.items if uid not in there]:
-                self._lose(shelf, uid)
+                self._lose(resource, uid)
             for item in there.values():
-                self._see(shelf, item)
+                self._see(resource, item)
             shelf.revision, shelf.read, shelf.served = revision, True, True
             self.wake.notify_all()
 
@@ -77,7 +79,7 @@ class Ledger:
         """Take in an object that is new or has changed."""
         with self.wake:
             shelf = self._shelves[resource]
-            self._see(shelf, item)
+            self._see(resource, item)
             shelf.revision = max(shelf.revision, item.version)
             self.wake.notify_all()
 
@@ -85,7 +87,7 @@ class Ledger:
         """Take in that an object was deleted."""
         with self.wake:
             shelf = self._shelves[resource]
-            self._lose(shelf, uid)
+            self._lose(resource, uid)
             shelf.revision = max(shelf.revision, revision)
             self.wake.notify_all()
 
@@ -143,10 +145,21 @@ class Ledger:
 
     # --- one object
 
-    def _see(self, shelf: _Shelf, item: Item) -> None:
+    def _see(self, resource: Resource, item: Item) -> None:
+        shelf = self._shelves[resource]
         old = shelf.items.get(item.uid)
         if old is not None and item.version <= old.version:
             return
+        if resource is PROVISIONER and any(p.name == item.name for p in self._items(NODE_POOL)):
+            self._hide(item)
+            return
+        if resource is NODE_POOL and old is None:
+            for other in [p for p in self._items(PROVISIONER) if p.name == item.name]:
+                self._hide(other)
+        self._learn(shelf, item)
+
+    def _learn(self, shelf: _Shelf, item: Item) -> None:
+        old = shelf.items.get(item.uid)
         if item.aside is not None:
             shelf.items[item.uid] = replace(item, objects=old.objects if old is not None else ())
             if old is None or old.aside is None or old.aside.problem != item.aside.problem:
@@ -172,28 +185,39 @@ class Ledger:
             return thing
         return known
 
-    def _lose(self, shelf: _Shelf, uid: str) -> None:
-        old = shelf.items.pop(uid, None)
+    def _lose(self, resource: Resource, uid: str) -> None:
+        old = self._shelves[resource].items.pop(uid, None)
+        self._hidden.pop(uid, None)
         if old is None:
             return
         for kind, key in _keys(old):
             self._tell_gone(uid, kind, key)
+        if resource is NODE_POOL:
+            for other in [p for p in self._hidden.values() if p.name == old.name]:
+                self._lose(PROVISIONER, other.uid)
+                self._learn(self._shelves[PROVISIONER], other)
 
     def _tell_gone(self, uid: str, kind: Kind, key: str) -> None:
         self._put(uid, kind, key, ObjectGone(kind=kind, key=key), news=False)
-        for other, thing in self._others_called(kind, key):
-            self._pending.pop((other, kind, key), None)
-            self._put(other, kind, key, ObjectSeen(object=thing), news=False)
 
-    def _others_called(self, kind: Kind, key: str) -> Iterator[tuple[str, ClusterObject]]:
-        """Yield what else goes by a name: a NodePool may be called as a Provisioner is."""
-        if kind is not Kind.NODE_POOL:
-            return
-        for shelf in self._shelves.values():
-            for item in shelf.items.values():
-                for thing in item.objects:
-                    if item.aside is None and _key(thing) == (kind, key):
-                        yield item.uid, thing
+    # --- two pools of one name
+
+    def _items(self, resource: Resource) -> Iterable[Item]:
+        return self._shelves[resource].items.values() if resource in self._shelves else ()
+
+    def _hide(self, item: Item) -> None:
+        """Set a Provisioner aside whose name a NodePool has: nobody could tell what a claim belongs to.
+
+        A node class within it stays, for the claims that there are.
+        """
+        self._lose(PROVISIONER, item.uid)
+        self._hidden[item.uid] = item
+        shown = hidden(item)
+        self._shelves[PROVISIONER].items[item.uid] = shown
+        for thing in shown.objects:
+            self._put(item.uid, *_key(thing), ObjectSeen(object=thing), news=True)
+        if shown.aside is not None:
+            self._put(item.uid, shown.aside.kind, shown.aside.key, shown.aside, news=True)
 
     def _put(self, uid: str, kind: Kind, key: str, fact: ClusterFact, *, news: bool) -> None:
         if not self._started:

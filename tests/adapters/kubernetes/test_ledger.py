@@ -131,13 +131,75 @@ def test_a_broken_object_stays_in_use_as_it_was_and_goes_with_all_it_stood_for()
     assert sorted(told(ledger)) == [("gone", "Provisioner/default", 0), ("gone", "default", 0)]
 
 
-def test_the_pool_a_provisioner_hid_is_told_after_that_is_gone_whatever_else_waits() -> None:
-    ledger = a_ledger((NODE_POOL, node_pool("default", 8)), (PROVISIONER, provisioner("default", 9)))
+# --- a NodePool and a Provisioner of one name
 
-    ledger.seen(NODE_POOL, item(NODE_POOL, node_pool("default", 11, weight=5)))
+BOTH: Final = ((NODE_POOL, node_pool("default", 8)), (PROVISIONER, provisioner("default", 9, provider=True)))
+
+
+def test_of_two_pools_of_one_name_the_provisioner_is_set_aside_but_for_a_node_class_within() -> None:
+    for things in (BOTH, BOTH[::-1]):
+        ledger = Ledger((NODE_POOL, PROVISIONER))
+        for resource, tree in things:
+            ledger.listed(resource, [item(resource, tree)], 10)
+
+        full = ledger.resynced()
+
+        assert [(key_of(thing), thing.resource_version) for thing in full.objects] == [
+            ("default", 8),
+            ("Provisioner/default", 9),
+        ]
+        (aside,) = full.set_aside
+        assert str(aside.about) == "Provisioner default"
+        assert aside.problem.startswith("metadata.name: there is a NodePool default too")
+
+
+def test_a_provisioner_goes_before_the_node_pool_of_its_name_comes() -> None:
+    ledger = a_ledger((PROVISIONER, provisioner("default", 9)))
+
+    ledger.seen(PROVISIONER, item(PROVISIONER, provisioner("default", 11, weight=3)))
+    ledger.seen(NODE_POOL, item(NODE_POOL, node_pool("default", 10)))
+
+    assert told(ledger) == [("gone", "default", 0), ("ObjectSetAside", "", 0), ("seen", "default", 10)]
+
+
+def test_a_hidden_provisioner_that_changes_stays_hidden_and_one_that_goes_is_gone() -> None:
+    ledger = a_ledger(*BOTH)
+
+    ledger.seen(PROVISIONER, item(PROVISIONER, provisioner("default", 11, weight=3)))
+    first = told(ledger)
     ledger.gone(PROVISIONER, "uid-provisioner-default", 12)
+    second = told(ledger)
+    ledger.gone(NODE_POOL, "uid-pool-default", 13)
 
-    assert told(ledger) == [("gone", "default", 0), ("seen", "default", 11)]
+    # It had a node class within, and has none any more.
+    assert sorted(first) == [("ObjectSetAside", "", 0), ("gone", "Provisioner/default", 0)]
+    assert second == [("gone", "Provisioner/default", 0)]
+    assert told(ledger) == [("gone", "default", 0)]
+
+
+def test_a_provisioner_is_what_it_was_when_the_node_pool_goes() -> None:
+    ledger = a_ledger(*BOTH)
+
+    ledger.gone(NODE_POOL, "uid-pool-default", 12)
+
+    assert told(ledger) == [
+        ("gone", "default", 0),
+        ("seen", "Provisioner/default", 9),  # the node class within
+        ("gone", "Provisioner/default", 0),  # what was set aside
+        ("seen", "default", 9),
+    ]
+    assert len(ledger.resynced().objects) == 2
+
+
+def test_a_node_pool_nobody_understands_hides_a_provisioner_too() -> None:
+    ledger = a_ledger((PROVISIONER, provisioner("default", 9)))
+
+    ledger.seen(NODE_POOL, item(NODE_POOL, node_pool("default", 11, weight=-1)))
+
+    assert sorted(aside.key for aside in ledger.resynced().set_aside) == ["Provisioner/default", "default"]
+
+
+# --- how full lists stand to what is told
 
 
 def test_the_revision_of_a_full_list_is_what_every_resource_was_read_up_to() -> None:

@@ -232,18 +232,18 @@ def test_what_was_told_already_is_not_told_again() -> None:
         assert rig.heard.next(ObjectSeen).object.resource_version == 6
 
 
-def test_a_pool_that_a_provisioner_hid_is_told_when_that_goes() -> None:
+def test_a_provisioner_that_a_node_pool_hid_is_told_when_that_goes() -> None:
     with Rig() as rig:
-        rig.server.serve(NODE_POOL, node_pool("default", 3, weight=7), revision=5)
-        rig.server.serve(PROVISIONER, provisioner("default", 4), revision=5)
+        rig.server.serve(NODE_POOL, node_pool("default", 3), revision=5)
+        rig.server.serve(PROVISIONER, provisioner("default", 4, weight=7), revision=5)
         rig.start()
 
-        rig.server.watch(PROVISIONER).send("DELETED", provisioner("default", 6))
+        rig.server.watch(NODE_POOL).send("DELETED", node_pool("default", 6))
 
-        assert rig.heard.next(ObjectGone).kind is Kind.NODE_POOL
+        assert [rig.heard.next(ObjectGone).key for _ in range(2)] == ["default", "Provisioner/default"]
         left = rig.heard.next(ObjectSeen).object
         assert isinstance(left, NodePool)
-        assert (left.generation, left.weight) == (Generation.V1, 7)
+        assert (left.generation, left.weight) == (Generation.V1ALPHA5, 7)
 
 
 # --- full lists now and then
