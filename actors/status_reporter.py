@@ -92,6 +92,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 if self._board.set_aside(message):
                     self._show_soon()
             case ObjectUnderstood():
+                self.log("object set aside no longer", about=str(message.about))
                 if self._board.understand(message):
                     self._show_soon()
             case _Show():

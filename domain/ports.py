@@ -118,6 +118,8 @@ class ClusterReader(Protocol):
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now (read from the store, not from a cache).
 
+        Of one that cannot be understood there may be no more than its metadata and its provider id.
+
         Raises:
             UnavailableError: no answer.
         """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from treenail.adapters.api.reading import Reading
+from treenail.adapters.kubernetes.bare_claims import bare_claim
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
 from treenail.adapters.kubernetes.errors import ExpiredError
@@ -133,13 +134,22 @@ class KubernetesReader:
                 raise error from None
 
     def list_claims(self) -> tuple[NodeClaim, ...]:
-        """Return all claims there are now, by name; those that cannot be understood are left out."""
-        found = [claim for resource in _CLAIMS for claim in self._all(resource, NodeClaim)]
+        """Return all claims there are now, by name.
+
+        Of one that cannot be understood there is what says which instance is its own: that is not garbage.
+        """
+        found = [
+            claim
+            for resource in _CLAIMS
+            for item, content in self._all(resource)
+            for claim in (_only(NodeClaim, item) if item.aside is None else [bare_claim(resource, content)])
+        ]
         return tuple(sorted(found, key=lambda c: c.name))
 
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now, by name; those that cannot be understood are left out."""
-        return tuple(sorted(self._all(NODE, Node), key=lambda n: n.name))
+        found = [node for item, _ in self._all(NODE) for node in _only(Node, item)]
+        return tuple(sorted(found, key=lambda n: n.name))
 
     def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
         body = self._connection.request("GET", resource.path(name))
@@ -149,10 +159,10 @@ class KubernetesReader:
         [claim] = _only(NodeClaim, item)
         return claim
 
-    def _all(self, resource: Resource, kind: type[T]) -> list[T]:
+    def _all(self, resource: Resource) -> list[tuple[Item, bytes]]:
         items = Items(resource, Reading())
         query = {"limit": str(self._pace.page)}
-        found: list[T] = []
+        found: list[tuple[Item, bytes]] = []
         while True:
             try:
                 body = self._connection.request("GET", resource.path(), query=query)
@@ -163,7 +173,8 @@ class KubernetesReader:
                 raise UnavailableError(str(error)) from None
             page = read_page(body, f"GET {resource.path()}")
             for raw in page.items or ():
-                found += _only(kind, items.read(bytes(raw)))
+                content = bytes(raw)
+                found.append((items.read(content), content))
             if not page.metadata.rest:
                 return found
             query["continue"] = page.metadata.rest

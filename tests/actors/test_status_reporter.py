@@ -193,6 +193,7 @@ def test_a_pool_nobody_understands_is_not_ready_until_it_is_understood() -> None
     stage.tell(ObjectUnderstood(kind=Kind.NODE_POOL, about=POOL))
 
     assert stage.ready(POOL) == "TTT"
+    assert stage.logged("object set aside no longer") == [{"about": "NodePool default"}]
 
 
 def test_a_pod_nobody_understands_gets_the_event_alone() -> None:

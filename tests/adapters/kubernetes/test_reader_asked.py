@@ -7,8 +7,10 @@ import pytest
 
 from tests.adapters.kubernetes.objects import machine, node, node_claim
 from tests.adapters.kubernetes.rig import FAST, Rig
-from tests.adapters.kubernetes.scripted import GONE, Reply, status
-from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM
+from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
+from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, Resource
+from treenail.domain import labels
+from treenail.domain.launching import LaunchMark
 from treenail.domain.node_pools import Generation
 from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
 
@@ -31,15 +33,32 @@ def test_a_claim_that_is_of_no_generation_is_not_found() -> None:
         rig.reader.get_claim("c-0")
 
 
-def test_a_claim_that_cannot_be_understood_is_invalid_and_in_no_list() -> None:
+@pytest.mark.parametrize("resource", [NODE_CLAIM, MACHINE])
+@pytest.mark.parametrize("said", [{"providerID": "aws:///a/i-1", "capacity": {"cpu": "lots"}}, [], None])
+def test_of_a_claim_that_cannot_be_understood_is_listed_what_says_which_instance_is_its_own(
+    resource: Resource, said: object
+) -> None:
+    made: Tree = {"creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {labels.LAUNCH: "5f1e/0/x"}}
+    tree = node_claim("c-0", 1) if resource is NODE_CLAIM else machine("c-0", 1)
+    bad = {**tree, "metadata": {**tree["metadata"], **made}, "spec": {"unknown": 1}, "status": said}
+    with Rig() as rig:
+        rig.server.serve(resource, bad)
+
+        [bare] = rig.reader.list_claims()
+
+    assert (bare.name, bare.uid, bare.resource_version) == ("c-0", "uid-c-0", 1)
+    assert bare.provider_id == ("aws:///a/i-1" if isinstance(said, dict) else "")
+    assert str(LaunchMark.of(bare)) == "5f1e/0/x"
+
+
+def test_a_claim_that_cannot_be_understood_is_invalid() -> None:
     bad = {**node_claim("c-0", 1), "spec": {}}
     with Rig() as rig:
-        rig.server.serve(NODE_CLAIM, bad, node_claim("c-1", 2))
+        rig.server.serve(NODE_CLAIM, bad)
         rig.server.answers(NODE_CLAIM.path("c-0"), Reply(body=json.dumps(bad).encode()))
 
         with pytest.raises(InvalidError, match="NodeClaim c-0: spec"):
             rig.reader.get_claim("c-0")
-        assert [c.name for c in rig.reader.list_claims()] == ["c-1"]
 
 
 def test_nodes_are_listed_by_name_page_after_page() -> None:
