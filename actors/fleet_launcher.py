@@ -32,6 +32,7 @@ from treenail.domain.launch_steps import (
 from treenail.domain.launching import (
     CapacityRanOut,
     ClaimFailed,
+    Launch,
     LaunchFailed,
     NodeLaunched,
     deal,
@@ -262,24 +263,34 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         for name in hopeless:
             self._fail(name, Cause.INSUFFICIENT_CAPACITY, "nothing suitable is on offer any more")
         for launch in calls:
-            self._book.group_up(Group(launch=launch, batch=batch))
-            for name in launch.claims:
-                self._try(MarkClaim(name=name, token=launch.request.token))
+            self._launch(launch, batch, unmarked=launch.claims)
+
+    def _launch(self, launch: Launch, batch: Batch, *, unmarked: tuple[str, ...]) -> None:
+        """Mark what is to be marked, then call."""
+        token = launch.request.token
+        self._book.group_up(Group(launch=launch, batch=batch, unmarked=dict.fromkeys(unmarked)))
+        for name in unmarked:
+            self._try(MarkClaim(name=name, token=token))
+        if not unmarked:
+            self._try(CallFleet(token=token))
 
     def _resume(self, batch: Batch, types: dict[str, InstanceType]) -> None:
         """Go on with a call that may have been made already: by the same call, or by looking."""
+        unmarked = self._book.unmarked(batch)
         launch = launch_again(
             self._book.marked(batch.token),
+            unmarked=unmarked,
             pool=batch.pool,
             node_class=batch.node_class,
             types=types,
             cluster_name=self._calls.cluster_name,
         )
-        if launch is None:
+        members = launch.claims if launch is not None else ()
+        if launch is not None:
+            self._launch(launch, batch, unmarked=tuple(c.name for c in unmarked if c.name in members))
+        else:
             self.later(("find", batch.token), FindInstances(token=batch.token), seconds=_FIND_AFTER)
-            return
-        self._book.group_up(Group(launch=launch, batch=batch))
-        self._try(CallFleet(token=batch.token))
+        self._prepare(self._book.again((c.name for c in unmarked if c.name not in members), batch))
 
     def _marked(self, name: str, token: str, claim: NodeClaim) -> None:
         group = self._book.marked_now(name, token, claim)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
+from treenail.domain.claims import DECISION
 from treenail.domain.fleets import Instance
-from treenail.domain.launching import Launch, LaunchMark
+from treenail.domain.launching import Launch, LaunchMark, launch_token
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
@@ -19,7 +20,10 @@ from treenail.domain.watching import NodeChanged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Claims of one pool to be grouped into calls together. With a `token`, all of one earlier call."""
+    """Claims of one pool to be grouped into calls together.
+
+    With a `token`, all of one earlier call, and with them those that may have been about to be marked for it.
+    """
 
     id: str
     names: tuple[str, ...]
@@ -30,15 +34,12 @@ class Batch:
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """The claims of one call, and the spans of its attempts."""
+    """The claims of one call, those that are still to be marked for it, and the spans of its attempts."""
 
     launch: Launch
     batch: Batch
-    unmarked: dict[str, None] = field(default_factory=dict)
+    unmarked: dict[str, None]
     spans: list[Span] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.unmarked = dict.fromkeys(self.launch.claims)
 
 
 @dataclass(slots=True)
@@ -166,16 +167,36 @@ class LaunchBook:
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
         """Take on the claims that were left unlaunched, those of one earlier call together."""
         sets: dict[tuple[str, str], list[str]] = {}
+        incomplete = self._incomplete_calls()
         for name, (claim, pool, node_class) in self._adoptable.items():
             mark = LaunchMark.of(claim)
             token = mark.token if mark is not None else ""
-            sets.setdefault((token, pool.name), []).append(name)
+            together = token or incomplete.get(_origin(claim), "")
+            sets.setdefault((together, pool.name), []).append(name)
             self._work[name] = _Work(claim, now, pool, node_class, token)
         self._adoptable.clear()
         return tuple(
             self._open_batch(names, self._work[names[0]].pool, self._work[names[0]].node_class, token=token)
             for (token, _), names in sets.items()
         )
+
+    def _incomplete_calls(self) -> dict[tuple[str, str], str]:
+        """Return, by pool and decision, a call that is still to be answered and lacks marks of its claims."""
+        found: dict[tuple[str, str], str] = {}
+        for token, names in sorted(self._by_token.items()):
+            waits = not all(self._marked[name].provider_id for name in names)
+            if waits and launch_token(sorted(names)) != token:
+                found.setdefault(_origin(self._marked[min(names)]), token)
+        return found
+
+    def unmarked(self, batch: Batch) -> tuple[NodeClaim, ...]:
+        """Return those claims of a batch that were not marked for its call."""
+        return tuple(c for c in self.claims(batch.names) if LaunchMark.of(c) is None)
+
+    def again(self, names: Iterable[str], batch: Batch) -> Batch | None:
+        """Return claims of a batch as one of their own, to be grouped anew; None where there are none."""
+        left = tuple(name for name in names if name in self._work)
+        return self._open_batch(left, batch.pool, batch.node_class) if left else None
 
     # --- one claim
 
@@ -282,12 +303,12 @@ class LaunchBook:
     def reopen(self, token: str) -> Batch | None:
         """End a group whose call will not be made; return what is left of it as a batch, if anything is."""
         group = self._groups.pop(token, None)
-        names = self._members(group) if group is not None else ()
-        if group is None or not names:
+        if group is None:
             return None
+        names = self._members(group)
         for name in names:
             self._work[name].token = ""
-        return self._open_batch(names, group.batch.pool, group.batch.node_class)
+        return self.again(names, group.batch)
 
     def _members(self, group: Group) -> tuple[str, ...]:
         """Return the claims of a group that are still being worked on in it."""
@@ -335,3 +356,8 @@ class LaunchBook:
                 spans, group.spans = tuple(group.spans), []
                 return spans
         return ()
+
+
+def _origin(claim: NodeClaim) -> tuple[str, str]:
+    """Return which pool a claim is of, and which decision."""
+    return claim.pool, claim.annotations.get(DECISION, "")

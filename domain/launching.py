@@ -113,9 +113,7 @@ def launches(
     for claim in sorted(claims, key=lambda c: c.name):
         options[claim.name] = capacity_type, overrides = _options(claim, types)
         if overrides:
-            # The user data of all instances of a call is one: so must be what it says of the node.
-            node = (tuple(sorted(claim.labels.items())), claim.taints, claim.startup_taints)
-            groups.setdefault((capacity_type, overrides, node), []).append(claim)
+            groups.setdefault((capacity_type, overrides, _node_of(claim, pool)), []).append(claim)
         else:
             hopeless.append(claim.name)
     calls = [
@@ -128,6 +126,7 @@ def launches(
 def launch_again(
     claims: Sequence[NodeClaim],
     *,
+    unmarked: Sequence[NodeClaim] = (),
     pool: NodePool,
     node_class: NodeClass,
     types: Mapping[str, InstanceType],
@@ -135,15 +134,27 @@ def launch_again(
 ) -> Launch | None:
     """Return the very call that all these claims (with one mark's token) were marked for.
 
-    None where it cannot be made again as it was: the token may not be used for another request.
+    Some of the `unmarked` may be of it too: then it was never made. None where the call cannot be made
+    again as it was: the token may not be used for another request.
     """
     marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
     if not marks or len(marks) < len(claims):
         return None
-    members = sorted(claims, key=lambda c: marks[c.name].index)
-    capacity_type, overrides = _options(members[0], types)
-    again = _launch(members, capacity_type, overrides, pool, node_class, cluster_name)
-    return again if overrides and all(again.marks()[n] == mark for n, mark in marks.items()) else None
+    options, node = _options(claims[0], types), _node_of(claims[0], pool)
+    if not options[1]:
+        return None
+    alike = [c for c in unmarked if _options(c, types) == options and _node_of(c, pool) == node]
+    for members in (claims, (*claims, *alike)):
+        again = _launch(sorted(members, key=lambda c: c.name), *options, pool, node_class, cluster_name)
+        if all(again.marks()[name] == mark for name, mark in marks.items()):
+            return again
+    return None
+
+
+def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
+    """Return what user data says of a claim's node. It is one for all instances of a call."""
+    decided = _decided_labels(claim, pool)
+    return tuple(sorted(decided.items())), claim.taints, claim.startup_taints
 
 
 def _launch(

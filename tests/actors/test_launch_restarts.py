@@ -10,6 +10,7 @@ from tests.actors.troubles import StubCloud
 from tests.builders import node_class
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
+from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeView
 from treenail.domain.ports import (
     ClaimPatch,
@@ -87,15 +88,25 @@ def test_claims_of_one_call_that_were_recorded_in_part_get_the_rest_of_its_insta
 
 
 @pytest.mark.parametrize("called", [True, False], ids=["called", "not called"])
-def test_a_claim_marked_alone_is_looked_up_for_its_call_had_more(*, called: bool) -> None:
-    stage = resumed(half_done(marks=1, called=called))
+def test_a_claim_left_marked_alone_is_launched_with_the_others_of_its_call(*, called: bool) -> None:
+    stage = resumed(half_done(marks=1, called=called), seconds=10)
 
-    assert (
-        len(set(stage.instances().values())) == 2
-        if called
-        else stage.failed() == {"a": Cause.INSUFFICIENT_CAPACITY}
-    )
-    assert stage.instances()["b"]
+    stage.assert_each_has_its_own("a", "b")
+    assert stage.cloud.troubles.calls[-1] == "launch 2"
+    assert len({LaunchMark.of(c).token for c in stage.api.claims()}) == 1  # type: ignore[union-attr]
+
+
+def test_a_claim_left_marked_alone_is_looked_up_when_its_call_had_others() -> None:
+    stage = half_done(marks=1, called=False)
+    stage.api.delete("NodeClaim", "b")
+    stage.api.patch_claim("b", ClaimPatch(remove_finalizers=(labels.TERMINATION_FINALIZER,)))
+    stage.api.apply(wanted("c"))
+
+    resumed(stage)
+
+    assert stage.failed() == {"a": Cause.INSUFFICIENT_CAPACITY}
+    assert stage.live() == ["c"]
+    assert [stage.instances()["c"]] == list(stage.cloud.bought)
 
 
 def test_a_call_that_cannot_be_repeated_is_looked_up_by_its_tag() -> None:

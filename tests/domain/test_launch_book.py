@@ -51,7 +51,7 @@ def grouped(book: LaunchBook, batch: Batch) -> Group:
         cluster_name="demo",
     )
     book.close(batch.id)
-    group = Group(launch=calls[0], batch=batch)
+    group = Group(launch=calls[0], batch=batch, unmarked=dict.fromkeys(calls[0].claims))
     book.group_up(group)
     return group
 
