@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +20,7 @@ from tests.real.parts.processes import Processes, Program
 
 NAME: Final = "treenail"
 TREENAIL: Final = Path(sys.executable).with_name("treenail")
+_TO_WRITE_THREADS: Final = 0.5
 
 
 class Controller:
@@ -106,6 +109,13 @@ class Controller:
 
     def log_text(self) -> str:
         return self._processes.log_of(NAME).read_text(errors="replace")
+
+    def threads(self) -> str:
+        """Return what every thread of it is at."""
+        said = len(self.log_text())
+        os.kill(self._processes.pid(NAME), signal.SIGUSR1)
+        time.sleep(_TO_WRITE_THREADS)
+        return self.log_text()[said:]
 
 
 def eventually(holds: Callable[[], bool], what: str | Callable[[], str], *, within: float = 60.0) -> float:

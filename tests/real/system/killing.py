@@ -15,11 +15,11 @@ from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
-from tests.real.system.cluster import ROOT
 from tests.real.system.controller import eventually
-from tests.real.system.moments import Moment
+from tests.real.system.moments import BUYING, Moment
 from tests.real.system.scene import SERVICE, Scene, machines
 from tests.real.system.traces import orphans, spans_of, tree
+from tests.real.system.walkthrough import inflate
 
 # Every machine has four processors, so that each takes three of these pods and no other one.
 PODS: Final = 6
@@ -51,8 +51,8 @@ class Killing:
         self._rounds += 1
         self.scene.cluster.apply(_named(self._deployment, f"round-{self._rounds}"))
 
-    def kill_at(self, moment: Moment) -> str:
-        """Add pods, and kill the controller when the moment has come; return how things stood then."""
+    def come_to(self, moment: Moment) -> None:
+        """Add pods, and wait until the moment has come."""
         reached = moment.arm(self.scene, self.checkpoint)
         self.add_pods()
         deadline = time.monotonic() + _WITHIN
@@ -61,8 +61,23 @@ class Killing:
                 f"it never came to this: {moment.name}\n{self.scene.summary()}"
             )
             time.sleep(_LOOK_EVERY)
+
+    def kill_at(self, moment: Moment) -> str:
+        """Add pods, and kill the controller when the moment has come; return how things stood then."""
+        self.come_to(moment)
         self.scene.controller.kill()
         return self.scene.cluster.summary()
+
+    def lose_api_server_over_a_purchase(self) -> None:
+        """Add pods, have the API server end while machines are bought for them, and wait until they are."""
+        wanted = (self._rounds + 1) * MACHINES
+        self.come_to(BUYING)
+        self.scene.cluster.plane.kill_part("kube-apiserver")
+        eventually(lambda: len(self.scene.bought()) == wanted, "nothing was bought")
+
+    def find_api_server(self) -> None:
+        """Have the API server again."""
+        self.scene.cluster.plane.start_part("kube-apiserver")
 
     # --- what must hold
 
@@ -72,8 +87,6 @@ class Killing:
         took = eventually(self._whole, scene.summary, within=_WITHIN)
         bought = scene.bought()
         assert len(bought) == self._rounds * MACHINES, f"bought {len(bought)}: {scene.summary()}"
-        for claim in scene.cluster.claims():
-            assert claim["status"]["providerID"], claim
         assert self._calls_of_instances() == self._calls_of_claims()
         return took
 
@@ -82,7 +95,7 @@ class Killing:
         if cluster.running() < self._rounds * PODS:
             return False
         claims, nodes, instances = cluster.claims(), cluster.nodes(), self.scene.instances()
-        ids = {_instance_id(claim["status"].get("providerID", "")) for claim in claims}
+        ids = {_instance_id(claim.get("status", {}).get("providerID", "")) for claim in claims}
         return (
             ids == {_instance_id(node["spec"].get("providerID", "")) for node in nodes}
             and ids == {i["InstanceId"] for i in instances}
@@ -111,7 +124,8 @@ class Killing:
             scene.summary,
             within=_WITHIN,
         )
-        assert len(scene.bought()) == self._rounds * MACHINES
+        bought = len(scene.bought())
+        assert bought == self._rounds * MACHINES, f"bought {bought}: {scene.summary()}"
 
     def expect_parents_of_all_spans(self) -> None:
         """Wait until no stored span names a parent that is not there, and every claim's decision is there."""
@@ -155,10 +169,7 @@ def killing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: 
 
 def _manifests(scene: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the walkthrough's pool and deployment, for the laboratory's cluster and these pods."""
-    text = (ROOT / "examples" / "001-inflate.yaml").read_text()
-    profile = str(scene.lab.estate["instance_profile"])
-    text = text.replace("KarpenterNodeInstanceProfile-demo", profile)
-    pool, deployment = yaml.safe_load_all(text.replace("cluster/demo", f"cluster/{scene.lab.cluster}"))
+    pool, deployment = yaml.safe_load_all(inflate(scene))
     pool["spec"]["requirements"].append(_CPUS)
     pool["spec"]["ttlSecondsAfterEmpty"] = 1
     deployment["spec"]["replicas"] = PODS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeAlias
@@ -14,7 +14,7 @@ from tests.real.system.scene import Scene
 # Longer than it takes to see a call and to kill.
 _HELD_SECONDS: Final = 2.0
 # From the decision to the first bound pod: the launch, a boot of a second, the registration.
-_WHOLE_SECONDS: Final = 3.5
+_WHOLE_SECONDS: Final = 2.5
 
 Reached: TypeAlias = Callable[[], bool]
 
@@ -112,7 +112,7 @@ _SECOND_CLAIM = _around("the second claim", "POST", _CLAIMS, skip=1)
 _FIRST_MARK = _around("the first mark", "PATCH", _CLAIM, _MARK)
 _SECOND_MARK = _around("the second mark", "PATCH", _CLAIM, _MARK, skip=1)
 _LAUNCH = AtCall("the first call of a launch is on its way", ("CreateLaunchTemplate", "CreateFleet"))
-_FLEET = AtCall("CreateFleet is on its way", ("CreateFleet",))
+BUYING: Final = AtCall("CreateFleet is on its way", ("CreateFleet",))
 _LOST_ANSWER = AtLostAnswer("the answer of CreateFleet is lost")
 _LABELS = _around("what was bought", "PATCH", _CLAIM, _TYPE)
 _FIRST_ID = _around("the first provider id", "PATCH", _STATUS, _ID)
@@ -130,7 +130,7 @@ _EXACT: Final[tuple[Moment, ...]] = (
     _SECOND_CLAIM[0],
     _SECOND_MARK[1],
     _LABELS[1],
-    _FLEET,
+    BUYING,
     _LOST_ANSWER,
     _LABELS[0],
     *_FIRST_CLAIM,
@@ -146,9 +146,31 @@ _EXACT: Final[tuple[Moment, ...]] = (
 )
 
 
+# With early binding alone.
+_BINDING: Final = "/binding$"
+_EARLY_NODE = _around("the node made early", "POST", "/nodes$")
+_FIRST_BINDING = _around("the first binding", "POST", _BINDING)
+_FOURTH_BINDING = _around("the fourth binding", "POST", _BINDING, skip=3)
+_EXACT_EARLY: Final[tuple[Moment, ...]] = (
+    _FOURTH_BINDING[0],
+    *_EARLY_NODE,
+    *_FIRST_BINDING,
+    _FOURTH_BINDING[1],
+)
+
+
 def moment(seed: int) -> Moment:
     """Return the moment of a seed (from 1 on): every fifth is a random one, the others are exact."""
+    return _moment(seed, _EXACT)
+
+
+def early_moment(seed: int) -> Moment:
+    """Return the moment of a seed where pods are bound early."""
+    return _moment(seed, _EXACT_EARLY)
+
+
+def _moment(seed: int, exact: Sequence[Moment]) -> Moment:
     if seed % _RANDOM_EVERY == 0:
         return AfterDecision(round(Random(seed).uniform(0, _WHOLE_SECONDS), 3))
     turn = seed - 1 - seed // _RANDOM_EVERY
-    return _EXACT[turn % len(_EXACT)]
+    return exact[turn % len(exact)]

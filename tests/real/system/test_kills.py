@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
 import pytest
 
@@ -11,31 +11,60 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.system.killing import Killing, killing
 from tests.real.system.moments import moment
 
-Note: TypeAlias = Callable[[str, str], None]
-
-
-@pytest.fixture
-def note(request: pytest.FixtureRequest) -> Note:
-    """Have something stand in the report of the tests (--junitxml)."""
-    return lambda name, text: request.node.user_properties.append((name, text))
+AWAY_SECONDS = 8
+AWAY_SECONDS_IN_FULL = 60
 
 
 @pytest.fixture(scope="module")
 def there(
     control_plane: ControlPlane, lab_process: Lab, jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Killing]:
-    folder = tmp_path_factory.mktemp("kills")
-    with killing(control_plane, lab_process, jaeger, folder) as begun:
+    with killing(control_plane, lab_process, jaeger, tmp_path_factory.mktemp("kills")) as begun:
         yield begun
 
 
 @pytest.mark.seeds(quick=5, soak=30)
 def test_a_controller_killed_on_the_way_to_a_node_leaves_no_pod_waiting_and_buys_nothing_twice(
-    there: Killing, seed: int, note: Note
+    there: Killing, seed: int, note: Callable[[str, str], None]
 ) -> None:
     chosen = moment(seed)
 
     note("killed", f"{chosen.name}: {there.kill_at(chosen)}")
+    there.scene.controller.start()
+
+    note("seconds", f"{there.expect_whole():.1f}")
+    there.expect_parents_of_all_spans()
+
+
+@pytest.mark.parametrize("back", ["before", "after"])
+def test_a_controller_killed_while_the_api_server_is_away_finds_what_it_bought(
+    there: Killing, back: str, note: Callable[[str, str], None], pytestconfig: pytest.Config
+) -> None:
+    away = AWAY_SECONDS_IN_FULL if pytestconfig.getoption("--soak") else AWAY_SECONDS
+    controller = there.scene.controller
+    there.lose_api_server_over_a_purchase()
+    time.sleep(away / 2)
+
+    controller.kill()
+    if back == "before":
+        controller.start(wait=False)
+    time.sleep(away / 2)
+    there.find_api_server()
+    if back == "after":
+        controller.start()
+
+    note("seconds", f"{there.expect_whole():.1f}")
+    there.expect_parents_of_all_spans()
+
+
+def test_a_controller_killed_as_soon_as_the_api_server_is_back_finds_what_it_bought(
+    there: Killing, note: Callable[[str, str], None], pytestconfig: pytest.Config
+) -> None:
+    there.lose_api_server_over_a_purchase()
+    time.sleep(AWAY_SECONDS_IN_FULL if pytestconfig.getoption("--soak") else AWAY_SECONDS)
+    there.find_api_server()
+
+    there.scene.controller.kill()
     there.scene.controller.start()
 
     note("seconds", f"{there.expect_whole():.1f}")
