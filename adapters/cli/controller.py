@@ -43,6 +43,8 @@ def controller(**options: str | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
     # What every thread is at, on stderr: the first thing to ask of a process that seems to hang.
+    # A crash of the interpreter itself would otherwise leave no word.
+    faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     tune()
     try:
