@@ -50,7 +50,7 @@ EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-l
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
 
-# Labels a pod may select on although the pool does not define them: the launch decides their value.
+# Labels whose meaning all agree on: every node has those that apply to it.
 WELL_KNOWN: Final[frozenset[str]] = frozenset(
     {NODEPOOL, PROVISIONER, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, ZONE_ID}
     | {
@@ -83,6 +83,10 @@ WELL_KNOWN: Final[frozenset[str]] = frozenset(
     # The labels of Karpenter's KWOK provider, so that its catalogue can be packed against.
     | {f"karpenter.kwok.sh/instance-{name}" for name in ("cpu", "memory", "family", "size")}
 )
+
+# Labels a pod may select on although the pool does not define them: the launch decides their value. It does
+# not decide on pools: a node has the label of its own pool's generation for sure, and never the other.
+LEFT_OPEN: Final = WELL_KNOWN - {NODEPOOL, PROVISIONER}
 
 # Older names of the same labels, read everywhere as the newer.
 NORMALIZED: Final = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Axis, Bools, Floats
 from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, Rung, ladder_of
 from treenail.domain.packing.compatibility.masks import TypeMasks
@@ -65,7 +65,7 @@ def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: in
     anywhere = np.zeros(types, dtype=np.bool_)
     for alternative in daemon.alternatives:
         asked = (alternative.requirements, alternative.present)
-        if all(template.compatible(part, may_be_undefined=WELL_KNOWN) for part in asked):
+        if all(template.compatible(part, may_be_undefined=LEFT_OPEN) for part in asked):
             here = np.ones_like(anywhere)
             for requirement in (r for part in asked for r in part.values()):
                 here &= masks.admitting(requirement)

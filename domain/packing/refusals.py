@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain import labels
-from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.labels import LEFT_OPEN, WELL_KNOWN
 from treenail.domain.packing.arrays import Axis, Indices, holds
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.ladder import Rung
@@ -58,7 +58,7 @@ class Refusals:
             return Refusal(pool, Reason.UNTOLERATED_TAINT, f"the taint {taint} is not tolerated")
         known = requirements_of(offer)
         for asked in (rung.requirements, rung.present):
-            conflict = known.conflict(asked, may_be_undefined=WELL_KNOWN)
+            conflict = known.conflict(asked, may_be_undefined=LEFT_OPEN)
             if conflict is not None:
                 return Refusal(pool, Reason.INCOMPATIBLE_REQUIREMENT, _conflict(conflict, known))
         return self._against_types(one, rung, self._templates[index])

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows
 from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.templates import Template, Templates
@@ -108,7 +108,7 @@ class Families:
             return None
         template = self.templates[index]
         for asked in (rung.requirements, rung.present):
-            if not template.requirements.compatible(asked, may_be_undefined=WELL_KNOWN):
+            if not template.requirements.compatible(asked, may_be_undefined=LEFT_OPEN):
                 return None
         return self._family(template, template.requirements.with_(rung.requirements), rung.present)
 

@@ -21,7 +21,7 @@ from tests.domain.packing.problems import (
 )
 from tests.domain.packing.validity import daemon_load, faults, price_of
 from treenail.domain import labels
-from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Packing, PackingOrder, Problem, Settings
 from treenail.domain.pods import Pod, PodSpec
@@ -131,7 +131,7 @@ def price_of_group(of: Problem, group: list[Pod]) -> float:
     needed = only.pool.template_requirements()
     for pod in group:
         (asked,) = pod.spec.alternatives()
-        if not needed.compatible(asked, may_be_undefined=WELL_KNOWN):
+        if not needed.compatible(asked, may_be_undefined=LEFT_OPEN):
             return inf
         needed = needed.with_(asked)
     prices = [inf]

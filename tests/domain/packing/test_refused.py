@@ -17,6 +17,7 @@ from tests.domain.packing.problems import (
     room,
 )
 from treenail.domain import labels
+from treenail.domain.node_pools import Generation
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.pods import HostPort, LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
@@ -69,6 +70,19 @@ def test_a_label_the_pool_does_not_define() -> None:
         in refusal(asking(selector={"topology.kubernetes.io/zones": "a"}))[1]
     )
     assert "did you mean" not in refusal(asking(selector={"colour": "a"}), of)[1]
+
+
+@pytest.mark.parametrize(
+    ("generation", "other"),
+    [(Generation.V1, labels.PROVISIONER), (Generation.V1ALPHA5, labels.NODEPOOL)],
+)
+def test_no_node_has_the_pool_label_of_the_other_generation(generation: Generation, other: str) -> None:
+    of = offer(replace(pool(), generation=generation))
+
+    reason, detail = refusal(asking(selector={other: "default"}), of)
+
+    assert reason is Reason.INCOMPATIBLE_REQUIREMENT
+    assert detail.startswith(f"{other} In ['default'] is asked for, and the pool does not define that label")
 
 
 def test_a_value_the_pool_does_not_have() -> None:

@@ -9,7 +9,7 @@ from operator import ge, gt, le, lt
 
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.labels import WELL_KNOWN
+from treenail.domain.labels import LEFT_OPEN, WELL_KNOWN
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import PoolOffer, Problem, Room
@@ -163,7 +163,7 @@ def daemon_load(problem: Problem, pool: NodePool, instance_type: InstanceType) -
         for daemon in problem.daemons
         if _tolerates(pool.taints, daemon)
         and any(
-            template.compatible(alternative, may_be_undefined=WELL_KNOWN)
+            template.compatible(alternative, may_be_undefined=LEFT_OPEN)
             and instance_type.requirements.intersects(alternative)
             for alternative in daemon.alternatives()
         )
