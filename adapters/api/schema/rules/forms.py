@@ -29,17 +29,23 @@ VALUES: Final = Constraint(keywords={"pattern": VALUE, "maxLength": LONGEST_VALU
 NAMES: Final = Constraint(keywords={"pattern": SUBDOMAIN, "maxLength": LONGEST_SUBDOMAIN})
 
 _FITS: Final = "must be less than 292 years"
+# A rule that fails where it should say no keeps the API server from writing even the status of what was
+# stored before the rule was there: so whatever the conversions below cannot take is ruled out first.
+_ENDLESS: Final = "[1-9][0-9]{7}[0-9]*h|[1-9][0-9]{9}[0-9]*m|[1-9][0-9]{10}[0-9]*s"
+_SPAN: Final = (
+    f"self.matches('^([0-9]+[smh])+$') && !self.matches('{_ENDLESS}') && duration(self) >= duration('0s')"
+)
 
 
 def duration() -> Constraint:
     """Demand a duration that Go can hold."""
-    rule = Rule("duration(self) >= duration('0s')", _FITS)
+    rule = Rule(_SPAN, _FITS)
     return Constraint([rule], {"maxLength": LONGEST_DURATION})
 
 
 def duration_or_never() -> Constraint:
     """Demand a duration that Go can hold, or Never."""
-    rule = Rule("self == 'Never' || duration(self) >= duration('0s')", _FITS)
+    rule = Rule(f"self == 'Never' || ({_SPAN})", _FITS)
     return Constraint([rule], {"maxLength": LONGEST_DURATION})
 
 
@@ -48,8 +54,6 @@ def amounts(path: str, *, most: int) -> Constraints:
 
     The API server reads one that it cannot hold as the largest it can, so that must be the first beyond.
     """
-    rule = Rule(
-        f"type(self) == int ? self <= {most} : quantity(self).isLessThan(quantity('{most + 1}'))",
-        f"must not be more than {most}",
-    )
+    text = f"isQuantity(self) && quantity(self).isLessThan(quantity('{most + 1}'))"
+    rule = Rule(f"type(self) == int ? self <= {most} : {text}", f"must not be more than {most}")
     return {path + "{}": Constraint([rule])}

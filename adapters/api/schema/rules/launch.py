@@ -35,7 +35,11 @@ def _volume() -> Iterator[Rule]:
 
 def _size() -> Rule:
     number = "self >= 1000000000 && self <= 64000000000000"
-    text = "!quantity(self).isLessThan(quantity('1G')) && !quantity(self).isGreaterThan(quantity('64T'))"
+    least, most = (
+        "!quantity(self).isLessThan(quantity('1G'))",
+        "!quantity(self).isGreaterThan(quantity('64T'))",
+    )
+    text = f"isQuantity(self) && {least} && {most}"
     return Rule(f"type(self) == int ? ({number}) : ({text})", "is not between 1G and 64T")
 
 
