@@ -83,6 +83,8 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
     Kind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
     Kind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
 )
+for _kind in _ALL:
+    models.prepare(_kind.model)
 KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
 
 

@@ -41,6 +41,15 @@ class StrictModel(Model, forbid_unknown_fields=True):
 M = TypeVar("M", bound=Model)
 
 
+def prepare(model: type[Model]) -> None:
+    """Make ready to read `model`: call it for each at import, on one thread.
+
+    msgspec works out what it knows of a class, and of those within it, when the class is first read, and
+    another thread that meets the half-made description crashes the interpreter.
+    """
+    _decoder(model)
+
+
 @cache
 def _decoder(model: type[M]) -> msgspec.json.Decoder[M]:
     return msgspec.json.Decoder(model)

@@ -79,10 +79,15 @@ class RegionRecord(msgspec.Struct, frozen=True):
     sales: tuple[Sale, ...]
 
 
+# Made at import, on one thread: msgspec may crash where two threads are the first to meet a class.
+_TYPES: Final = msgspec.json.Decoder(tuple[TypeRecord, ...])
+_REGION: Final = msgspec.json.Decoder(RegionRecord)
+
+
 @cache
 def shipped_types() -> tuple[TypeRecord, ...]:
     """Return every shipped instance type, sorted by name."""
-    return msgspec.json.decode((_DATA / TYPES_FILE).read_bytes(), type=tuple[TypeRecord, ...])
+    return _TYPES.decode((_DATA / TYPES_FILE).read_bytes())
 
 
 @cache
@@ -97,7 +102,7 @@ def shipped_region(region: str) -> RegionRecord:
         raise ValueError(
             f"no prices of region {region!r} are shipped, only of {', '.join(shipped_regions())}"
         )
-    return msgspec.json.decode(file.read_bytes(), type=RegionRecord)
+    return _REGION.decode(file.read_bytes())
 
 
 @cache

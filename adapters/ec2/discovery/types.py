@@ -28,6 +28,10 @@ _OFFERINGS_PAGE: Final = 1000
 SoldIn: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
+# What msgspec knows of a class is worked out here, at import: two threads that did it at once might crash.
+msgspec.json.Decoder(DescribedType)
+
+
 class InstanceTypes:
     """Describes all types a node can run on; what it found it remembers for twelve hours."""
 
