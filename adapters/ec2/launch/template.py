@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -101,13 +101,12 @@ def _metadata_options(options: MetadataOptions) -> LaunchTemplateInstanceMetadat
         "HttpEndpoint": options.http_endpoint,
         "HttpProtocolIpv6": options.http_protocol_ipv6,
         "HttpTokens": options.http_tokens,
-    }
-    return {  # type: ignore[return-value]  # the API's models have admitted no other words
-        **given,
         "HttpPutResponseHopLimit": options.http_put_response_hop_limit,
         # Tags hold what processes on the node need not know.
         "InstanceMetadataTags": "disabled",
     }
+    # The API's models have admitted no other words.
+    return cast("LaunchTemplateInstanceMetadataOptionsRequestTypeDef", given)
 
 
 def _devices(node_class: NodeClass) -> list[LaunchTemplateBlockDeviceMappingRequestTypeDef]:
