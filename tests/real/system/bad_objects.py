@@ -22,7 +22,7 @@ REQUIREMENT: Final = "spec.template.spec.requirements[0]"
 class Bad:
     """An object with something wrong, as it is and as it should be.
 
-    `conditions` are (status, reason, beginning of the message) by type; `event` is (reason, beginning of the
+    `conditions` are (status, reason, beginning of the message) by type; `event` is (reason, part of the
     message) of the warning on the object, or on the pod that asks for it where that is what people look at.
     `beside` is what is in its way, and goes when it is put right. What may not be changed so is `made_anew`.
     A `loose` one was stored before the definitions were strict. `counted` is the label of the metric.
@@ -260,7 +260,7 @@ BAD: Final[tuple[Bad, ...]] = (
         name="a pool that may buy nothing more",
         wrong=pool("full", limits={"cpu": "0"}),
         right=pool("full", limits={"cpu": "1000"}),
-        event=("FailedScheduling", "Failed to schedule pod, "),
+        event=("FailedScheduling", "full: 0 of cpu is left of the limit"),
         on_pod=True,
         said="",
     ),
@@ -268,7 +268,7 @@ BAD: Final[tuple[Bad, ...]] = (
         name="a pod that asks for what it forbids",
         wrong=deployment("torn", **_affinity("In", "NotIn")),
         right=deployment("torn", **_affinity("In", "In")),
-        event=("FailedScheduling", "Failed to schedule pod, "),
+        event=("FailedScheduling", "what it requires of a node's labels contradicts itself"),
         on_pod=True,
         said="",
     ),

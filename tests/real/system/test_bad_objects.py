@@ -87,9 +87,9 @@ class Ward:
         ]
 
     def told(self, bad: Bad) -> bool:
-        reason, beginning = bad.event
+        reason, part = bad.event
         events = [e for e in self.warnings(bad) if e["reason"] == reason]
-        return any(e["message"].startswith(beginning) for e in events) and self.right(bad, bad.conditions)
+        return any(part in e["message"] for e in events) and self.right(bad, bad.conditions)
 
     def right(self, bad: Bad, wanted: Any) -> bool:
         there = self.conditions(bad.wrong) if wanted else {}
@@ -146,15 +146,15 @@ def _told(ward: Ward, bad: Bad) -> str:
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
 def test_a_bad_object_says_what_is_wrong_with_it(ward: Ward, bad: Bad) -> None:
-    reason, beginning = bad.event
+    reason, part = bad.event
 
     assert reason in ward.described[bad.name]
-    assert beginning[:40] in ward.described[bad.name]
+    assert part in ward.described[bad.name]
     [event] = [e for e in ward.events[bad.name] if e["reason"] == reason]
-    assert event["message"].startswith(beginning)
+    assert part in event["message"]
     if bad.said:
         lines = [line for line in ward.controller.said(bad.said) if bad.called in line["about"]]
-        assert any(line["problem"].startswith(beginning) for line in lines)
+        assert any(part in line["problem"] for line in lines)
 
 
 def test_the_good_are_served_meanwhile(ward: Ward) -> None:
