@@ -10,6 +10,7 @@ from treenail.adapters.ec2.discovery.asking import Aws, More, matching
 from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
+from treenail.adapters.ec2.launch.profiles import instance_profile_of
 from treenail.adapters.ec2.launch.tags import OURS
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
@@ -47,6 +48,7 @@ class EC2Cloud:
         self._aws = aws
         self._cluster_name = cluster_name
         self._node_classes = node_classes
+        self._default_instance_profile = default_instance_profile
         self._templates = Templates(aws, clock, cluster_name)
         self._descriptions = Descriptions()
         self._fleets = Fleets(
@@ -70,9 +72,12 @@ class EC2Cloud:
         """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
 
         Raises:
-            NodeClassNotReadyError: its subnets, security groups or images are not to be found.
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found, or its
+                instances would have no profile.
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
         """
+        if not node_class.launch_template:
+            instance_profile_of(node_class, self._default_instance_profile)
         types = self._node_classes.instance_types(node_class, kubelet)
         self._descriptions.note_catalogue(node_class.ref, types)
         return types

@@ -15,7 +15,7 @@ from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, FleetError, FleetRequest, InstanceState
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 
 LIST, FLEET, TEMPLATES, CREATE = (
@@ -271,6 +271,14 @@ def test_a_mismatch_that_the_instances_do_not_settle_is_told(
 def test_a_class_needs_an_instance_profile(account: Account, of: NodeClass, why: str) -> None:
     with pytest.raises(NodeClassNotReadyError, match=why):
         cloud(account).launch(request(node_class=of))
+    with pytest.raises(NodeClassNotReadyError, match=why):
+        cloud(account).instance_types(of, DEFAULT_KUBELET)
+
+
+def test_a_class_with_a_launch_template_of_its_own_needs_no_instance_profile(account: Account) -> None:
+    own = replace(node_class(), instance_profile="", launch_template="mine")
+
+    assert cloud(account).instance_types(own, DEFAULT_KUBELET)
 
 
 def test_instances_of_other_clusters_are_not_bought(account: Account) -> None:
