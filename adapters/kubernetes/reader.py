@@ -77,10 +77,16 @@ class KubernetesReader:
         ledger = Ledger(WATCHED)
         reading = Reading()
         teller = Teller(ledger, to, pace=self._pace, uniform=self._uniform, congested=self._congested)
-        watchers = tuple(self._watcher(resource, ledger, reading) for resource in WATCHED)
+        watchers: list[Watcher] = []
+
+        def answered() -> None:
+            for watcher in watchers:
+                watcher.server_answers()
+
+        watchers += (self._watcher(resource, ledger, reading, answered) for resource in WATCHED)
         threads = [self._thread("tell", teller.run)]
         threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
-        self._feed = _Feed(teller, watchers, tuple(threads))
+        self._feed = _Feed(teller, tuple(watchers), tuple(threads))
         for thread in threads:
             thread.start()
 
@@ -97,7 +103,9 @@ class KubernetesReader:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, until - time.monotonic()))
 
-    def _watcher(self, resource: Resource, ledger: Ledger, reading: Reading) -> Watcher:
+    def _watcher(
+        self, resource: Resource, ledger: Ledger, reading: Reading, answered: Callable[[], None]
+    ) -> Watcher:
         return Watcher(
             resource,
             connection=self._connection,
@@ -106,6 +114,7 @@ class KubernetesReader:
             pace=self._pace,
             uniform=self._uniform,
             log=self._log,
+            answered=answered,
         )
 
     def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:

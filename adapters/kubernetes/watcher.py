@@ -40,7 +40,11 @@ class Log(Protocol):
 
 
 class Watcher:
-    """Keeps the ledger's shelf of one resource up to date. `run` is for a thread of its own."""
+    """Keeps the ledger's shelf of one resource up to date. `run` is for a thread of its own.
+
+    `answered` hears when the server answers this one again that had no answer for a while: the others may
+    be waiting for that, and `server_answers` is for them.
+    """
 
     def __init__(
         self,
@@ -52,7 +56,7 @@ class Watcher:
         pace: Pace,
         uniform: Callable[[float, float], float],
         log: Log,
-        clock: Callable[[], float] = time.monotonic,
+        answered: Callable[[], None],
     ) -> None:
         self._resource = resource
         self._path = resource.path()
@@ -63,9 +67,10 @@ class Watcher:
         self._pace = pace
         self._uniform = uniform
         self._log = log
-        self._clock = clock
+        self._answered = answered
         self._backoff = Backoff(first=pace.first_pause, longest=pace.longest_pause, uniform=uniform)
         self._stopped = threading.Event()
+        self._wake = threading.Event()
         self._lock = threading.Lock()
         self._stream: Stream | None = None
         # Where to go on from; "" where all is to be listed.
@@ -74,38 +79,66 @@ class Watcher:
         self._missed = 0
         self._expired_lists = 0
         self._troubled = False
+        # Whether there was no answer last time, and when pauses may be short again though all is not well.
+        self._unanswered = False
+        self._anew_at = 0.0
 
     def run(self) -> None:
         """List and watch until stopped."""
         while not self._stopped.is_set():
             pause = self._turn()
-            if pause:
-                self._stopped.wait(pause)
+            if pause and self._wake.wait(pause):
+                self._wake.clear()
 
     def stop(self) -> None:
         """End `run`, from another thread; it is waiting for the server, most of the time."""
         self._stopped.set()
+        self._wake.set()
         with self._lock:
             if self._stream is not None:
                 self._stream.close()
 
+    def server_answers(self) -> None:
+        """Try at once, where this one waits for the server. Another thread tells it."""
+        if self._unanswered and self._begins_anew():
+            self._wake.set()
+
     def _turn(self) -> float:
         """List if that is due, and watch until the watch is over. Return how long to wait after that."""
         try:
-            if not self._version or self._clock() >= self._relist_at:
+            if not self._version or time.monotonic() >= self._relist_at:
                 self._list()
             return self._watch()
         except NotFoundError as error:
             return self._miss(error)
         except ExpiredError as error:
             self._version = ""
+            self._heard_from_server()
             return self._trouble(error)
         except (OverloadedError, ThrottledError) as error:
+            self._unanswered = error.retry_after is None
             return self._trouble(error, error.retry_after)
         except PortError as error:
+            self._unanswered = True
             return self._trouble(error)
 
     # --- how it goes
+
+    def _heard_from_server(self) -> None:
+        if self._unanswered:
+            self._unanswered = False
+            self._begins_anew()
+            self._answered()
+
+    def _begins_anew(self) -> bool:
+        """Let the pauses be short again, where they were not just before: the troubles may not be over."""
+        with self._lock:
+            now = time.monotonic()
+            if now < self._anew_at:
+                return False
+            self._anew_at = now + self._pace.longest_pause
+            self._backoff.reset()
+            return True
 
     def _well(self) -> None:
         self._backoff.reset()
@@ -149,8 +182,9 @@ class Watcher:
             raise
         self._expired_lists = 0
         self._missed = 0
+        self._heard_from_server()
         self._version = version
-        self._relist_at = self._clock() + self._uniform(*self._pace.relist)
+        self._relist_at = time.monotonic() + self._uniform(*self._pace.relist)
         self._ledger.listed(self._resource, items, int(version))
 
     def _pages(self) -> tuple[str, list[Item]]:
@@ -190,23 +224,35 @@ class Watcher:
             "resourceVersion": self._version,
             "timeoutSeconds": str(max(1, round(seconds))),
         }
-        since, heard = self._clock(), False
         with self._connection.stream(
             self._path, query=query, idle_timeout=self._pace.idle, opening=self._attend
         ) as stream:
-            for line in stream:
-                if not line.strip():
-                    continue
-                self._take(read_event(line, self._asked))
-                if not heard:
-                    heard = True
+            self._heard_from_server()
+            since = time.monotonic()
+            try:
+                heard = self._read(stream)
+            finally:
+                # However it ends, for so long it went well.
+                long = time.monotonic() - since >= _SHORT_WATCH
+                if long:
                     self._well()
-                if self._stopped.is_set():
-                    break
-        if heard or self._clock() - since >= _SHORT_WATCH:
-            self._well()
+        if heard or long:
             return 0.0
         return self._trouble(UnavailableError(f"{self._asked}: the watch ended at once"))
+
+    def _read(self, stream: Stream) -> bool:
+        """Take what a watch tells, to its end; tell whether there was anything."""
+        heard = False
+        for line in stream:
+            if not line.strip():
+                continue
+            self._take(read_event(line, self._asked))
+            if not heard:
+                heard = True
+                self._well()
+            if self._stopped.is_set():
+                break
+        return heard
 
     def _take(self, event: Event) -> None:
         match event.type:

@@ -31,6 +31,10 @@ FAST = Pace(
 )
 
 
+def middle(low: float, high: float) -> float:
+    return (low + high) / 2
+
+
 class Heard:
     """Remembers what it is told, and waits for more."""
 
@@ -67,13 +71,19 @@ def _do_not(_: float) -> None:
 
 
 class Rig:
-    def __init__(self, pace: Pace = FAST, congested: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        pace: Pace = FAST,
+        congested: Callable[[], bool] = lambda: False,
+        uniform: Callable[[float, float], float] = middle,
+    ) -> None:
         self.server = ScriptedServer()
         self.heard = Heard()
         self.defects: list[BaseException] = []
         self.log: list[tuple[str, dict[str, object]]] = []
         self._pace = pace
         self._congested = congested
+        self._uniform = uniform
 
     def __enter__(self) -> Self:
         self.server.__enter__()
@@ -83,7 +93,7 @@ class Rig:
             congested=self._congested,
             failed=self.defects.append,
             log=self._note,
-            uniform=lambda low, high: (low + high) / 2,
+            uniform=self._uniform,
             pace=self._pace,
         )
         return self
