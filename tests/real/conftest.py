@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,11 +44,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed:
         for value in getattr(item, "funcargs", {}).values():
-            if isinstance(value, ControlPlane):
-                report.sections += [(f"last lines of {part}", value.last_lines(part)) for part in value.parts]
-            elif isinstance(value, Jaeger):
-                report.sections.append(("last lines of jaeger", value.last_lines()))
+            # Where the last test fails in its end, the parts have ended before, and their logs with them.
+            with suppress(FileNotFoundError):
+                report.sections += _last_lines(value)
     return report
+
+
+def _last_lines(value: object) -> list[tuple[str, str]]:
+    match value:
+        case ControlPlane():
+            return [(f"last lines of {part}", value.last_lines(part)) for part in value.parts]
+        case Jaeger():
+            return [("last lines of jaeger", value.last_lines())]
+        case _:
+            return []
 
 
 def _need(*parts: str) -> None:

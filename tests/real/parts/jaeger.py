@@ -74,6 +74,13 @@ class Jaeger:
         """Start a stopped Jaeger again, empty."""
         self._processes.start_again("jaeger")
 
+    def pause_part(self) -> None:
+        """Let Jaeger stand still: it takes connections, and answers nothing."""
+        self._processes.pause("jaeger")
+
+    def resume_part(self) -> None:
+        self._processes.go_on("jaeger")
+
     def last_lines(self, count: int = 20) -> str:
         return self._processes.last_lines("jaeger", count)
 
