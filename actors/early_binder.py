@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
+from cachetools import LRUCache
+
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.early_binding import BindPods, MakeNode, early_node, early_step
@@ -27,6 +29,7 @@ from treenail.domain.watching import NodeChanged
 
 # The ordinary way is always there: what does not work soon is left to it.
 _MOST_ATTEMPTS: Final = 8
+_MOST_NAMES: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class _Look:
 class _InstancesFound:
     """EC2 told which instances a call has bought, and what they are called."""
 
-    name: str
+    token: str
     outcome: Outcome[tuple[Instance, ...]]
 
 
@@ -66,12 +69,17 @@ EarlyBinderInbox: TypeAlias = NodeChanged | _Look | _InstancesFound | _NodeMade 
 
 @dataclass(slots=True)
 class _Work:
-    """How far one claim has come. `settled` are the pods nothing more is done about."""
+    """How far one claim has come. `settled` are the pods nothing more is done about.
+
+    `attempts` counts the rounds in which something failed, `pausing` says that the next one is armed.
+    """
 
     view: NodeView
     promised: tuple[Pod, ...]
-    busy: bool = False
+    asking: bool = False
+    making: bool = False
     attempts: int = 0
+    pausing: bool = False
     node: Node | None = None
     binding: dict[str, None] = field(default_factory=dict)
     settled: dict[str, None] = field(default_factory=dict)
@@ -89,13 +97,17 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         self._cloud = cloud
         self._works: dict[str, _Work] = {}
         # What the machines are called, by provider id: one answer tells it of all a call has bought.
-        self._names: dict[str, str] = {}
+        self._names: LRUCache[str, str] = LRUCache(_MOST_NAMES)
+        # The calls whose instances EC2 is being asked for.
+        self._asked: dict[str, None] = {}
 
     def handle(self, message: EarlyBinderInbox) -> None:
         match message:
             case NodeChanged():
                 self._note(message)
             case _Look(name=name):
+                if name in self._works:
+                    self._works[name].pausing = False
                 self._look(name)
             case _InstancesFound():
                 self._found(message)
@@ -127,7 +139,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
 
     def _look(self, name: str) -> None:
         work = self._works.get(name)
-        if work is None or work.busy or work.attempts >= _MOST_ATTEMPTS:
+        if work is None or work.asking or work.making or work.pausing or work.attempts >= _MOST_ATTEMPTS:
             return
         view = work.view
         if work.node is not None and view.node is None:
@@ -149,9 +161,9 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         mark = LaunchMark.of(claim)
         if claim.provider_id not in self._names:
             if mark is not None:
-                self._ask(name, work, mark.token)
+                self._ask(work, mark.token)
             return
-        work.busy = True
+        work.making = True
         node = early_node(claim, self._names[claim.provider_id], self._timers.now())
         self._tasks.run(
             ("kubernetes", "early", name),
@@ -160,38 +172,42 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
             lambda outcome: _NodeMade(name, outcome),
         )
 
-    def _ask(self, name: str, work: _Work, token: str) -> None:
+    def _ask(self, work: _Work, token: str) -> None:
         """Ask what the machines of a call are called; claims of one call wait for one answer."""
-        work.busy = True
+        work.asking = True
+        if token in self._asked:
+            return
+        self._asked[token] = None
         self._tasks.run(
             ("ec2", "names", token),
             lambda: self._cloud.launched_by(token),
             self.me,
-            lambda outcome: _InstancesFound(name, outcome),
+            lambda outcome: _InstancesFound(token, outcome),
         )
 
     def _found(self, found: _InstancesFound) -> None:
+        self._asked.pop(found.token, None)
         if isinstance(found.outcome, Done):
-            ours = {w.view.claim.provider_id for w in self._works.values() if w.view.claim is not None}
             for instance in found.outcome.value:
-                if instance.node_name and instance.provider_id in ours:
+                if instance.node_name:
                     self._names[instance.provider_id] = instance.node_name
-        work = self._works.get(found.name)
-        if work is None:
-            return
-        work.busy = False
-        claim = work.view.claim
-        if claim is not None and claim.provider_id in self._names:
-            work.attempts = 0
-            self._look(found.name)
-        else:
-            self._again(found.name, work)
+        for name, work in tuple(self._works.items()):
+            claim = work.view.claim
+            mark = LaunchMark.of(claim) if claim is not None else None
+            if not work.asking or claim is None or mark is None or mark.token != found.token:
+                continue
+            work.asking = False
+            if claim.provider_id in self._names:
+                work.attempts = 0
+                self._look(name)
+            else:
+                self._again(name, work)
 
     def _made(self, made: _NodeMade) -> None:
         work = self._works.get(made.name)
         if work is None:
             return
-        work.busy = False
+        work.making = False
         match made.outcome:
             case Done(value=node):
                 work.attempts, work.node = 0, node
@@ -226,6 +242,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         work.binding.pop(bound.uid, None)
         match bound.outcome:
             case Done():
+                work.attempts = 0
                 work.settled[bound.uid] = None
             case Failed(error=ConflictError() | NotFoundError() | InvalidError() as error):
                 # The scheduler was first, or the pod is gone: nothing is lost.
@@ -235,6 +252,10 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
                 self._again(bound.name, work)
 
     def _again(self, name: str, work: _Work) -> None:
+        """Try again after a pause: however many calls failed, it is one attempt."""
+        if work.pausing:
+            return
+        work.pausing = True
         work.attempts += 1
         seconds = backoff_seconds(work.attempts, self._runtime.dice.uniform(0, 1))
         self.later(name, _Look(name), seconds=seconds)

@@ -84,6 +84,14 @@ class Api(FakeCluster):
     def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
         self.troubles.run("evict_pod", name, lambda: FakeCluster.evict_pod(self, namespace, name, uid=uid))
 
+    def create_node(self, node: Node) -> Node:
+        return self.troubles.run("create_node", node.name, lambda: FakeCluster.create_node(self, node))
+
+    def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
+        self.troubles.run(
+            "bind_pod", name, lambda: FakeCluster.bind_pod(self, namespace, name, uid=uid, node=node)
+        )
+
     def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
         self.troubles.run(
             "delete_pod",
