@@ -23,6 +23,8 @@ from treenail.domain.taints import UNREGISTERED
 NOTHING_BOUGHT: Final = "nothing-bought"
 _MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
 _MOST_TYPES: Final = 60
+# EC2 takes no more in one fleet: 60 types in six zones would be too many.
+_MOST_OVERRIDES: Final = 300
 # The walkthroughs of the old API offer up to 20 types to one fleet.
 _MOST_TYPES_V1ALPHA5: Final = 20
 
@@ -222,7 +224,7 @@ def _overrides(
     ]
     offered.sort(key=lambda item: (min(o.price for o in item[1]), item[0]))
     most = _MOST_TYPES_V1ALPHA5 if claim.generation is Generation.V1ALPHA5 else _MOST_TYPES
-    return tuple(o for _, offers in offered[:most] for o in offers)
+    return tuple(o for _, offers in offered[:most] for o in offers)[:_MOST_OVERRIDES]
 
 
 def _offers(

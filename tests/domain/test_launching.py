@@ -156,6 +156,16 @@ def test_a_call_lists_the_cheapest_types_only(generation: Generation, most: int)
     assert [o.instance_type for o in request.overrides[::2]] == [t.name for t in many[:most]]
 
 
+def test_a_call_lists_no_more_than_ec2_takes() -> None:
+    zones = ("a", "b", "c", "d", "e", "f")
+    many = tuple(instance_type(f"t{n:02}", 2, price=1 + n / 1000, zones=zones) for n in range(60))
+
+    request = only(wanting("c1", *(t.name for t in many)), types=many)
+
+    assert len(request.overrides) == 300
+    assert request.overrides[-1].instance_type == "t49"
+
+
 def test_spot_is_bought_where_it_may_be() -> None:
     assert only(wanting("c1")).capacity_type == labels.SPOT
     assert only(wanting("c1", capacity=(labels.SPOT,))).capacity_type == labels.SPOT
