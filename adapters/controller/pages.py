@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +14,8 @@ from typing import TypeAlias
 _PLAIN = "text/plain; charset=utf-8"
 # A client that sends nothing is not waited for longer.
 _READ_SECONDS = 10.0
+# What the kernel says where it has no IPv6, or has it switched off.
+_NO_IPV6 = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,14 @@ Pages: TypeAlias = Mapping[str, Callable[[], Page]]
 
 
 class PageServer:
-    """Serves `pages`, by path, on all addresses until `stop`. Port 0 is one that is free.
+    """Serves `pages`, by path, on all addresses, IPv6 and IPv4, until `stop`. Port 0 is one that is free.
 
     Raises:
         OSError: the port is taken.
     """
 
     def __init__(self, port: int, pages: Pages) -> None:
-        self._server = ThreadingHTTPServer(("", port), _handler(pages))
-        self._server.daemon_threads = True
+        self._server = _listen(port, _handler(pages))
         self._thread = Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="pages", daemon=True
         )
@@ -58,6 +61,32 @@ class PageServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    """Listens on IPv4 alone."""
+
+    daemon_threads = True
+
+
+class _DualServer(_Server):
+    """Listens on IPv6 and IPv4: a pod has one of them, or both."""
+
+    address_family = socket.AF_INET6
+
+    def server_bind(self) -> None:
+        # What it is where nothing is said is for the machine's administrator to choose.
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> _Server:
+    try:
+        return _DualServer(("", port), handler)
+    except OSError as error:
+        if error.errno not in _NO_IPV6:
+            raise
+    return _Server(("", port), handler)
 
 
 def _handler(pages: Pages) -> type[BaseHTTPRequestHandler]:
