@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
 from msgspec import field
@@ -63,6 +64,8 @@ class KubeletModel(StrictModel):
         )
 
     def _check(self, at: str) -> None:
+        for index, address in enumerate(self.cluster_dns):
+            _check_address(address, f"{at}.clusterDNS[{index}]")
         for name, thresholds in (("evictionHard", self.eviction_hard), ("evictionSoft", self.eviction_soft)):
             for signal, threshold in thresholds.items():
                 check_threshold(threshold, f"{at}.{name}[{signal}]")
@@ -85,6 +88,13 @@ class OldKubeletModel(KubeletModel):
     """Settings of the kubelet in v1alpha5."""
 
     container_runtime: str = ""
+
+
+def _check_address(address: str, at: str) -> None:
+    try:
+        ip_address(address)
+    except ValueError:
+        raise FieldError(at, f"{quoted(address)} is not an IP address (such as 10.100.0.10)") from None
 
 
 def _named(quantities: Mapping[Reservable, Quantity]) -> dict[str, Quantity]:

@@ -34,8 +34,12 @@ def user_data(node_class: NodeClass, cluster: ClusterFacts, settings: KubeletSet
         raise NodeClassNotReadyError(
             f"{node_class.ref}: images of the family {node_class.ami_family} cannot be launched yet"
         )
-    text = write(node_class, cluster, settings)
-    size = len(text.encode())
+    try:
+        text = write(node_class, cluster, settings)
+        size = len(text.encode())
+    except ValueError as error:
+        # It is made of what users wrote, of which not everything can be checked before.
+        raise NodeClassNotReadyError(f"{node_class.ref}: its user data cannot be made: {error}") from None
     if size > _MOST_BYTES:
         raise NodeClassNotReadyError(
             f"{node_class.ref}: its user data is {size} bytes long, of which EC2 takes {_MOST_BYTES}"
@@ -126,7 +130,8 @@ def _users_parts(node_class: NodeClass) -> tuple[Part, ...]:
 def _is_mapping(text: str) -> bool:
     try:
         return isinstance(yaml.safe_load(text), dict)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # Of these a date that does not exist is a ValueError, and nesting without end a RecursionError.
         return False
 
 

@@ -54,6 +54,10 @@ NODE_CLASSES = {
         node_class_tree(kubelet={"maxPods": -1}),
         "spec.kubelet.maxPods: -1 must not be negative",
     ),
+    "name for an address": (
+        node_class_tree(kubelet={"clusterDNS": ["10.0.0.10", "kube-dns"]}),
+        'spec.kubelet.clusterDNS[1]: "kube-dns" is not an IP address (such as 10.100.0.10)',
+    ),
     "unknown reservation": (
         node_class_tree(kubelet={"kubeReserved": {"gpu": 1}}),
         "spec.kubelet.kubeReserved.gpu: is not one of cpu, ephemeral-storage, memory, pid",

@@ -227,3 +227,18 @@ def test_equal_settings_make_equal_text_in_whatever_order_they_come() -> None:
 def test_a_class_whose_nodes_could_not_join_is_not_ready(of: NodeClass, facts: Any, why: str) -> None:
     with pytest.raises(NodeClassNotReadyError, match=why):
         user_data(of, facts, settings())
+
+
+@pytest.mark.parametrize("text", ["x: 2024-02-30\n", "[" * 5000])
+def test_user_data_that_is_no_sound_yaml_is_a_script(text: str) -> None:
+    [(kind, said), _] = parts(user_data(node_class(user_data=text), FACTS, settings()))
+
+    assert (kind, said.strip()) == ("text/x-shellscript", text.strip())
+
+
+@pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.UBUNTU])
+def test_what_user_data_cannot_be_made_of_says_so_of_the_node_class(family: AmiFamily) -> None:
+    odd = settings(Kubelet(cluster_dns=("kube-dns",)))
+
+    with pytest.raises(NodeClassNotReadyError, match="user data cannot be made: 'kube-dns' does not appear"):
+        user_data(node_class(family), FACTS, odd)
