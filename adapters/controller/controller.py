@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,14 +18,14 @@ from treenail.actors.termination_actor import TerminationActor
 from treenail.actors.threads import Threads
 from treenail.adapters.controller.failures import TOO_MANY, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
-from treenail.adapters.controller.pages import Page, PageServer
+from treenail.adapters.controller.pages import Page, Pages, PageServer
 from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.settings import SettingError, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain import metrics
 from treenail.domain.packing.problem import Settings as PackingSettings
@@ -77,7 +78,8 @@ class Controller:
         """Live until `stop` or until something fails; return the exit code.
 
         Raises:
-            Exception: the ports could not be opened, or a port is taken; nothing was begun.
+            SettingError: a port cannot be listened on; nothing was begun.
+            Exception: the ports could not be opened; nothing was begun.
         """
         try:
             self._begin()
@@ -114,10 +116,10 @@ class Controller:
     def _begin(self) -> None:
         self._announce()
         settings, telemetry = self._settings, self.telemetry
-        self._metrics = PageServer(settings.metrics_port, {"/metrics": self._exposition})
+        self._metrics = _serve("METRICS_PORT", settings.metrics_port, {"/metrics": self._exposition})
         self._closing.callback(self._metrics.stop)
         pages = {"/healthz": self._health, "/readyz": self._readiness}
-        self._probes = PageServer(settings.health_probe_port, pages)
+        self._probes = _serve("HEALTH_PROBE_PORT", settings.health_probe_port, pages)
         self._closing.callback(self._probes.stop)
         telemetry.log(
             "serving", logger=_LOGGER, metrics_port=self.metrics_port, health_probe_port=self.probe_port
@@ -232,3 +234,11 @@ class Controller:
         self.threads.stop(_END_SECONDS)
         self.telemetry.close(_FLUSH_SECONDS)
         self._closing.close()
+
+
+def _serve(variable: str, port: int, pages: Pages) -> PageServer:
+    try:
+        return PageServer(port, pages)
+    except OSError as error:
+        why = "address in use" if error.errno == errno.EADDRINUSE else error.strerror
+        raise SettingError(f"{variable}: {port} cannot be listened on: {why}") from None

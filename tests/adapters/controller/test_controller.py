@@ -16,7 +16,7 @@ from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.controller.controller import Controller
 from treenail.adapters.controller.failures import Failures
 from treenail.adapters.runtime.clock import SystemClock
-from treenail.adapters.settings.settings import read_settings
+from treenail.adapters.settings.settings import SettingError, read_settings
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "001-inflate.yaml"
 SECONDS = 60.0
@@ -161,13 +161,18 @@ def test_after_three_failures_it_starts_without_provisioning_and_says_so(tmp_pat
     assert house.code == 0
 
 
-def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(house: House, tmp_path: Path) -> None:
+@pytest.mark.parametrize("variable", ["METRICS_PORT", "HEALTH_PROBE_PORT"])
+def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(
+    variable: str, house: House, tmp_path: Path
+) -> None:
     house.start()
-    other = House(tmp_path / "other", METRICS_PORT=str(house.controller.metrics_port))
+    taken = house.controller.metrics_port
+    other = House(tmp_path / "other", **{variable: str(taken)})
 
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(SettingError) as caught:
         other.controller.run()
 
+    assert str(caught.value) == f"{variable}: {taken} cannot be listened on: address in use"
     other.lab.agenda.stop()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -61,24 +62,32 @@ def test_a_bad_setting_is_one_line_and_code_two(
     assert (ran.code, ran.err) == (2, complaint)
 
 
+def _controller(*options: str) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).parent / "treenail")
+    command = [program, "controller", "--cluster-name=demo", "--cloud=kwok", *options]
+    return subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+
+
 def test_no_way_to_the_cluster_is_one_line_and_code_two(tmp_path: Path) -> None:
-    program = Path(sys.executable).parent / "treenail"
-    done = subprocess.run(  # noqa: S603
-        [
-            str(program),
-            "controller",
-            "--cluster-name=demo",
-            "--cloud=kwok",
-            f"--kubeconfig={tmp_path / 'nothing'}",
-            "--metrics-port=0",
-            "--health-probe-port=0",
-            f"--state-directory={tmp_path}",
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
+    done = _controller(
+        f"--kubeconfig={tmp_path / 'nothing'}",
+        "--metrics-port=0",
+        "--health-probe-port=0",
+        f"--state-directory={tmp_path}",
     )
 
     assert done.returncode == 2
     assert done.stderr.startswith("treenail: KUBECONFIG: no way to the API server")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_line_and_code_two(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        done = _controller("--metrics-port=0", f"--health-probe-port={port}", f"--state-directory={tmp_path}")
+
+    assert done.returncode == 2
+    assert done.stderr == f"treenail: HEALTH_PROBE_PORT: {port} cannot be listened on: address in use\n"
