@@ -146,18 +146,26 @@ class KubernetesReader:
         """Return all claims there are now, by name.
 
         Of one that cannot be understood there is what says which instance is its own: that is not garbage.
+
+        Raises:
+            UnavailableError: neither kind of claim is served. That says nothing of what was claimed.
         """
+        listed = [(resource, self._all(resource)) for resource in _CLAIMS]
+        if all(items is None for _, items in listed):
+            # No definitions, or the wrong cluster: "none" would make all instances garbage.
+            kinds = " and ".join(resource.plural for resource in _CLAIMS)
+            raise UnavailableError(f"{kinds} are not served: are the definitions of deploy/crds applied?")
         found = [
             claim
-            for resource in _CLAIMS
-            for item, content in self._all(resource)
+            for resource, items in listed
+            for item, content in items or ()
             for claim in (_only(NodeClaim, item) if item.aside is None else [bare_claim(resource, content)])
         ]
         return tuple(sorted(found, key=lambda c: c.name))
 
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now, by name; those that cannot be understood are left out."""
-        found = [node for item, _ in self._all(NODE) for node in _only(Node, item)]
+        found = [node for item, _ in self._all(NODE) or () for node in _only(Node, item)]
         return tuple(sorted(found, key=lambda n: n.name))
 
     def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
@@ -168,7 +176,8 @@ class KubernetesReader:
         [claim] = _only(NodeClaim, item)
         return claim
 
-    def _all(self, resource: Resource) -> list[tuple[Item, bytes]]:
+    def _all(self, resource: Resource) -> list[tuple[Item, bytes]] | None:
+        """Return all there are; None where the resource is not served."""
         items = Items(resource, Reading())
         query = {"limit": str(self._pace.page)}
         found: list[tuple[Item, bytes]] = []
@@ -176,8 +185,7 @@ class KubernetesReader:
             try:
                 body = self._connection.request("GET", resource.path(), query=query)
             except NotFoundError:
-                # It is not served: there are none.
-                return []
+                return None
             except ExpiredError as error:
                 raise UnavailableError(str(error)) from None
             page = read_page(body, f"GET {resource.path()}")

@@ -76,6 +76,30 @@ def test_claims_cannot_be_listed_while_the_server_is_in_trouble() -> None:
             rig.reader.list_claims()
 
 
+def test_claims_that_the_server_does_not_know_of_are_not_taken_for_none() -> None:
+    with Rig() as rig:
+        rig.server.lists(NODE_CLAIM, status(404, "NotFound"))
+        rig.server.lists(MACHINE, status(404, "NotFound"))
+
+        with pytest.raises(UnavailableError, match="nodeclaims and machines are not served: are the def"):
+            rig.reader.list_claims()
+
+
+@pytest.mark.parametrize(
+    ("served", "missing", "claim"),
+    [(NODE_CLAIM, MACHINE, node_claim("a", 1)), (MACHINE, NODE_CLAIM, machine("a", 1))],
+)
+@pytest.mark.parametrize("count", [0, 1])
+def test_of_a_kind_that_is_not_served_beside_the_other_there_are_no_claims(
+    served: Resource, missing: Resource, claim: Tree, count: int
+) -> None:
+    with Rig() as rig:
+        rig.server.serve(served, *[claim][:count])
+        rig.server.lists(missing, status(404, "NotFound"))
+
+        assert [c.name for c in rig.reader.list_claims()] == ["a"][:count]
+
+
 def test_a_list_that_expires_while_it_is_read_is_no_answer() -> None:
     first = json.dumps({"metadata": {"resourceVersion": "1", "continue": "x"}, "items": []})
     with Rig() as rig:
