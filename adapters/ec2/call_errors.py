@@ -11,11 +11,17 @@ from botocore.exceptions import (
     ConnectionError,  # noqa: A004 (its name)
     CredentialRetrievalError,
     HTTPClientError,
+    InvalidIMDSEndpointError,
+    LoginError,
+    MetadataRetrievalError,
     NoAuthTokenError,
     NoCredentialsError,
     ParamValidationError,
     PartialCredentialsError,
+    RefreshWithMFAUnsupportedError,
+    SSOError,
     TokenRetrievalError,
+    UnknownCredentialError,
 )
 from botocore.parsers import ResponseParserError
 
@@ -64,8 +70,10 @@ _CREDENTIALS: Final = frozenset(
         "AuthFailure",
         "ExpiredToken",
         "ExpiredTokenException",
+        "IDPCommunicationError",
         "IncompleteSignature",
         "InvalidClientTokenId",
+        "InvalidIdentityToken",
         "InvalidToken",
         "MissingAuthenticationToken",
         "RequestExpired",
@@ -75,11 +83,19 @@ _CREDENTIALS: Final = frozenset(
 )
 _NO_CREDENTIALS: Final = (
     CredentialRetrievalError,
+    InvalidIMDSEndpointError,
+    LoginError,
+    MetadataRetrievalError,
     NoAuthTokenError,
     NoCredentialsError,
     PartialCredentialsError,
+    RefreshWithMFAUnsupportedError,
+    SSOError,
     TokenRetrievalError,
+    UnknownCredentialError,
 )
+# The calls of STS by which botocore gets credentials, before it makes the call that was asked for.
+_GETTING_CREDENTIALS: Final = "AssumeRole"
 _NO_ANSWER: Final = (ConnectionError, HTTPClientError, ResponseParserError)
 _SERVER_ERRORS: Final = range(500, 600)
 _TOO_MANY: Final = 429
@@ -118,6 +134,9 @@ def port_error(error: CallError, *, service: str, action: str) -> PortError | No
     nobody may conclude from it that earlier attempts of the call came to nothing.
     """
     if isinstance(error, ClientError):
+        if error.operation_name.startswith(_GETTING_CREDENTIALS):
+            code = error.response.get("Error", {}).get("Code", "")
+            return UnavailableError(f"no credentials for {service}:{action} ({error.operation_name}: {code})")
         return _refused(error, f"{service}:{action}")
     if isinstance(error, _NO_CREDENTIALS):
         return UnavailableError(f"no credentials for {service}:{action} ({type(error).__name__})")

@@ -9,9 +9,11 @@ from botocore.exceptions import ClientError
 from tests.agenda import START
 
 
-def refusal(code: str, message: str = "no", *, status: int = 400) -> ClientError:
+def refusal(
+    code: str, message: str = "no", *, status: int = 400, operation: str = "CreateFleet"
+) -> ClientError:
     response = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(response, "CreateFleet")  # type: ignore[arg-type]
+    return ClientError(response, operation)  # type: ignore[arg-type]
 
 
 THROTTLED = refusal("RequestLimitExceeded", "Request limit exceeded.", status=503)
