@@ -37,6 +37,8 @@ _DRAIN_SECONDS: Final = 5.0
 _FLUSH_SECONDS: Final = 5.0
 _END_SECONDS: Final = 2.0
 _LAST_RESORT_SECONDS: Final = 15.0
+# From SIGTERM on: a second less than what is promised.
+_LAST_RESORT_WHEN_ASKED_SECONDS: Final = 19.0
 _LOGGER: Final = "controller"
 
 
@@ -65,6 +67,7 @@ class Controller:
         self.telemetry = open_telemetry(settings, self._clock, log)
         self.threads = Threads(self._clock)
         self._closing = ExitStack()
+        self._watchdogs: SimpleQueue[Timer] = SimpleQueue()
         self._timers = ThreadTimers(self._clock, failed=self.failed, late=self._late)
         self._tasks = ThreadTasks(failed=self.failed)
         self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry)
@@ -96,10 +99,7 @@ class Controller:
     def failed(self, error: BaseException) -> None:
         """Take in that something happened which nobody expected: the process ends."""
         self._ends.put(error)
-        watchdog = Timer(_LAST_RESORT_SECONDS, self._last_resort)
-        watchdog.daemon = True
-        watchdog.start()
-        self._closing.callback(watchdog.cancel)
+        self._arm(_LAST_RESORT_SECONDS)
 
     @property
     def probe_port(self) -> int:
@@ -194,6 +194,7 @@ class Controller:
 
     def _end_well(self) -> int:
         """Take nothing more in, finish what was begun as far as five seconds last, and end."""
+        self._arm(_LAST_RESORT_WHEN_ASKED_SECONDS)
         self.telemetry.log("stopping", logger=_LOGGER)
         self._stop_pumps()
         self._timers.stop(_END_SECONDS)
@@ -234,6 +235,16 @@ class Controller:
         self.threads.stop(_END_SECONDS)
         self.telemetry.close(_FLUSH_SECONDS)
         self._closing.close()
+        # Last of all: closing may hang too.
+        while not self._watchdogs.empty():
+            self._watchdogs.get().cancel()
+
+    def _arm(self, seconds: float) -> None:
+        """Have the process ended after so long, unless it was closed by then."""
+        watchdog = Timer(seconds, self._last_resort)
+        watchdog.daemon = True
+        watchdog.start()
+        self._watchdogs.put(watchdog)
 
 
 def _serve(variable: str, port: int, pages: Pages) -> PageServer:

@@ -15,6 +15,7 @@ from tests.adapters.controller.real_time import Lab
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.controller.controller import Controller
 from treenail.adapters.controller.failures import Failures
+from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.settings import SettingError, read_settings
 
@@ -39,6 +40,7 @@ class House:
         self.lab = Lab()
         self.log = io.StringIO()
         self.code: int | None = None
+        self.outside: OpenOutside = self.lab.open
         self.last_resort = threading.Event()
         environment = {
             "CLUSTER_NAME": "demo",
@@ -49,9 +51,15 @@ class House:
             **variables,
         }
         self.controller = Controller(
-            read_settings(environment, {}), self.lab.open, log=self.log, last_resort=self.last_resort.set
+            read_settings(environment, {}),
+            self._open,
+            log=self.log,
+            last_resort=self.last_resort.set,
         )
         self._thread = threading.Thread(target=self._run, name="main")
+
+    def _open(self, ground: Ground) -> Outside:
+        return self.outside(ground)
 
     def _run(self) -> None:
         self.code = self.controller.run()
@@ -142,6 +150,33 @@ def test_an_unexpected_exception_ends_the_process_and_is_remembered(house: House
     assert line["level"] == "ERROR"
     assert Failures(house.directory, SystemClock()).recent() == 1
     assert not house.last_resort.is_set()
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [("_LAST_RESORT_WHEN_ASKED_SECONDS", None), ("_LAST_RESORT_SECONDS", ValueError("unexpected"))],
+)
+def test_an_end_that_hangs_comes_to_the_last_resort(
+    limit: str, error: Exception | None, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"treenail.adapters.controller.controller.{limit}", 0.1)
+    opened = house.lab.open
+
+    def open_what_does_not_close(ground: Ground) -> Outside:
+        return Outside(opened(ground).ports, lambda: hung.append(house.last_resort.wait(SECONDS)))
+
+    hung: list[bool] = []
+    house.outside = open_what_does_not_close
+    house.start()
+    until(lambda: house.lab.ground is not None)
+
+    if error is None:
+        house.controller.stop()
+    else:
+        house.controller.failed(error)
+
+    assert house.end() == (0 if error is None else 1)
+    assert hung == [True]
 
 
 def test_after_three_failures_it_starts_without_provisioning_and_says_so(tmp_path: Path) -> None:
