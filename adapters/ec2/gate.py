@@ -13,7 +13,7 @@ from botocore.parsers import ResponseParserError
 
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
 from treenail.adapters.ec2.token_buckets import LIMITS, TokenBucket, class_of
-from treenail.domain.ports import PortError, TooManyRequestsError
+from treenail.domain.ports import PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.runtime import Clock, Dice
 
 R = TypeVar("R")
@@ -65,9 +65,16 @@ class Gate:
         began = self._clock.monotonic()
         waited = 0.0
         attempt = 0
+        unanswered: UnavailableError | None = None
         while True:
             attempt += 1
-            waited += self._wait_for_permit(service, action, began)
+            wait = self._wait_for_permit(service, action, began)
+            if wait is None:
+                # Too many requests means that nothing was done: not so where an attempt got no answer.
+                raise unanswered or TooManyRequestsError(
+                    f"no permit for {service}:{action} within {_MOST_SECONDS:g} s"
+                )
+            waited += wait
             try:
                 return Passed(call(), waited, attempt)
             except (ClientError, BotoCoreError, ResponseParserError) as error:
@@ -75,20 +82,21 @@ class Gate:
                 if failure is None:
                     raise
             self._note(service, action, failure)
+            if isinstance(failure, UnavailableError):
+                unanswered = failure
             pause = self._pause(attempt)
             late = self._clock.monotonic() + pause - began > _MOST_SECONDS
             if not worth_repeating(failure) or attempt >= _MOST_ATTEMPTS or late:
                 # Its cause is what AWS said, less secrets; botocore's own error would tell all of it.
-                raise failure
+                raise unanswered or failure if isinstance(failure, TooManyRequestsError) else failure
             self._sleep(pause)
 
-    def _wait_for_permit(self, service: str, action: str, began: float) -> float:
+    def _wait_for_permit(self, service: str, action: str, began: float) -> float | None:
+        """Wait, and return for how many seconds; None where it would take too long."""
         with self._lock:
             now = self._clock.monotonic()
             wait = self._bucket(service, action, now).reserve(now, most_wait=began + _MOST_SECONDS - now)
-        if wait is None:
-            raise TooManyRequestsError(f"no permit for {service}:{action} within {_MOST_SECONDS:g} s")
-        if wait > 0:
+        if wait is not None and wait > 0:
             self._sleep(wait)
         return wait
 

@@ -7,10 +7,14 @@ import pytest
 from botocore.exceptions import (
     BotoCoreError,
     EndpointConnectionError,
+    MetadataRetrievalError,
     NoCredentialsError,
     NoRegionError,
     ParamValidationError,
     ReadTimeoutError,
+    RefreshWithMFAUnsupportedError,
+    SSOTokenLoadError,
+    UnauthorizedSSOTokenError,
 )
 from botocore.parsers import ResponseParserError
 
@@ -93,6 +97,24 @@ def test_whoever_finds_no_permit_within_half_a_minute_is_refused_and_does_nothin
     assert calls.calls == 50 + 30 * 5
 
 
+def test_a_call_that_got_no_answer_and_then_no_permit_may_have_been_carried_out() -> None:
+    time = SleptTime()
+    gate = Gate(time, PlainDice(), sleep=lambda _: None)  # as many threads at one instant
+
+    def lost_while_others_take_all_permits() -> None:
+        for _ in range(50 + 30 * 5 - 1):
+            gate.call("ec2", "CreateFleet", lambda: 1)
+        raise LOST
+
+    with pytest.raises(UnavailableError, match="no answer to ec2:CreateFleet"):
+        gate.call("ec2", "CreateFleet", lost_while_others_take_all_permits)
+
+
+def test_a_call_that_got_no_answer_and_then_was_throttled_may_have_been_carried_out() -> None:
+    with pytest.raises(UnavailableError, match="no answer to ec2:CreateFleet"):
+        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(LOST, *[THROTTLED] * 3))
+
+
 def test_a_throttled_call_is_made_again_after_a_pause_and_with_a_new_permit() -> None:
     time = SleptTime()
 
@@ -150,7 +172,16 @@ def test_no_attempt_begins_when_half_a_minute_is_over() -> None:
         (refusal("SomethingNew", status=502), UnavailableError),
         (refusal("ExpiredToken"), UnavailableError),
         (refusal("AuthFailure", status=401), UnavailableError),
+        (refusal("InvalidIdentityToken"), UnavailableError),
+        (refusal("IDPCommunicationError"), UnavailableError),
+        (refusal("AccessDenied", status=403, operation="AssumeRoleWithWebIdentity"), UnavailableError),
+        (refusal("ValidationError", operation="AssumeRole"), UnavailableError),
+        (refusal("Throttling", operation="AssumeRole"), UnavailableError),
         (NoCredentialsError(), UnavailableError),
+        (UnauthorizedSSOTokenError(), UnavailableError),
+        (SSOTokenLoadError(error_msg="x"), UnavailableError),
+        (MetadataRetrievalError(error_msg="x"), UnavailableError),
+        (RefreshWithMFAUnsupportedError(), UnavailableError),
         (EndpointConnectionError(endpoint_url="https://ec2"), UnavailableError),
         (refusal("UnauthorizedOperation", status=403), InvalidError),
         (refusal("AuthFailure.ServiceLinkedRoleCreationNotPermitted", status=403), InvalidError),
