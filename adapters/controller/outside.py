@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,25 +41,20 @@ def open_outside(ground: Ground) -> Outside:
     Raises:
         SettingError: there is no way to the cluster or to AWS.
     """
-    connection = _connect(ground)
-    solver = _start_solver(ground)
-    reader = KubernetesReader(
-        connection, congested=ground.congested, failed=ground.failed, log=ground.telemetry.log
-    )
-    writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
-    ports = Ports(
-        reader=reader,
-        writer=writer,
-        cloud=_cloud(ground, connection, reader, writer),
-        queue=_queue(ground),
-        solver=solver,
-    )
-
-    def close() -> None:
-        solver.stop()
-        connection.close()
-
-    return Outside(ports, close)
+    with ExitStack() as opened:
+        connection = _connect(ground)
+        opened.callback(connection.close)
+        reader = KubernetesReader(
+            connection, congested=ground.congested, failed=ground.failed, log=ground.telemetry.log
+        )
+        writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
+        cloud = _cloud(ground, connection, reader, writer)
+        queue = _queue(ground)
+        # A process: not before all that may refuse has been opened.
+        solver = _start_solver(ground)
+        opened.callback(solver.stop)
+        ports = Ports(reader=reader, writer=writer, cloud=cloud, queue=queue, solver=solver)
+        return Outside(ports, opened.pop_all().close)
 
 
 def _connect(ground: Ground) -> Connection:

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import io
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.cli.command import treenail
 from tests.probes import Probe
+from treenail.adapters.controller import outside
+from treenail.adapters.controller.ground import Ground
 from treenail.adapters.controller.outside import NoQueue
+from treenail.adapters.controller.telemetry import open_telemetry
+from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.runtime.dice import SystemDice
+from treenail.adapters.settings.settings import SettingError, read_settings
 
 
 def test_nodes_without_machines_need_neither_boto3_nor_arrays() -> None:
@@ -91,3 +99,65 @@ def test_a_port_that_is_taken_is_one_line_and_code_two(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr == f"treenail: HEALTH_PROBE_PORT: {port} cannot be listened on: address in use\n"
+
+
+class _Opened:
+    """A connection and a packer's process in one, which only note what becomes of them."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def start(self) -> None:
+        self.seen.append("process started")
+
+    def stop(self) -> None:
+        self.seen.append("process stopped")
+
+    def close(self) -> None:
+        self.seen.append("connection closed")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> _Opened:
+    opened = _Opened()
+    monkeypatch.setattr(outside, "WorkerSolver", lambda *_, **__: opened)
+    monkeypatch.setattr(outside, "_connect", lambda _: opened)
+    return opened
+
+
+@pytest.fixture
+def ground() -> Iterator[Ground]:
+    clock = SystemClock()
+    settings = read_settings({"CLUSTER_NAME": "demo", "CLOUD": "kwok"}, {})
+    telemetry = open_telemetry(settings, clock, io.StringIO())
+    yield Ground(
+        settings=settings,
+        clock=clock,
+        dice=SystemDice(),
+        telemetry=telemetry,
+        congested=lambda: False,
+        interruptions_congested=lambda: False,
+        failed=lambda _: None,
+    )
+    telemetry.close(5.0)
+
+
+@pytest.mark.parametrize("refusing", ["_cloud", "_queue"])
+def test_where_the_cloud_or_the_queue_does_not_open_no_process_and_no_connection_stays(
+    refusing: str, opened: _Opened, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise SettingError("AWS_REGION: no region")
+
+    monkeypatch.setattr(outside, refusing, refuse)
+
+    with pytest.raises(SettingError, match="AWS_REGION"):
+        outside.open_outside(ground)
+
+    assert opened.seen == ["connection closed"]
+
+
+def test_what_was_opened_ends_in_the_opposite_order(opened: _Opened, ground: Ground) -> None:
+    outside.open_outside(ground).close()
+
+    assert opened.seen == ["process started", "process stopped", "connection closed"]
