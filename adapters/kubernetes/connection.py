@@ -15,6 +15,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
 from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError, check
+from treenail.adapters.kubernetes.kubeconfig import flaw_of, problem_of
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
@@ -87,9 +88,13 @@ class Connection:
                     client_configuration=configuration,
                     persist_config=False,
                 )
-        except (ConfigException, OSError) as error:
-            where = "in the cluster" if kubeconfig is None else str(kubeconfig)
-            raise NotConnectedError(f"no way to the API server ({where}): {error}") from None
+        except Exception as error:  # noqa: BLE001 - what a broken kubeconfig raises has no end
+            # Of a pod's account the client tells nothing secret.
+            in_cluster = kubeconfig is None and isinstance(error, ConfigException)
+            raise _not_connected(kubeconfig, str(error) if in_cluster else problem_of(error)) from None
+        flaw = flaw_of(configuration)
+        if flaw:
+            raise _not_connected(kubeconfig, flaw)
         return cls(configuration, qps=qps, burst=burst)
 
     @property
@@ -234,6 +239,11 @@ class Connection:
             return None
         doubled = _FIRST_PAUSE * 2.0 ** (attempt - 1)
         return (wanted or 0.0) + self._uniform(doubled / 2, doubled)
+
+
+def _not_connected(kubeconfig: Path | None, problem: str) -> NotConnectedError:
+    where = "in the cluster" if kubeconfig is None else str(kubeconfig)
+    return NotConnectedError(f"no way to the API server ({where}): {problem}")
 
 
 class _NotSentError(UnavailableError):
