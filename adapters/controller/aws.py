@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import boto3
+from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.ec2.capacity import ClusterSettings
-from treenail.adapters.ec2.clients import Clients
+from treenail.adapters.ec2.clients import Clients, region_of
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
@@ -19,23 +23,54 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.settings.settings import SettingError, Settings
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
+from treenail.domain.ports import UnavailableError
 
 
 def _session(settings: Settings) -> boto3.Session:
-    return boto3.Session(region_name=settings.aws_region or None)
+    """Return a session of the region that everything is in."""
+    region = region_of(boto3.Session(), settings.aws_region)
+    return boto3.Session(region_name=region)
+
+
+@contextmanager
+def _naming_settings() -> Iterator[None]:
+    """Let what boto3 cannot be opened with be told as a setting's fault."""
+    try:
+        yield
+    except ProfileNotFound as error:
+        raise _bad_setting("AWS_PROFILE", error) from None
+    except (NoRegionError, ValueError) as error:
+        raise _bad_setting("AWS_REGION", error) from None
+    except BotoCoreError as error:
+        raise _bad_setting("AWS_REGION, AWS_PROFILE", error) from None
+
+
+def _bad_setting(variables: str, error: Exception) -> SettingError:
+    return SettingError(f"{variables}: {' '.join(str(error).split())}")
+
+
+def server_version(connection: Connection) -> str:
+    """Return the API server's version, such as "v1.34.2".
+
+    Raises:
+        PortError: the API server does not tell.
+    """
+    answer = connection.request("GET", "/version")
+    try:
+        return str(json.loads(answer)["gitVersion"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UnavailableError("GET /version: the answer tells no version of Kubernetes") from None
 
 
 def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
     """Return EC2 as the port `Cloud`.
 
     Raises:
-        SettingError: no region is to be found.
+        SettingError: no region is to be found, or there is no such profile.
     """
     settings = ground.settings
-    try:
-        clients = Clients.open(region=settings.aws_region, session=_session(settings))
-    except ValueError as error:
-        raise SettingError(f"AWS_REGION: {error}") from None
+    with _naming_settings():
+        clients = Clients.open(session=_session(settings))
     aws = Aws(clients, Gate(ground.clock, ground.dice))
     memory = Memory(ground.clock, ground.dice, ground.telemetry.log)
     identity = ClusterIdentity(
@@ -44,10 +79,7 @@ def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
         certificate_authority=settings.cluster_ca_bundle,
     )
 
-    def server_version() -> str:
-        return str(json.loads(connection.request("GET", "/version"))["gitVersion"])
-
-    cluster = Cluster(aws, memory, identity, server_version)
+    cluster = Cluster(aws, memory, identity, partial(server_version, connection))
     sizes = ClusterSettings(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
     )
@@ -62,12 +94,17 @@ def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
 
 
 def open_queue(ground: Ground) -> SqsQueue:
-    """Return the queue of EC2's warnings."""
-    return SqsQueue(
-        SqsSettings(name=ground.settings.interruption_queue),
-        dice=ground.dice,
-        telemetry=ground.telemetry,
-        congested=ground.interruptions_congested,
-        failed=ground.failed,
-        session=_session(ground.settings),
-    )
+    """Return the queue of EC2's warnings, in the region that EC2 is asked in.
+
+    Raises:
+        SettingError: no region is to be found, or there is no such profile.
+    """
+    with _naming_settings():
+        return SqsQueue(
+            SqsSettings(name=ground.settings.interruption_queue),
+            dice=ground.dice,
+            telemetry=ground.telemetry,
+            congested=ground.interruptions_congested,
+            failed=ground.failed,
+            session=_session(ground.settings),
+        )

@@ -47,17 +47,14 @@ class Clients:
     ) -> Clients:
         """Make the clients, with the credentials of `session`: those botocore finds, if None.
 
-        `region` is by default that of the session, of AWS_REGION or of the instance we run on; all
-        services are at `endpoint_url`, where it is given. No service is called yet.
+        `region` is by default what `region_of` finds; all services are at `endpoint_url`, where it is
+        given. No service is called yet.
 
         Raises:
             ValueError: no region is to be found.
         """
         session = session or boto3.Session()
-        # botocore reads no AWS_REGION, which is all that EKS sets in some pods.
-        found = region or session.region_name or os.environ.get("AWS_REGION", "") or _own_region()
-        if not found:
-            raise ValueError("no region: set AWS_REGION")
+        found = region_of(session, region)
         # Calls are repeated by the gate, which knows of all threads' calls, and nowhere else.
         config = Config(
             connect_timeout=_CONNECT_SECONDS,
@@ -75,6 +72,19 @@ class Clients:
             pricing=make("pricing", **(here | {"region_name": pricing_region(found)})),
             eks=make("eks", **here),
         )
+
+
+def region_of(session: boto3.Session, region: str = "") -> str:
+    """Return `region`, or else that of the session, of AWS_REGION or of the instance we run on.
+
+    Raises:
+        ValueError: no region is to be found.
+    """
+    # botocore reads no AWS_REGION, which is all that EKS sets in some pods.
+    found = region or session.region_name or os.environ.get("AWS_REGION", "") or _own_region()
+    if not found:
+        raise ValueError("no region: set AWS_REGION")
+    return found
 
 
 def _own_region() -> str:

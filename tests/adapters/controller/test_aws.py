@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import boto3
+import pytest
+
+from tests.probes import PlainDice
+from treenail.adapters.controller import aws
+from treenail.adapters.controller.ground import Ground
+from treenail.adapters.ec2 import clients
+from treenail.adapters.fake.telemetry import RecordingTelemetry
+from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.settings.settings import SettingError, read_settings
+from treenail.domain.ports import UnavailableError
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in no region, on no instance, with nobody's configuration."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setattr(clients, "_own_region", lambda: "")
+
+
+def ground(**variables: str) -> Ground:
+    clock = SystemClock()
+    return Ground(
+        settings=read_settings({"CLUSTER_NAME": "demo", "INTERRUPTION_QUEUE": "q", **variables}, {}),
+        clock=clock,
+        dice=PlainDice(),
+        telemetry=RecordingTelemetry(),
+        congested=lambda: False,
+        interruptions_congested=lambda: False,
+        failed=lambda _: None,
+    )
+
+
+def open_ec2(ground: Ground) -> object:
+    return aws.open_ec2(ground, cast("Connection", None))
+
+
+OPENING = pytest.mark.parametrize("open_it", [open_ec2, aws.open_queue])
+
+
+@OPENING
+def test_without_a_region_the_setting_is_named(open_it: Callable[[Ground], object]) -> None:
+    with pytest.raises(SettingError, match=r"^AWS_REGION: no region"):
+        open_it(ground())
+
+
+@OPENING
+def test_a_region_that_is_none_is_a_bad_setting(open_it: Callable[[Ground], object]) -> None:
+    with pytest.raises(SettingError, match=r"^AWS_REGION: .*eu west"):
+        open_it(ground(AWS_REGION="eu west"))
+
+
+@OPENING
+def test_without_the_profile_the_setting_is_named(
+    open_it: Callable[[Ground], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+
+    with pytest.raises(SettingError, match=r"^AWS_PROFILE: .*nobody"):
+        open_it(ground(AWS_REGION="eu-west-1"))
+
+
+@OPENING
+def test_a_broken_configuration_of_aws_is_a_bad_setting(
+    open_it: Callable[[Ground], object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("no section")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+
+    with pytest.raises(SettingError, match=r"^AWS_REGION, AWS_PROFILE: "):
+        open_it(ground(AWS_REGION="eu-west-1"))
+
+
+@pytest.mark.parametrize("variables", [{"AWS_REGION": "eu-west-1"}, {}])
+def test_the_queue_is_in_the_region_that_ec2_is_asked_in(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "_own_region", lambda: "ap-south-1")
+    opened: list[boto3.Session] = []
+
+    class Queue:
+        def __init__(self, *_: object, session: boto3.Session, **__: Any) -> None:
+            opened.append(session)
+
+    monkeypatch.setattr(aws, "SqsQueue", Queue)
+
+    aws.open_queue(ground(**variables))
+
+    assert [s.region_name for s in opened] == [variables.get("AWS_REGION", "ap-south-1")]
+
+
+class ServerOfVersion:
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+
+    def request(self, _method: str, _path: str) -> bytes:
+        return self._answer
+
+
+@pytest.mark.parametrize("answer", [b"", b"<html>", b"\xff", b"[]", b"{}", b"null", b"[" * 100_000])
+def test_a_version_that_cannot_be_read_is_no_answer(answer: bytes) -> None:
+    with pytest.raises(UnavailableError, match="GET /version: the answer tells no version"):
+        aws.server_version(cast("Connection", ServerOfVersion(answer)))
+
+
+def test_the_version_is_what_the_server_says() -> None:
+    said = b'{"gitVersion": "v1.34.2"}'
+
+    assert aws.server_version(cast("Connection", ServerOfVersion(said))) == "v1.34.2"
