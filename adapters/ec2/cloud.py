@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
@@ -50,6 +51,7 @@ class EC2Cloud:
         self._node_classes = node_classes
         self._default_instance_profile = default_instance_profile
         self._templates = Templates(aws, clock, cluster_name)
+        self._boot_check = BootCheck(facts)
         self._descriptions = Descriptions()
         self._fleets = Fleets(
             aws,
@@ -73,11 +75,12 @@ class EC2Cloud:
 
         Raises:
             NodeClassNotReadyError: its subnets, security groups or images are not to be found, or its
-                instances would have no profile.
+                instances would have no profile or no user data they could boot with.
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
         """
         if not node_class.launch_template:
             instance_profile_of(node_class, self._default_instance_profile)
+            self._boot_check.check(node_class, kubelet)
         types = self._node_classes.instance_types(node_class, kubelet)
         self._descriptions.note_catalogue(node_class.ref, types)
         return types

@@ -15,7 +15,7 @@ from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, FleetError, FleetRequest, InstanceState
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 
 LIST, FLEET, TEMPLATES, CREATE = (
@@ -286,3 +286,13 @@ def test_instances_of_other_clusters_are_not_bought(account: Account) -> None:
 
     with pytest.raises(InvalidError, match="instances of demo bear the tag"):
         cloud(account).launch(other)
+
+
+def test_a_class_whose_instances_could_not_boot_has_no_types_but_by_a_template_of_its_own(
+    account: Account,
+) -> None:
+    odd = node_class(AmiFamily.BOTTLEROCKET)
+
+    with pytest.raises(NodeClassNotReadyError, match="cannot be launched yet"):
+        cloud(account).instance_types(odd, DEFAULT_KUBELET)
+    assert cloud(account).instance_types(replace(odd, launch_template="theirs"), DEFAULT_KUBELET)
