@@ -16,6 +16,7 @@ from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.controller import eventually
+from treenail.adapters.kubernetes.resources import WATCHED
 
 API_SERVER: Final = "kube-apiserver"
 ETCD: Final = "etcd"
@@ -39,12 +40,14 @@ def api_server_restarted(around: Surroundings, seconds: float) -> None:
     around.plane.stop_part(API_SERVER)
     time.sleep(seconds)
     around.plane.start_part(API_SERVER)
+    _wait_until_served(around)
 
 
 def api_server_killed(around: Surroundings, seconds: float) -> None:
     around.plane.kill_part(API_SERVER)
     time.sleep(seconds)
     around.plane.start_part(API_SERVER)
+    _wait_until_served(around)
 
 
 def api_server_silent(around: Surroundings, seconds: float) -> None:
@@ -60,7 +63,7 @@ def etcd_restarted(around: Surroundings, seconds: float) -> None:
     around.plane.stop_part(ETCD)
     time.sleep(seconds)
     around.plane.start_part(ETCD)
-    eventually(lambda: around.plane.request("GET", "/readyz")[0] == 200, "the API server is not ready")
+    _wait_until_served(around)
 
 
 def watches_cut(around: Surroundings, seconds: float) -> None:
@@ -85,6 +88,7 @@ def history_forgotten(around: Surroundings, seconds: float) -> None:
         )
         assert answer.status == 200, answer.data
         around.plane.restart(API_SERVER)
+        _wait_until_served(around)
 
 
 def watches_gone(around: Surroundings, seconds: float) -> None:
@@ -102,7 +106,7 @@ def too_many_requests(around: Surroundings, seconds: float) -> None:
 
 
 def server_errors(around: Surroundings, seconds: float) -> None:
-    """Half of all is answered with 500 or 503, and of the writes that are carried out every third with 504."""
+    """Half of all is answered with 500 or 503, a third of the other writes with 504, though carried out."""
     with ExitStack() as faults:
         for fault in (
             Fault(status=500, share=0.2),
@@ -140,6 +144,15 @@ def collector_silent(around: Surroundings, seconds: float) -> None:
         time.sleep(seconds)
     finally:
         around.jaeger.resume_part()
+
+
+def _wait_until_served(around: Surroundings) -> None:
+    """Wait for all resources: an API server that calls itself ready has yet to look for those we define."""
+    paths = [resource.path() for resource in WATCHED]
+    eventually(
+        lambda: all(around.plane.request("GET", f"{path}?limit=1")[0] == 200 for path in paths),
+        "the API server does not serve everything",
+    )
 
 
 def _watch(asked: Asked) -> bool:

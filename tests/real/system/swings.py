@@ -18,11 +18,13 @@ _AGAIN_SECONDS: Final = 0.2
 class Swings:
     """Scales a Deployment from size to size, in a thread, for as long as its context lasts.
 
-    It begins and ends at the last size. A change that the API server does not take is left out. `most_new`
-    is how many pods were wanted anew in all, at most: what is not answered may have been done.
+    It ends at the last one. A change that the API server does not take is left out. `most_new` is how many
+    pods were wanted anew in all, at most: what is not answered may have been done.
     """
 
-    def __init__(self, cluster: Cluster, deployment: str, sizes: Sequence[int], *, every: float) -> None:
+    def __init__(
+        self, cluster: Cluster, deployment: str, sizes: Sequence[int], *, at_first: int, every: float
+    ) -> None:
         self.most_new = 0
         self.taken = 0
         self._cluster = cluster
@@ -30,7 +32,7 @@ class Swings:
         self._sizes = sizes
         self._every = every
         self._over = threading.Event()
-        self._low = sizes[-1]
+        self._low = at_first
 
     @contextmanager
     def going(self) -> Iterator[None]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
 import pytest
 
@@ -24,10 +25,11 @@ from tests.real.system.outages import Outage, Surroundings
 from tests.real.system.scene import Scene, machines
 from tests.real.system.swings import Swings
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, WATCHED
+from treenail.domain.metrics import SOLVER_RESTARTS, SPANS_DROPPED
 
 DEPLOYMENT: Final = "loners"
-SIZES: Final = (5, 1, 4, 2)
-AT_REST: Final = SIZES[-1]
+AT_REST: Final = 2
+SIZES: Final = (4, 1, 3, 5)
 MANIFESTS: Final = """
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
@@ -68,13 +70,17 @@ spec:
 LISTED_FOR_GARBAGE: Final = (NODE_CLAIM.path(), MACHINE.path())
 GARBAGE_SECONDS: Final = 120.0
 TRIES: Final = 4
+DECIDED: Final = "decided on pods"
+# What a busy machine adds to a tenth of a second.
+SLACK: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """An outage, for how many seconds it lasts (`quick` is None where that is for --soak alone), and after it:
+    """An outage, and for how many seconds it lasts; where `quick` is None, with --soak alone.
 
-    `lists` is how often a resource may have been listed for its watch, and `says` what stands in the log.
+    After it, no resource may have been listed more than `lists` times for its watch, and the log holds
+    what it `says`; `says_late` where the outage lasted long enough.
     """
 
     outage: Outage
@@ -82,25 +88,27 @@ class Case:
     soak: float = 60.0
     lists: int = 0
     says: tuple[str, ...] = ()
+    says_late: tuple[str, ...] = ()
 
 
 WATCHES: Final = ("watch interrupted", "watch goes on")
 QUEUE: Final = ("cannot receive from the interruption queue", "receiving from the interruption queue again")
 STEP: Final = ("launch step is tried again",)
 CASES: Final = {
-    # An API server that was away remembers no revision from before.
+    # An API server that was away remembers no revision from before, and may not serve everything at once.
     "API server restarted": Case(outage=outages.api_server_restarted, quick=0, lists=3, says=WATCHES),
     "API server killed": Case(outage=outages.api_server_killed, quick=None, lists=3, says=WATCHES),
-    "API server silent": Case(outage=outages.api_server_silent, quick=None),
+    "API server silent": Case(outage=outages.api_server_silent, quick=None, lists=1, says_late=STEP),
     "etcd restarted": Case(outage=outages.etcd_restarted, quick=0, lists=3),
-    "watches cut every second": Case(outage=outages.watches_cut, quick=2, says=WATCHES),
-    "410, once": Case(outage=outages.history_forgotten, quick=1, lists=3, says=WATCHES),
-    "410, again and again": Case(outage=outages.watches_gone, quick=None, lists=9, says=WATCHES),
+    # So are they at the beginning of each of the next four.
+    "watches cut every second": Case(outage=outages.watches_cut, quick=None, says=WATCHES),
+    "410 Gone, once": Case(outage=outages.history_forgotten, quick=1, lists=3, says=WATCHES),
+    "410 Gone, again and again": Case(outage=outages.watches_gone, quick=None, lists=9, says=WATCHES),
     "429 to seven of ten": Case(outage=outages.too_many_requests, quick=3, says=WATCHES),
     "5xx to half of all": Case(outage=outages.server_errors, quick=3, says=WATCHES),
-    "AWS away": Case(outage=outages.aws_away, quick=10, says=(*QUEUE, *STEP)),
-    "answers of EC2 lost": Case(outage=outages.aws_answers_lost, quick=None),
-    "collector away": Case(outage=outages.collector_away, quick=3),
+    "AWS away": Case(outage=outages.aws_away, quick=10, says=STEP, says_late=QUEUE),
+    "answers of EC2 lost": Case(outage=outages.aws_answers_lost, quick=None, says=STEP),
+    "collector away": Case(outage=outages.collector_away, quick=None),
     "collector silent": Case(outage=outages.collector_silent, quick=None),
 }
 
@@ -115,6 +123,7 @@ class World:
     def settled(self, pods: int = AT_REST) -> bool:
         """Tell whether so many pods run, each on a machine of its own, and there is nothing else."""
         cluster, scene = self.scene.cluster, self.scene
+        assert scene.controller.running, scene.controller.last_lines()
         return cluster.running() == len(cluster.pods()) == pods and all(
             len(found) == pods for found in (cluster.nodes(), cluster.claims(), scene.instances())
         )
@@ -127,6 +136,15 @@ class World:
 
     def expect_watches(self, within: float = 60.0) -> None:
         eventually(lambda: self.around.proxy.watches == len(WATCHED), "not all is watched", within=within)
+
+    def first_claim(self, since: float) -> float:
+        """Return when a claim was first written, `since` a moment of the monotonic clock, in Unix time."""
+        written = (
+            a
+            for a in self.around.proxy.asked(since=since)
+            if (a.method, a.path) == ("POST", NODE_CLAIM.path())
+        )
+        return next(written).at + time.time() - time.monotonic()
 
     def expect_bought_once(self) -> None:
         """Every instance there ever was is that of one claim."""
@@ -165,8 +183,7 @@ def world(
 def test_nothing_is_lost_nor_bought_twice_nor_listed_over_and_over(
     name: str, world: World, pytestconfig: pytest.Config, note: Callable[[str, str], None]
 ) -> None:
-    case = CASES[name]
-    soak = pytestconfig.getoption("--soak")
+    case, soak = CASES[name], pytestconfig.getoption("--soak")
     if not soak and case.quick is None:
         pytest.skip("with --soak alone")
     seconds = case.soak if soak or case.quick is None else case.quick
@@ -174,35 +191,35 @@ def test_nothing_is_lost_nor_bought_twice_nor_listed_over_and_over(
     world.settle()
     world.expect_watches()
     bought, lines = len(scene.bought()), len(list(scene.controller.lines()))
+    every = max(1.0, seconds / 8)
+    swings = Swings(scene.cluster, DEPLOYMENT, SIZES, at_first=AT_REST, every=every)
     since = time.monotonic()
-    swings = Swings(scene.cluster, DEPLOYMENT, SIZES, every=max(1.0, seconds / 8))
 
     with swings.going():
         time.sleep(0.5)
         case.outage(world.around, seconds)
     over = time.monotonic()
-    eventually(lambda: scene.cluster.running() == AT_REST, world.summary, within=120)
+    eventually(lambda: scene.cluster.running() == SIZES[-1], world.summary, within=120)
     recovered = time.monotonic() - over
-    world.settle()
-    settled = time.monotonic() - over
     world.expect_watches()
     watching = time.monotonic() - over
+    scene.cluster.scale(DEPLOYMENT, AT_REST)
+    world.settle()
 
     said = list(scene.controller.lines())[lines:]
-    lists = proxy.lists(since=since)
+    lists, asked = proxy.lists(since=since), len(proxy.asked(since=since))
     bought = len(scene.bought()) - bought
-    row = (
-        f"| {name} | {over - since:.1f} | {recovered:.1f} | {settled:.1f} | {watching:.1f} | {max(lists.values(), default=0)} "
-        f"| {sum(lists.values())} | {len(proxy.asked(since=since))} | {swings.taken} | {bought} of {swings.most_new} | {len(said)} |"
-    )
-    print(row, Counter(line.get("message", "?") for line in said))
-    note("outage", row)
+    row = f"{name} | {over - since:.1f} | {recovered:.1f} | {watching:.1f} | {sum(lists.values())} | {asked}"
+    note("outage", f"{row} | {swings.taken} | {bought} of {swings.most_new} | {len(said)}")
+    note("log", str(Counter(line.get("message", "?") for line in said)))
+    note("lists", str(lists))
     assert scene.controller.running
     assert swings.taken > 1
     assert bought <= swings.most_new
     world.expect_bought_once()
     assert too_often_listed(lists, case.lists, seconds=time.monotonic() - since) == {}
-    assert not [text for text in case.says if not any(text in line.get("message", "") for line in said)]
+    expected = (*case.says, *(case.says_late if soak else ()))
+    assert not [text for text in expected if not any(text in line.get("message", "") for line in said)]
 
 
 def too_often_listed(lists: Counter[str], most: int, *, seconds: float) -> dict[str, int]:
@@ -215,6 +232,35 @@ def too_often_listed(lists: Counter[str], most: int, *, seconds: float) -> dict[
     }
 
 
+@pytest.mark.parametrize("how", ["silent", "away"])
+def test_a_collector_that_does_not_answer_delays_no_launch_and_what_it_misses_is_counted(
+    how: str, world: World, pytestconfig: pytest.Config, note: Callable[[str, str], None]
+) -> None:
+    if how == "away" and not pytestconfig.getoption("--soak"):
+        pytest.skip("with --soak alone")
+    scene, jaeger = world.scene, world.around.jaeger
+    world.settle()
+    losses = scene.controller.metric(SPANS_DROPPED.name)
+    decisions = len(scene.controller.said(DECIDED))
+    since = time.monotonic()
+    (jaeger.stop_part if how == "away" else jaeger.pause_part)()
+    try:
+        scene.cluster.scale(DEPLOYMENT, AT_REST + 1)
+        eventually(lambda: scene.cluster.running() == AT_REST + 1, world.summary)
+        eventually(lambda: scene.controller.metric(SPANS_DROPPED.name) > losses, world.summary)
+    finally:
+        (jaeger.start_part if how == "away" else jaeger.resume_part)()
+    decided = scene.controller.said(DECIDED)[decisions]
+    delay = world.first_claim(since) - datetime.fromisoformat(decided["time"]).timestamp()
+    note("seconds from decision to claim", f"{delay:.3f}")
+
+    scene.cluster.scale(DEPLOYMENT, AT_REST)
+    world.settle()
+    # A decision waits 0.2 s for its trace to be out, and no longer.
+    assert delay < 0.2 + SLACK
+    world.expect_bought_once()
+
+
 def test_nothing_is_left_once_nothing_is_wanted(world: World) -> None:
     world.settle()
     world.scene.cluster.scale(DEPLOYMENT, 0)
@@ -222,4 +268,4 @@ def test_nothing_is_left_once_nothing_is_wanted(world: World) -> None:
     eventually(lambda: world.settled(0), world.summary, within=120)
     world.expect_bought_once()
     assert not world.scene.controller.said("the process fails")
-    assert not world.scene.controller.metric("treenail_solver_restarts_total")
+    assert not world.scene.controller.metric(SOLVER_RESTARTS.name)
