@@ -34,6 +34,7 @@ from treenail.domain.cluster_facts import (
     kind_of,
 )
 from treenail.domain.pods import Pod
+from treenail.domain.ports import UnavailableError
 
 PODS: Final = "/api/v1/namespaces/default/pods"
 NODES: Final = "/api/v1/nodes"
@@ -346,7 +347,8 @@ def test_nodes_and_claims_are_read_from_the_store(parts: ControlPlane, rig: Rig)
         write(parts, "POST", NODES, {"metadata": {"name": name}})
 
     assert [node.name for node in rig.reader.list_nodes()] == ["n-0", "n-1"]
-    assert rig.reader.list_claims() == ()
+    with pytest.raises(UnavailableError, match="are not served"):
+        rig.reader.list_claims()
     for name in ("n-1", "n-0"):
         write(parts, "DELETE", f"{NODES}/{name}")
 
