@@ -19,6 +19,7 @@ from tests.real.kubernetes.http_passing import Head, answer
 from tests.real.parts.control_plane import ControlPlane
 
 _LOOK_EVERY: Final = 0.05
+_TURNS: Final = 0.05
 _PATIENCE: Final = 30.0
 
 R = TypeVar("R")
@@ -104,6 +105,8 @@ class Proxy:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # What was aborted is closed in the next turns of the loop.
+        await asyncio.sleep(_TURNS)
 
     async def _cut(self) -> int:
         cut = list(self._watches)
@@ -115,7 +118,7 @@ class Proxy:
         """See one connection through, to its end on either side."""
         with self._under_way():
             try:
-                answering, far = await asyncio.open_connection(*self._server, ssl=self._trusted)
+                answering, far = await self._reach_server()
             except OSError:
                 near.transport.abort()
                 self._close_the_door()
@@ -128,6 +131,17 @@ class Proxy:
             finally:
                 near.close()
                 await asyncio.gather(*ends)
+
+    async def _reach_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection to the server. One that is given up in the middle is still seen to its end."""
+        opening = self._loop.create_task(asyncio.open_connection(*self._server, ssl=self._trusted))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with suppress(OSError):
+                _, far = await opening
+                far.transport.abort()
+            raise
 
     async def _pass_on(
         self,
