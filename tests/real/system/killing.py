@@ -12,7 +12,7 @@ from typing import Any, Final
 import yaml
 
 from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.control_plane import PARTS, ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
@@ -76,8 +76,15 @@ class Killing:
         eventually(lambda: len(self.scene.bought()) == wanted, "nothing was bought")
 
     def find_api_server(self) -> None:
-        """Have the API server again."""
-        self.scene.cluster.plane.start_part("kube-apiserver")
+        """Have the API server again, and the other parts as if it had never been away.
+
+        They would hear of it only after a minute, and take pods for broken, which KWOK's kubelets never mend.
+        """
+        plane = self.scene.cluster.plane
+        for part in PARTS[2:]:
+            plane.stop_part(part)
+        for part in PARTS[1:]:
+            plane.start_part(part)
 
     # --- what must hold
 
