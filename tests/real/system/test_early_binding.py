@@ -75,12 +75,15 @@ def test_a_machine_that_never_joins_takes_its_early_node_along_when_its_claim_go
         seconds_to_bound(early)
         [claim] = early.cluster.claims()
         [node] = early.cluster.nodes()
+        # As in EC2, an address is not free before its machine has shut down.
+        early.lab.set_pace(shutdown=30)
         with machines(early, broken=early.bought()):
             # What the registration deadline does after a quarter of an hour.
             early.cluster.delete(claim["apiVersion"], claim["kind"], claim["metadata"]["name"])
 
             eventually(lambda: early.cluster.running() == 5, early.summary, within=90)
-            eventually(lambda: len(early.instances()) == 1, early.summary, within=120)
-            eventually(lambda: len(early.cluster.claims()) == 1, early.summary, within=120)
-            [left] = early.cluster.nodes()
-            assert left["metadata"]["name"] != node["metadata"]["name"]
+            used = {pod["spec"]["nodeName"] for pod in early.cluster.pods()}
+            assert node["metadata"]["name"] not in used
+            assert len(early.instances()) == 1
+            [old] = [n for n in early.cluster.nodes() if n["metadata"]["uid"] == node["metadata"]["uid"]]
+            assert "deletionTimestamp" in old["metadata"]
