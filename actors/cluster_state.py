@@ -30,6 +30,7 @@ from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.pods import Pod
 from treenail.domain.readiness import PoolsSeen
+from treenail.domain.reseating import reseat
 from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
@@ -188,6 +189,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             return
         decision, self._next = self._next, None
         self.within(decision.context)
+        reseat(self._model)
+        self._tell(self._model.take_changes(), now)
         snapshot = self._model.snapshot(now)
         if not snapshot.pods:
             return

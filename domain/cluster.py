@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from treenail.domain.changes import Changes
@@ -175,23 +174,16 @@ class ClusterModel(Inventory):
             return
         if not pod.daemon and not pod.mirror:
             self._changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
-        self._check_promises(name, left=promise)
+        self._check_promises(name)
 
-    def _check_promises(self, name: str, *, left: Promise | None = None) -> None:
-        """Withdraw promises that the scheduler's own choices left no room for.
-
-        To the scheduler alike pods are one as good as another: one of them takes the place that was `left`.
-        """
+    def _check_promises(self, name: str) -> None:
+        """Withdraw promises that the scheduler's own choices left no room for."""
         view = self.view(name)
         if view is None or not self.promises.at(name) or not view.launched:
             return
         free = view.allocatable.minus(total(p.spec.requests for p in self.pods_on(name)))
         for promise in self.promises.withdraw_overdrawn(name, free):
             self._changes.pods[promise.pod] = None
-            if left is not None and left.target != name and left.spec == promise.spec:
-                self.promises.make(replace(promise, target=left.target, expires_at=left.expires_at))
-                self._touch(left.target)
-                left = None
         self._touch(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:

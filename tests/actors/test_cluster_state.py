@@ -9,6 +9,7 @@ from tests.builders import (
     START,
     at,
     bound_pod,
+    claim,
     decided,
     node_class,
     node_pool,
@@ -16,6 +17,7 @@ from tests.builders import (
     planned_claim,
     resources,
 )
+from treenail.domain.claims import PROMISED
 from treenail.domain.cluster_facts import Kind, ObjectSetAside, Resynced
 from treenail.domain.events import ObjectRef
 from treenail.domain.planning import PlanCommitted, SnapshotTaken
@@ -58,6 +60,17 @@ def test_a_batch_without_a_pod_to_place_is_not_planned() -> None:
     stage.close_batch()
 
     assert stage.snapshots() == []
+
+
+def test_a_pod_whose_place_an_alike_one_took_gets_that_ones_and_is_not_decided_on() -> None:
+    on_its_way = claim("c2", annotations={PROMISED: "p1"})
+    stage = Knowing(*IN_USE, on_its_way, P2, bound_pod("p1", "node-c1"))
+
+    stage.close_batch()
+
+    assert stage.snapshots() == []
+    assert [p.pod for p in stage.model.promises.at("c2")] == ["p2"]
+    assert stage.pod_watcher.of(PodChanged)[-1] == PodChanged(uid="p2", pod=P2, waiting=False)
 
 
 def test_one_plan_is_open_at_a_time() -> None:

@@ -16,7 +16,6 @@ from tests.builders import (
     pending_pod,
     planned_claim,
     resources,
-    spec,
     view,
 )
 from tests.domain.models import IN_USE, LASTS, ROOM, daemon, lose, model, promise, rooms, see, to_place
@@ -25,7 +24,6 @@ from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.commitment import commit
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.pods import Owner, Phase
-from treenail.domain.promises import Promise
 from treenail.domain.taints import DISRUPTED
 
 # --- pods
@@ -74,32 +72,6 @@ def test_a_pod_bound_where_another_was_promised_takes_its_room() -> None:
     assert known.promises.of("p2") is None
     assert "p2" in known.take_changes().pods
     assert known.waiting("p2")
-
-
-def test_alike_pods_that_the_scheduler_swaps_swap_their_places() -> None:
-    on_its_way = claim("c2")
-    known = model(*IN_USE, on_its_way, *(pending_pod(f"p{n}") for n in range(1, 6)))
-    for n in range(1, 5):
-        promise(known, f"p{n}", "c1")
-    promise(known, "p5", "c2")
-    known.take_changes()
-
-    see(known, bound_pod("p5", "node-c1", version=2))
-
-    assert [p.pod for p in known.promises.at("c1")] == ["p1", "p2", "p3"]
-    assert [p.pod for p in known.promises.at("c2")] == ["p4"]
-    assert to_place(known) == []
-
-
-def test_a_pod_of_another_kind_does_not_take_the_place_of_one_that_was_bound_elsewhere() -> None:
-    known = model(*IN_USE, claim("c2"), pending_pod("p1"), pending_pod("p2", 4))
-    promise(known, "p1", "c2")
-    known.keep(Promise(pod="p2", target="c1", spec=spec(4), decision="d1"))
-
-    see(known, bound_pod("p1", "node-c1", version=2))
-
-    assert len(known.promises) == 0
-    assert to_place(known) == ["p2"]
 
 
 @pytest.mark.parametrize(
