@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_pools import NodePool
-from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.pods import HostPort, Pod, PodAffinityTerm, PodSpec
+from treenail.domain.requirements import ANYTHING, Requirements
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Taint
 
@@ -28,11 +29,59 @@ class PackingOrder(StrEnum):
     EUCLIDEAN = "euclidean"
 
 
+class PreferencePolicy(StrEnum):
+    """Whether preferences (of nodes, of pods, ScheduleAnyway) are kept while they can be, or never seen."""
+
+    RESPECT = "Respect"
+    IGNORE = "Ignore"
+
+
+class MinValuesPolicy(StrEnum):
+    """Whether a new node needs all the flexibility its pool asks for by minValues, or as much as there is."""
+
+    STRICT = "Strict"
+    BEST_EFFORT = "BestEffort"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """What a pod that has its place means to others. Alike pods are one object.
+
+    `labels` are sorted. `anti_affinity` are its required terms. One that is `leaving` (terminating) counts
+    in no topology, and keeps its ports.
+    """
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...] = ()
+    anti_affinity: tuple[PodAffinityTerm, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    leaving: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeNeeds:
+    """What a pod's volumes ask of its node.
+
+    The node's labels must meet one of `alternatives`. `known` are volumes that exist, as (driver, handle):
+    one attached already takes no place. `fresh` is how many volumes of which driver are still to be made.
+    A `problem` says why no node would do.
+    """
+
+    alternatives: tuple[Requirements, ...] = (ANYTHING,)
+    known: tuple[tuple[str, str], ...] = ()
+    fresh: tuple[tuple[str, int], ...] = ()
+    problem: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """A node that is there or on its way, and what is free on it.
 
     `free` is allocatable less bound pods, less promises, less what daemons still to come will take.
+    `residents` are the pods bound or promised there, and how many of each, without those to be placed
+    anew. A room that is not `open` takes no pods; its residents count all the same. `attachable` is how
+    many volumes can still be attached, by driver, where that is limited; `attached` are those that are, as
+    (driver, handle).
     """
 
     name: str
@@ -41,6 +90,10 @@ class Room:
     free: Resources
     initialized: bool = True
     pool: str = ""
+    residents: tuple[tuple[Resident, int], ...] = ()
+    open: bool = True
+    attachable: Mapping[str, int] = field(default_factory=dict)
+    attached: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +115,8 @@ class Settings:
     packing: Packing = Packing.CHEAPEST
     order: PackingOrder = PackingOrder.CPU
     steps: int | None = None
+    preferences: PreferencePolicy = PreferencePolicy.RESPECT
+    min_values: MinValuesPolicy = MinValuesPolicy.STRICT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +125,14 @@ class Problem:
 
     `rooms` come in the order Karpenter fills them: initialized first, then by name. `offers` come
     heaviest first. `daemons` are the specs of the DaemonSets; which run on a new node is for the
-    packer to tell.
+    packer to tell. `volumes` are the needs of those pods that have volumes, by uid; `namespaces` the
+    labels of namespaces, by name.
     """
 
     pods: tuple[Pod, ...]
     rooms: tuple[Room, ...] = ()
     offers: tuple[PoolOffer, ...] = ()
     daemons: tuple[PodSpec, ...] = ()
+    volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
