@@ -1,34 +1,53 @@
-"""Where the pods of a class may get a new node, in the order to be tried."""
+"""Where pods may get a new node, in the order to be tried."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treenail.domain.packing.arrays import holds
-from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.arrays import Floats, holds
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A family of nodes a class may open, and the number of the rung that leads there."""
+    """A family of nodes that may be opened, and the number of the alternative that leads there."""
 
-    rung: int
+    alternative: int
     family: Family
 
 
-def chain_of(one: PodClass, families: Families) -> tuple[Link, ...]:
-    """Return the families in which a node can hold a pod of the class, rung by rung, pools in their order.
+class Chains:
+    """Finds chains, and remembers which families hold what."""
 
-    The first whose limits cannot be reached is the last: it takes all pods that come to it.
-    """
-    links = []
-    for number, rung in enumerate(one.ladder.rungs):
-        for template in range(len(families.templates)):
-            family = families.of(template, rung)
-            if family is None or not holds(family.largest, one.requests).any():
-                continue
-            links.append(Link(number, family))
-            if not family.template.limited:
-                return tuple(links)
-    return tuple(links)
+    def __init__(self, families: Families) -> None:
+        self.families = families
+        self._held: dict[tuple[int, int], bool] = {}
+        self._kept: list[Floats] = []
+
+    def holds(self, family: Family, requests: Floats) -> bool:
+        """Tell whether some type of `family` holds `requests` (R)."""
+        key = (family.index, id(requests))
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = bool(holds(family.largest, requests).any())
+            # As long as it is kept, nothing else has its identity.
+            self._kept.append(requests)
+        return held
+
+    def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[Link, ...]:
+        """Return the families in which a node can hold `requests`, by alternative, pools in their order.
+
+        The first whose limits cannot be reached is the last: it takes all that comes to it.
+        """
+        links = []
+        for number, demands in enumerate(alternatives):
+            for template in range(len(self.families.templates)):
+                family = self.families.of_all(template, demands)
+                if family is None or not self.holds(family, requests):
+                    continue
+                links.append(Link(number, family))
+                if not family.template.limited:
+                    return tuple(links)
+        return tuple(links)

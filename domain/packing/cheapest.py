@@ -12,20 +12,20 @@ import numpy as np
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.chains import Link
-from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.components import Component
 from treenail.domain.packing.drafts import Draft, cost_of, nodes_in, placed_in
+from treenail.domain.packing.forced import Forced, Stock, seeds_of
 from treenail.domain.packing.holes import fill_holes
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.merging import Merging
+from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.sizing import Sizing
 from treenail.domain.packing.steps import Steps
 
-# What first-fit puts on one node stays on one node, unless more of them cost less than this share.
+# More nodes than the settings allow for each of first-fit's must cost less than this share of what those cost.
 SPLIT_BELOW: Final = 0.75
-# Elsewhere there may be so many nodes for each of first-fit's.
-MOST_NODES: Final = 1.1
 _ROUNDING: Final = 1e-9
 # Closer to the bound than this, nothing is left worth looking for.
 _CLOSE_ENOUGH: Final = 1.0005
@@ -34,34 +34,42 @@ _PER_NODE: Final = 1e-4
 # How often nodes are made dearer, to get fewer of them, and by how much each time.
 _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
+# By how much a node may take more than its share of what may go anywhere: which is best shows by trying.
+_RATIONS: Final = (1.0, 0.6, 1.6)
+# With more units than this, only the first is tried.
+_FEW_UNITS: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
-    """Pods of a class that still need a node, and the chain of families left to try."""
+    """Units of a lot that still need a node, and the chain of families left to try."""
 
-    one: PodClass
-    pods: int
+    lot: Lot
+    units: int
     chain: tuple[Link, ...]
 
 
 class Cheapest:
     """Plans the nodes of one component anew, and keeps what is better under the rule above."""
 
-    def __init__(self, component: Component, families: Families, ledger: Ledger, steps: Steps) -> None:
+    def __init__(
+        self, component: Component, families: Families, ledger: Ledger, steps: Steps, rules: NodeRules, most: float
+    ) -> None:
         self._component = component
         self._families = families
         self._ledger = ledger
         self._steps = steps
+        self._rules = rules
+        self._most = most
 
     def improve(self, wanted: Sequence[int], first: list[Draft], bound: float) -> list[Draft]:
-        """Return nodes for the pods `wanted` (by class of the component) that are no worse than `first`.
+        """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
 
         `bound` ($/h) is what those of `first` must cost at least. The ledger, in which `first` is
         counted, counts what is returned instead.
         """
         complete = sum(placed_in(first).values()) == sum(wanted)
-        worth_while = SPLIT_BELOW if nodes_in(first) == 1 else 1 / _CLOSE_ENOUGH
+        worth_while = SPLIT_BELOW if nodes_in(first) == 1 and self._most < inf else 1 / _CLOSE_ENOUGH
         if complete and cost_of(first) * worth_while <= bound:
             return first
         self._count(first, -1)
@@ -69,14 +77,30 @@ class Cheapest:
         for per_node in self._prices_per_node(wanted, first, bound):
             if self._steps.exhausted:
                 break
-            found = self._plan(wanted, per_node, first)
-            self._count(found, -1)
-            if not self._steps.exhausted and _better(found, best, first):
+            found = self._planned(wanted, per_node, first)
+            if not self._steps.exhausted and self._better(found, best, first):
                 best = found
-            if _acceptable(found, first):
+            if self._acceptable(found, first):
                 break
         self._count(best, 1)
         return best
+
+    def fresh(self, wanted: Sequence[int], bound: float) -> list[Draft]:
+        """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
+        found = self._planned(wanted, _PER_NODE * bound, None)
+        self._count(found, 1)
+        return found
+
+    def _planned(self, wanted: Sequence[int], per_node: float, first: list[Draft] | None) -> list[Draft]:
+        """Return the cheapest plan of those that the rations give. It is not counted in the ledger."""
+        several = not self._rules.none and sum(wanted) <= _FEW_UNITS
+        best: list[Draft] | None = None
+        for ration in _RATIONS if several else _RATIONS[:1]:
+            found = self._plan(wanted, per_node, first, ration)
+            self._count(found, -1)
+            if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
+                best = found
+        return best or []
 
     def _count(self, drafts: Iterable[Draft], sign: int) -> None:
         for draft in drafts:
@@ -87,11 +111,11 @@ class Cheapest:
         """Yield what a node is to cost beyond its price: next to nothing, then enough for few nodes."""
         yield _PER_NODE * bound
         if nodes_in(first) > 1:
-            per_node = self._dear_enough(wanted, _most_nodes(first), bound)
+            per_node = self._dear_enough(wanted, self._most_nodes(first), bound)
             for attempt in range(_ATTEMPTS):
                 yield per_node * _DEARER**attempt
 
-    def _dear_enough(self, wanted: Sequence[int], most_nodes: int, bound: float) -> float:
+    def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
         """Return the price per node at which the fractional covers of all families are few enough nodes."""
         low, high = _PER_NODE, 1.0
         groups = _by_family(self._waiting(wanted))
@@ -102,30 +126,89 @@ class Cheapest:
         return high * bound
 
     def _waiting(self, wanted: Sequence[int]) -> list[_Waiting]:
-        of = zip(self._component.classes, wanted, self._component.chains, strict=True)
-        return [_Waiting(one, pods, chain) for one, pods, chain in of if pods]
+        of = zip(self._component.lots, wanted, strict=True)
+        return [_Waiting(lot, units, lot.chain) for lot, units in of if units]
 
-    def _plan(self, wanted: Sequence[int], per_node: float, first: list[Draft]) -> list[Draft]:
-        """Plan nodes for the pods `wanted`, family by family, the least flexible first."""
+    def _plan(
+        self, wanted: Sequence[int], per_node: float, first: list[Draft] | None, ration: float
+    ) -> list[Draft]:
+        """Plan nodes for the units `wanted`, family by family, the least flexible first."""
         drafts: list[Draft] = []
         waiting = self._waiting(wanted)
+        if not self._rules.none:
+            drafts, waiting = self._forced(waiting, ration)
         while waiting and not self._steps.exhausted:
             going: list[_Waiting] = []
             for family, group in _by_family(waiting):
-                left = np.array([each.pods for each in group], dtype=np.float64)
-                classes = [each.one for each in group]
-                drafts = fill_holes(drafts, family, classes, left, self._families)
+                left = np.array([each.units for each in group], dtype=np.float64)
+                lots = [each.lot for each in group]
+                drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
                 if left.any():
-                    sizing = Sizing(family, classes, self._ledger, self._steps, per_node=per_node)
-                    drafts += sizing.drafts(left)
+                    drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
-        merging = Merging(drafts, self._families, self._ledger, self._steps)
-        one_node = nodes_in(first) <= 1
+        merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules)
+        one_node = first is None or nodes_in(first) <= 1
         return merging.run(
-            most_nodes=nodes_in(drafts) if one_node else _most_nodes(first),
-            most_cost=inf if one_node else cost_of(first),
+            most_nodes=nodes_in(drafts) if first is None or one_node else self._most_nodes(first),
+            most_cost=inf if first is None or one_node else cost_of(first),
         )
+
+    def _sized(
+        self, family: Family, group: Sequence[_Waiting], left: Floats, per_node: float
+    ) -> list[Draft]:
+        """Return nodes for what is `left` (I) of those of `group` that need not be kept apart, and take it off."""
+        free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
+        some = left[free]
+        if not some.any():
+            return []
+        lots = [group[i].lot for i in free]
+        drafts = Sizing(family, lots, self._ledger, self._steps, per_node=per_node).drafts(some)
+        left[free] = some
+        return drafts
+
+    def _forced(self, waiting: list[_Waiting], ration: float) -> tuple[list[Draft], list[_Waiting]]:
+        """Open nodes for those that terms per node keep apart; return these, and who still waits."""
+        lots = [each.lot for each in waiting]
+        left = {each.lot.index: each.units for each in waiting}
+        demand = np.sum([left[lot.index] * lot.requests for lot in lots], axis=0)
+        seeds = seeds_of(lots, left)
+        if not seeds:
+            return [], waiting
+        widest = max((lot.chain[0].family for lot in lots), key=lambda family: (family.choices, -family.index))
+        worth = fractional_cover(demand, widest.room, widest.prices).worth
+        forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
+        drafts = forced.drafts(seeds, ration)
+        still = [
+            _Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
+        ]
+        return drafts, still
+
+    def _most_nodes(self, first: Iterable[Draft]) -> float:
+        nodes = self._most * nodes_in(first) + _ROUNDING
+        return floor(nodes) if nodes < inf else inf
+
+    def _acceptable(self, found: list[Draft], first: list[Draft]) -> bool:
+        """Tell whether `found` is of few enough nodes, where first-fit has those of `first`, or saves enough."""
+        few = nodes_in(found) <= self._most_nodes(first)
+        return few or cost_of(found) < SPLIT_BELOW * cost_of(first)
+
+    def _better(self, found: list[Draft], best: list[Draft], first: list[Draft]) -> bool:
+        """Tell whether `found` holds more units than `best`, or as many for less and on few enough nodes.
+
+        Where limits leave some out, those that `best` holds are not to wait for others.
+        """
+        ours, theirs = placed_in(found), placed_in(best)
+        if any(ours.get(index, 0) < units for index, units in theirs.items()):
+            return False
+        if sum(ours.values()) > sum(theirs.values()):
+            return True
+        return self._acceptable(found, first) and cost_of(found) < cost_of(best)
+
+
+def _holds_more_or_costs_less(found: list[Draft], best: list[Draft]) -> bool:
+    ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
+    return ours > theirs or (ours == theirs and cost_of(found) < cost_of(best))
 
 
 def _by_family(waiting: Iterable[_Waiting]) -> list[tuple[Family, list[_Waiting]]]:
@@ -140,37 +223,13 @@ def _by_family(waiting: Iterable[_Waiting]) -> list[tuple[Family, list[_Waiting]
 def _further(group: Sequence[_Waiting], left: Floats) -> list[_Waiting]:
     """Return what is left of `group` and has another family to try."""
     return [
-        _Waiting(each.one, int(pods), each.chain[1:])
-        for each, pods in zip(group, left, strict=True)
-        if pods and len(each.chain) > 1
+        _Waiting(each.lot, int(units), each.chain[1:])
+        for each, units in zip(group, left, strict=True)
+        if units and len(each.chain) > 1
     ]
 
 
 def _nodes(family: Family, group: Sequence[_Waiting], per_node: float) -> float:
     """Return how many nodes, in fractions, the group needs when a node costs so much more."""
-    demand = sum((each.pods * each.one.requests for each in group), np.zeros(family.room.shape[1]))
+    demand = sum((each.units * each.lot.requests for each in group), np.zeros(family.room.shape[1]))
     return fractional_cover(demand, family.room, family.prices + per_node).nodes
-
-
-def _most_nodes(first: Iterable[Draft]) -> int:
-    return floor(MOST_NODES * nodes_in(first) + _ROUNDING)
-
-
-def _acceptable(found: list[Draft], first: list[Draft]) -> bool:
-    """Tell whether `found` is of few enough nodes, where first-fit has those of `first`."""
-    if nodes_in(first) == 1:
-        return nodes_in(found) == 1 or cost_of(found) < SPLIT_BELOW * cost_of(first)
-    return nodes_in(found) <= _most_nodes(first)
-
-
-def _better(found: list[Draft], best: list[Draft], first: list[Draft]) -> bool:
-    """Tell whether `found` holds more pods than `best`, or as many for less and on few enough nodes.
-
-    Where limits leave some out, those that `best` holds are not to wait for others.
-    """
-    ours, theirs = placed_in(found), placed_in(best)
-    if any(ours.get(index, 0) < pods for index, pods in theirs.items()):
-        return False
-    if sum(ours.values()) > sum(theirs.values()):
-        return True
-    return _acceptable(found, first) and cost_of(found) < cost_of(best)

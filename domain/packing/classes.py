@@ -2,44 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TypeAlias
 
 from treenail.domain.packing.arrays import Axis, Floats
 from treenail.domain.packing.compatibility.ladder import Ladder
-from treenail.domain.packing.problem import PackingOrder
+from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
+from treenail.domain.packing.topology.groups import Group
 from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.resources import CPU, MEMORY
 
 _age = attrgetter("created_at", "uid")
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What alike pods have in common: `labels` are those that some selector looks at, sorted."""
+
+    spec: PodSpec
+    namespace: str = ""
+    labels: Labels = ()
+    volumes: VolumeNeeds | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodClass:
-    """Pods of equal spec, the oldest first, each asking for `requests` (R).
+    """Pods of one kind, the oldest first, each asking for `requests` (R).
 
-    `index` numbers the classes by their oldest pod. Classes of one `ladder` differ in nothing but requests.
+    `index` numbers the classes by their oldest pod. Classes of one `ladder` ask for the same in everything
+    but requests. `counted` are the groups that count these pods.
     """
 
     index: int
-    spec: PodSpec
+    kind: Kind
     pods: tuple[Pod, ...]
     requests: Floats
     ladder: Ladder
+    counted: tuple[Group, ...] = ()
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.kind.spec
 
 
-def alike(pods: Iterable[Pod]) -> list[tuple[PodSpec, tuple[Pod, ...]]]:
+def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     """Part `pods` by equal specs: by age within a part, and the parts by their oldest pod."""
     by_object: dict[int, list[Pod]] = {}
-    by_spec: dict[PodSpec, list[Pod]] = {}
+    parts: dict[PodSpec, list[Pod]] = {}
     for pod in sorted(pods, key=_age):
         # Pods of one template share one spec: to compare objects first saves hashing them.
         members = by_object.get(id(pod.spec))
         if members is None:
-            members = by_object[id(pod.spec)] = by_spec.setdefault(pod.spec, [])
+            members = by_object[id(pod.spec)] = parts.setdefault(pod.spec, [])
         members.append(pod)
-    return [(spec, tuple(members)) for spec, members in by_spec.items()]
+    return list(parts.items())
+
+
+def alike(
+    parts: Iterable[tuple[PodSpec, list[Pod]]],
+    looked_at: tuple[str, ...],
+    volumes: Mapping[str, VolumeNeeds],
+) -> list[tuple[Kind, tuple[Pod, ...]]]:
+    """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`."""
+    kinds: list[tuple[Kind, tuple[Pod, ...]]] = []
+    for spec, pods in parts:
+        if not looked_at and not spec.volumes and not spec.pod_affinity and not spec.spread:
+            kinds.append((Kind(spec), tuple(pods)))
+            continue
+        members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
+        for pod in pods:
+            of = pod.labels
+            seen = tuple((key, of[key]) for key in looked_at if key in of)
+            members.setdefault((pod.namespace, seen, volumes.get(pod.uid)), []).append(pod)
+        kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
+    return kinds
 
 
 def largest_first(
@@ -47,7 +86,8 @@ def largest_first(
 ) -> list[PodClass]:
     """Sort classes by what `order` calls large, ties by the age of their oldest pod.
 
-    `largest` (R) is the most room of any type, against which `euclidean` measures.
+    Pods of negative priority come last: nobody is to wait for them. `largest` (R) is the most room of any
+    type, against which `euclidean` measures.
     """
     cpu, memory = axis.names.index(CPU), axis.names.index(MEMORY)
 
@@ -61,4 +101,4 @@ def largest_first(
                 share = [one.requests[i] / max(largest[i], 1.0) for i in (cpu, memory)]
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 
-    return sorted(classes, key=lambda one: (*size(one), one.index))
+    return sorted(classes, key=lambda one: (one.spec.priority < 0, *size(one), one.index))

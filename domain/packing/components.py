@@ -9,32 +9,30 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Floats, holds
 from treenail.domain.packing.bound import lower_bound
-from treenail.domain.packing.chains import Link
-from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family, may_meet
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.templates import Template
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """Classes that may share new nodes with each other, directly or not, but with no other class.
+    """Lots that may share new nodes with each other, directly or not, but with no other lot.
 
-    `chains` and `reach` are in the order of `classes`: where a class may open a node, and all nodes it
-    may be on, those opened by others included.
+    `reach` is in the order of `lots`: all nodes each may be on, those opened by others included.
     """
 
-    classes: tuple[PodClass, ...]
-    chains: tuple[tuple[Link, ...], ...]
+    lots: tuple[Lot, ...]
     reach: tuple[tuple[Family, ...], ...]
 
-    def lower_bound(self, pods: Mapping[int, int]) -> float:
-        """Return a cost ($/h) below which no nodes hold so many `pods` of each class (by index)."""
-        held = [i for i, one in enumerate(self.classes) if pods.get(one.index)]
+    def lower_bound(self, units: Mapping[int, int]) -> float:
+        """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index)."""
+        held = [i for i, lot in enumerate(self.lots) if units.get(lot.index)]
         if not held:
             return 0.0
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
-        counts = np.array([pods[self.classes[i].index] for i in held], dtype=np.float64)
-        requests = np.array([self.classes[i].requests for i in held])
+        counts = np.array([units[self.lots[i].index] for i in held], dtype=np.float64)
+        requests = np.array([self.lots[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
         known: dict[tuple[int, ...], Floats] = {}
         for i in held:
@@ -46,7 +44,7 @@ class Component:
 
 
 def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
-    """Return what each type of each template costs at least with a pod of the class on it."""
+    """Return what each type of each template costs at least with a pod of a lot on it."""
     of: dict[int, Floats] = {t.index: np.full(len(t.room), np.inf) for t in templates}
     for family in reach:
         column = of[family.template.index]
@@ -54,34 +52,33 @@ def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
     return np.concatenate(list(of.values()))
 
 
-def components(
-    classes: Sequence[PodClass], chains: Sequence[tuple[Link, ...]], families: Families
-) -> list[Component]:
-    """Part `classes`, which all have a chain, into components."""
-    opened = sorted({link.family.template.index for chain in chains for link in chain})
-    reach = [_reach(one, chain, opened, families) for one, chain in zip(classes, chains, strict=True)]
+def components(lots: Sequence[Lot], families: Families) -> list[Component]:
+    """Part `lots`, which all have a chain, into components."""
+    opened = sorted({link.family.template.index for lot in lots for link in lot.chain})
+    known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[Family, ...]] = {}
+    reach = []
+    for lot in lots:
+        key = (lot.alternatives, lot.chain[-1].alternative, id(lot.requests))
+        if key not in known_reach:
+            known_reach[key] = _reach(lot, opened, families)
+        reach.append(known_reach[key])
     known = {family.index: family for reached in reach for family in reached}
     root = _connected(sorted(known.values(), key=lambda family: (-family.choices, family.index)), reach)
     parts: dict[int, list[int]] = {}
     for i, reached in enumerate(reach):
         parts.setdefault(root[reached[0].index], []).append(i)
     return [
-        Component(
-            tuple(classes[i] for i in part), tuple(chains[i] for i in part), tuple(reach[i] for i in part)
-        )
-        for part in parts.values()
+        Component(tuple(lots[i] for i in part), tuple(reach[i] for i in part)) for part in parts.values()
     ]
 
 
-def _reach(
-    one: PodClass, chain: tuple[Link, ...], opened: Sequence[int], families: Families
-) -> tuple[Family, ...]:
-    """Return the families a pod of the class may be in without giving up more than its chain does."""
+def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family, ...]:
+    """Return the families the lot may be in without giving up more than its chain does."""
     found: dict[int, Family] = {}
-    for rung in one.ladder.rungs[: chain[-1].rung + 1]:
+    for demands in lot.alternatives[: lot.chain[-1].alternative + 1]:
         for template in opened:
-            family = families.of(template, rung)
-            if family is not None and holds(family.largest, one.requests).any():
+            family = families.of_all(template, demands)
+            if family is not None and holds(family.largest, lot.requests).any():
                 found[family.index] = family
     return tuple(found.values())
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Axis, Bools, Floats
-from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, Rung, ladder_of
+from treenail.domain.packing.compatibility.demands import Demand, Demands
+from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, Wants, ladder_of
 from treenail.domain.packing.compatibility.masks import TypeMasks
-from treenail.domain.pods import PodSpec
+from treenail.domain.pods import HostPort, PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import Taint, Toleration, untolerated
 
@@ -25,20 +26,21 @@ class Daemon:
 
     requests: Floats
     tolerations: tuple[Toleration, ...]
-    alternatives: tuple[Rung, ...]
+    alternatives: tuple[Demand, ...]
+    ports: tuple[HostPort, ...] = ()
 
 
 def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
     """Return the daemons of `specs`, less those nobody could schedule for what their spec says."""
-    daemons = []
+    daemons, demands = [], Demands()
     for spec in specs:
         try:
-            required = ladder_of(spec, soft_taints=False).required
+            required = tuple(rung.demand for rung in ladder_of(spec, Wants(wishes=False), demands).required)
             requests = axis.requests(spec.requests)
         except ValueError:
             continue
         tolerations = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
-        daemons.append(Daemon(requests, tolerations, required))
+        daemons.append(Daemon(requests, tolerations, required, spec.host_ports))
     return tuple(daemons)
 
 
@@ -59,6 +61,19 @@ def daemon_load(
         if untolerated(taints, daemon.tolerations) is None:
             load[_runs_on(daemon, template, masks, len(like))] += daemon.requests
     return load
+
+
+def daemon_ports(
+    daemons: Iterable[Daemon], taints: tuple[Taint, ...], template: Requirements, masks: TypeMasks, types: int
+) -> dict[HostPort, Bools]:
+    """Return the host ports that daemons take on new nodes, and on which types (T)."""
+    taken: dict[HostPort, Bools] = {}
+    for daemon in daemons:
+        if daemon.ports and untolerated(taints, daemon.tolerations) is None:
+            there = _runs_on(daemon, template, masks, types)
+            for port in daemon.ports:
+                taken[port] = taken[port] | there if port in taken else there
+    return taken
 
 
 def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: int) -> Bools:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -28,27 +29,28 @@ class Finishing:
     with the largest of them, where as a draft it counted with the type it was meant to be.
     """
 
-    def __init__(self, ledger: Ledger, axis: Axis, requests: Mapping[int, Resources]) -> None:
+    def __init__(self, ledger: Ledger, axis: Axis, requests: Sequence[Resources]) -> None:
         self._ledger = ledger
         self._axis = axis
         self._requests = requests
-        self._known: dict[tuple[int, bytes, bytes], PlannedClaim] = {}
+        self._known: dict[tuple[int, bytes], PlannedClaim] = {}
 
-    def claim(self, draft: Draft) -> PlannedClaim:
-        """Return the claim of one copy of `draft`, its pods still to be named."""
+    def claim(self, draft: Draft, parts: Mapping[int, int]) -> PlannedClaim:
+        """Return the claim of `draft`, its pods, so many of which class (`parts`), still to be named."""
         family = draft.family
         able = holds(family.room, draft.load)
         own = family.capacity[draft.row]
         if family.template.limited:
             able &= self._ledger.allowed(family, own)
             self._ledger.take(family.template, family.capacity[able].max(axis=0) - own)
-        key = (family.index, draft.load.tobytes(), able.tobytes())
+        key = (family.index, able.tobytes())
         if key not in self._known:
-            self._known[key] = self._claim(draft, np.flatnonzero(able))
-        return self._known[key]
+            self._known[key] = self._claim(family, np.flatnonzero(able))
+        known = self._known[key]
+        return replace(known, requests=self._requested(parts, known.requests))
 
-    def _claim(self, draft: Draft, rows: Indices) -> PlannedClaim:
-        family = draft.family
+    def _claim(self, family: Family, rows: Indices) -> PlannedClaim:
+        """Return a claim for any load that these types hold; its requests are those of daemons."""
         shelf = family.template.shelf
         types = family.types[rows]
         names, capacities = shelf.capacities
@@ -58,21 +60,23 @@ class Finishing:
             pods=(),
             requirements=_narrowed(family, types),
             instance_types=tuple(shelf.types[t].name for t in types),
-            requests=self._requested(draft, types),
+            requests=self._daemons(family, types),
             largest=Resources({name: int(amount) for name, amount in largest if amount}),
             price=float(family.prices[rows[0]]),
         )
 
-    def _requested(self, draft: Draft, types: Indices) -> Resources:
-        """Return what the pods request, and those daemons that will run whichever of `types` it becomes."""
-        amounts: dict[str, int] = {}
-        for index, pods in draft.parts.items():
+    def _daemons(self, family: Family, types: Indices) -> Resources:
+        """Return what those daemons request that will run whichever of `types` it becomes."""
+        least = family.template.daemons[types].min(axis=0)
+        named = zip(self._axis.names, least, strict=True)
+        return Resources({name: int(amount) for name, amount in named if amount})
+
+    def _requested(self, parts: Mapping[int, int], daemons: Resources) -> Resources:
+        """Return what pods and daemons request together."""
+        amounts = dict(daemons)
+        for index, pods in parts.items():
             for name, amount in self._requests[index].items():
                 amounts[name] = amounts.get(name, 0) + pods * amount
-        least = draft.family.template.daemons[types].min(axis=0)
-        for name, amount in zip(self._axis.names, least, strict=True):
-            if amount:
-                amounts[name] = amounts.get(name, 0) + int(amount)
         return Resources(amounts)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from treenail.domain.packing.arrays import Floats, Indices, count_fitting, holds
-from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family
-from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.dealing import fewest_first
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import Company, NodeRules
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Template
 
@@ -31,20 +33,6 @@ def most_pods(family: Family, loads: Floats, requests: Floats, ledger: Ledger, o
     return most
 
 
-def fewest_first(held: Floats, fits: Floats, pods: int) -> Floats:
-    """Deal up to `pods` pods, each to the claim that holds the fewest and can take one: how many to which."""
-    if fits.sum() <= pods:
-        return fits
-    low, high = 0, int((held + np.minimum(fits, pods)).max())
-    while low < high:
-        level = (low + high + 1) // 2
-        low, high = (level, high) if np.clip(level - held, 0, fits).sum() <= pods else (low, level - 1)
-    dealt = np.clip(low - held, 0, fits)
-    over = np.flatnonzero((held + dealt <= low) & (dealt < fits))
-    dealt[over[: pods - int(dealt.sum())]] += 1
-    return dealt
-
-
 class FirstFit:
     """The claims opened so far, each open to every type that holds its load, as in Karpenter.
 
@@ -52,27 +40,31 @@ class FirstFit:
     first pool that can have one.
     """
 
-    def __init__(self, families: Families, ledger: Ledger, steps: Steps, columns: int) -> None:
+    def __init__(
+        self, families: Families, ledger: Ledger, steps: Steps, columns: int, rules: NodeRules
+    ) -> None:
         self._families = families
         self._ledger = ledger
         self._steps = steps
+        self._rules = rules
+        self._company: list[Company] = []
         self._family: list[Family] = []
         self._parts: list[dict[int, int]] = []
         self._row: list[int] = []
         self._load: Floats = np.zeros((0, columns))
         self._pods: Floats = np.zeros(0)
 
-    def place(self, one: PodClass, pods: int) -> None:
-        """Place up to `pods` pods of a class, as far as the limits allow."""
-        for rung in one.ladder.rungs:
+    def place(self, one: Lot, pods: int) -> None:
+        """Place up to `pods` units of a lot, as far as the limits allow."""
+        for demands in one.alternatives:
             if not pods:
                 break
             self._steps.spend()
-            pods -= self._into_open(one, rung, pods)
+            pods -= self._into_open(one, demands, pods)
             for template in range(len(self._families.templates)):
                 if not pods:
                     break
-                pods -= self._into_new(one, template, rung, pods)
+                pods -= self._into_new(one, template, demands, pods)
 
     def drafts(self) -> list[Draft]:
         """Return the claims, alike ones as copies, in the order they were opened."""
@@ -95,24 +87,38 @@ class FirstFit:
         assert row is not None  # noqa: S101
         return row
 
-    def _into_open(self, one: PodClass, rung: Rung, pods: int) -> int:
+    def _into_open(self, one: Lot, demands: tuple[Demand, ...], pods: int) -> int:
         fits = np.zeros(len(self._family))
         met: dict[int, Family] = {}
         for family, rows in self._by_family():
-            wanted = self._families.of(family.template.index, rung)
+            wanted = self._families.of_all(family.template.index, demands)
             both = self._families.meet(family, wanted) if wanted else None
             if both is not None:
                 met[family.index] = both
                 own = self._own_capacity(family.template, rows)
                 fits[rows] = most_pods(both, self._load[rows], one.requests, self._ledger, own)
+        if not self._rules.free(one):
+            self._keep_rules(one, fits, pods)
         dealt = fewest_first(self._pods, fits, pods)
         placed = 0
         for at in np.flatnonzero(dealt):
             placed += self._add(int(at), met[self._family[at].index], one, int(dealt[at]))
         if 0 < placed < dealt.sum():
             # Some claims could not grow after others had; what limits are left may still do.
-            placed += self._into_open(one, rung, pods - placed)
+            placed += self._into_open(one, demands, pods - placed)
         return placed
+
+    def _keep_rules(self, one: Lot, fits: Floats, pods: int) -> None:
+        """Cut down what fits where to what terms per node allow: of the emptiest claims that will do."""
+        candidates = np.flatnonzero(fits)
+        candidates = candidates[np.argsort(self._pods[candidates], kind="stable")]
+        enough = 0.0
+        for number, at in enumerate(candidates.tolist()):
+            if enough >= pods:
+                fits[candidates[number:]] = 0.0
+                break
+            fits[at] = min(fits[at], self._rules.most(self._company[at], one))
+            enough += fits[at]
 
     def _by_family(self) -> list[tuple[Family, Indices]]:
         indices = np.array([family.index for family in self._family], dtype=np.intp)
@@ -125,7 +131,7 @@ class FirstFit:
             own[:] = [self._family[at].capacity[self._row[at]] for at in rows]
         return own
 
-    def _add(self, at: int, family: Family, one: PodClass, pods: int) -> int:
+    def _add(self, at: int, family: Family, one: Lot, pods: int) -> int:
         load = self._load[at] + pods * one.requests
         if family.template.limited:
             # Claims that grow at once may want the same last bit of a limit: the earlier one has it.
@@ -138,19 +144,21 @@ class FirstFit:
         self._family[at] = family
         self._load[at] = load
         self._pods[at] += pods
+        self._company[at].add(one, pods)
         self._parts[at][one.index] = self._parts[at].get(one.index, 0) + pods
         return pods
 
-    def _into_new(self, one: PodClass, template: int, rung: Rung, pods: int) -> int:
+    def _into_new(self, one: Lot, template: int, demands: tuple[Demand, ...], pods: int) -> int:
         self._steps.spend()
-        family = self._families.of(template, rung)
+        family = self._families.of_all(template, demands)
         if family is None:
             return 0
         empty = np.zeros((1, len(one.requests)))
+        alone = pods if self._rules.free(one) else self._rules.most(Company(), one)
         placed = 0
         while placed < pods:
             own = np.zeros((1, family.capacity.shape[1]))
-            each = int(min(most_pods(family, empty, one.requests, self._ledger, own)[0], pods - placed))
+            each = int(min(most_pods(family, empty, one.requests, self._ledger, own)[0], pods - placed, alone))
             if not each:
                 break
             copies = 1 if family.template.limited else (pods - placed) // each
@@ -158,7 +166,7 @@ class FirstFit:
             placed += each * copies
         return placed
 
-    def _open(self, family: Family, one: PodClass, pods: int, copies: int) -> None:
+    def _open(self, family: Family, one: Lot, pods: int, copies: int) -> None:
         load = pods * one.requests
         row = 0
         if family.template.limited:
@@ -169,6 +177,10 @@ class FirstFit:
         self._family += [family] * copies
         self._row += [row] * copies
         self._parts += [{one.index: pods} for _ in range(copies)]
+        for _ in range(copies):
+            company = Company()
+            company.add(one, pods)
+            self._company.append(company)
         self._load = np.concatenate([self._load, np.tile(load, (copies, 1))])
         self._pods = np.concatenate([self._pods, np.full(copies, float(pods))])
 

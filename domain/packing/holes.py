@@ -7,39 +7,74 @@ from dataclasses import replace
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats
-from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.arrays import Bools, Floats, count_fitting, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft, added
 from treenail.domain.packing.filling import fill
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import NodeRules
 
 
 def fill_holes(
-    drafts: Sequence[Draft], family: Family, classes: Sequence[PodClass], left: Floats, families: Families
+    drafts: Sequence[Draft],
+    family: Family,
+    lots: Sequence[Lot],
+    left: Floats,
+    families: Families,
+    rules: NodeRules,
 ) -> list[Draft]:
-    """Return `drafts` with pods of `classes`, which ask for `family`, added where that costs nothing.
+    """Return `drafts` with units of `lots`, which ask for `family`, added where that costs nothing.
 
-    `left` (I) is how many pods of each class there are; those that found a place are taken off.
+    `left` (I) is how many units of each lot there are; those that found a place are taken off.
     """
-    requests = np.array([one.requests for one in classes])
+    requests = np.array([lot.requests for lot in lots])
+    ruled = [i for i, lot in enumerate(lots) if not rules.free(lot)]
+    free = np.array([rules.free(lot) for lot in lots], dtype=np.bool_)
     filled: list[Draft] = []
     for draft in drafts:
         now = _same_node(draft, family, families)
         copies = draft.copies
         while now is not None and copies and left.any():
-            counts = fill(draft.free[np.newaxis], requests, left[np.newaxis], np.zeros((1, len(left))))[0]
+            counts = _added(draft, lots, requests, left, free, ruled, rules)
             held = counts > 0
             if not held.any():
                 break
             alike = int(min(copies, (left[held] // counts[held]).min()))
             left -= alike * counts
             copies -= alike
-            more = {one.index: int(count) for one, count in zip(classes, counts, strict=True) if count}
+            more = {lot.index: int(count) for lot, count in zip(lots, counts, strict=True) if count}
             parts = added(draft.parts, more)
             filled.append(Draft(*now, draft.load + counts @ requests, parts, alike))
         if copies:
             filled.append(replace(draft, copies=copies))
     return filled
+
+
+def _added(
+    draft: Draft,
+    lots: Sequence[Lot],
+    requests: Floats,
+    left: Floats,
+    free: Bools,
+    ruled: Sequence[int],
+    rules: NodeRules,
+) -> Floats:
+    """Return how many units of each lot fit besides what one copy holds: those with rules first, one by one."""
+    counts, room = np.zeros(len(lots)), draft.free
+    if ruled:
+        company = rules.company(draft.parts)
+        able = np.flatnonzero((left > 0) & ~free & holds(room, requests))
+        for i in able.tolist():
+            most = min(rules.most(company, lots[i]), left[i])
+            units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0
+            if units:
+                counts[i] = units
+                room = room - units * requests[i]
+                company.add(lots[i], int(units))
+    rest = np.where(free, left, 0.0)
+    if rest.any():
+        counts += fill(room[np.newaxis], requests, rest[np.newaxis], np.zeros((1, len(left))))[0]
+    return counts
 
 
 def _same_node(draft: Draft, family: Family, families: Families) -> tuple[Family, int] | None:

@@ -12,6 +12,7 @@ from treenail.domain.packing.arrays import holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft, added, cost_of, nodes_in
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.steps import Steps
 
 # Only the cheapest kinds of node are tried with each other: it is small nodes that are left over.
@@ -36,8 +37,11 @@ class _Union:
 class Merging:
     """The nodes of a plan, made fewer."""
 
-    def __init__(self, drafts: list[Draft], families: Families, ledger: Ledger, steps: Steps) -> None:
+    def __init__(
+        self, drafts: list[Draft], families: Families, ledger: Ledger, steps: Steps, rules: NodeRules
+    ) -> None:
         self._families = families
+        self._rules = rules
         self._ledger = ledger
         self._steps = steps
         self._kinds: dict[int, Draft] = dict(enumerate(drafts))
@@ -85,6 +89,8 @@ class Merging:
         able = holds(family.room[rows], loads[:, np.newaxis, :])
         for at in np.flatnonzero(able.any(axis=1)):
             row, other = int(rows[able[at].argmax()]), others[at]
+            if not self._rules.may_join(self._kinds[one].parts, self._kinds[other].parts):
+                continue
             extra = float(family.prices[row]) - self._kinds[one].price - self._kinds[other].price
             self._unions.append(_Union(extra, one, other, family, row))
 

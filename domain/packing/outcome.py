@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from treenail.domain.packing.drafts import Draft, added, placed_in
+from treenail.domain.packing.drafts import Draft, added
 from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
 from treenail.domain.packing.reading import Reading
 from treenail.domain.pods import Pod
@@ -16,29 +17,51 @@ from treenail.domain.reasons import Refusal
 
 
 class Outcome:
-    """How many pods of each part of the reading (by number) went where, and how many are `left`."""
+    """How many pods of each part of the reading (by number) went where, and how many are `left`.
+
+    Those left may have a seat: then a node is being planned for them.
+    """
 
     def __init__(self, reading: Reading, rooms: Sequence[str]) -> None:
         self.reading = reading
         self.rooms = rooms
         self.left = {index: len(pods) for index, (_, pods) in enumerate(reading.parts)}
         self.deferred: set[int] = set()
-        self.drafts: list[Draft] = []
+        self.nodes: list[tuple[Draft, Mapping[int, int]]] = []
         self.bound = 0.0
         self.in_rooms: dict[int, dict[int, int]] = {index: {} for index in self.left}
+        self._seated = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
+
+    def waiting(self, index: int) -> int:
+        """Return how many pods of the part `index` have no place yet, and none planned."""
+        return self.left[index] - self._seated[index]
+
+    def seated(self, index: int, pods: int) -> None:
+        """Note that nodes are being planned for so many pods of the part `index`."""
+        self._seated[index] += pods
+
+    def unseat(self, index: int, pods: int) -> None:
+        """Note that no node came of it for so many pods of the part `index`."""
+        self._seated[index] -= pods
 
     def nominate(self, index: int, to_rooms: Mapping[int, int]) -> None:
         """Note that so many pods of the part `index` go to which rooms (by number)."""
         self.in_rooms[index] = added(self.in_rooms[index], to_rooms)
         self.left[index] -= sum(to_rooms.values())
 
-    def buy(self, drafts: Sequence[Draft], bound: float) -> None:
-        """Note nodes to buy, and what they must cost at least ($/h)."""
-        self.drafts += drafts
+    def buy(self, drafts: Sequence[Draft], lots: Mapping[int, Lot], bound: float) -> None:
+        """Note nodes to buy for `lots` (by index), and what they must cost at least ($/h)."""
         self.bound += bound
-        for index, pods in placed_in(drafts).items():
-            self.left[index] -= pods
+        for draft in drafts:
+            for _ in range(draft.copies):
+                parts: dict[int, int] = {}
+                for index in sorted(draft.parts):
+                    for part, pods in lots[index].take(draft.parts[index]):
+                        parts[part] = parts.get(part, 0) + pods
+                        self.left[part] -= pods
+                        self._seated[part] -= pods
+                self.nodes.append((replace(draft, copies=1), parts))
 
     def refuse(self, index: int, why: tuple[Refusal, ...]) -> None:
         """Note why those left of the part `index` could not be placed."""
@@ -69,13 +92,12 @@ class _Writer:
                     self.nominations[uid] = self._outcome.rooms[room]
 
     def name_claims(self, finishing: Finishing) -> None:
-        for draft in self._outcome.drafts:
-            for _ in range(draft.copies):
-                pods: list[str] = []
-                for index in sorted(draft.parts):
-                    pods += self._take(index, draft.parts[index])
-                    self._to_claims[index][len(self.claims)] = draft.parts[index]
-                self.claims.append(replace(finishing.claim(draft), pods=tuple(pods)))
+        for draft, parts in self._outcome.nodes:
+            pods: list[str] = []
+            for index in sorted(parts):
+                pods += self._take(index, parts[index])
+                self._to_claims[index][len(self.claims)] = parts[index]
+            self.claims.append(replace(finishing.claim(draft, parts), pods=tuple(pods)))
 
     def report(self, index: int) -> ClassReport:
         _, pods = self._outcome.reading.parts[index]
@@ -104,7 +126,7 @@ def plan_of(outcome: Outcome, ledger: Ledger) -> PackingPlan:
     parts = range(len(reading.parts))
     writer = _Writer(outcome)
     writer.name_rooms()
-    requests = {index: spec.requests for index, (spec, _) in enumerate(reading.parts)}
+    requests = [kind.spec.requests for kind, _ in reading.parts]
     writer.name_claims(Finishing(ledger, reading.axis, requests))
     rest = [(writer.rest(index), outcome.why(index)) for index in parts]
     deferred = tuple(uid for pods, why in rest if not why for uid in pods)

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.chains import Link, chain_of
+from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.cheapest import Cheapest
 from treenail.domain.packing.classes import PodClass, largest_first
 from treenail.domain.packing.compatibility.families import Families
-from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.components import Component, components
 from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.drafts import Draft, placed_in
 from treenail.domain.packing.first_fit import FirstFit
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.outcome import Outcome, plan_of
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, Problem
 from treenail.domain.packing.reading import read
 from treenail.domain.packing.refusals import Refusals
+from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.rooms import Rooms
+from treenail.domain.packing.seating import Seating
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
+from treenail.domain.packing.topology.choices import Choices
+from treenail.domain.packing.topology.scope import Scopes
+from treenail.domain.packing.topology.universe import Universe
+
+# So often pods that got no node are seated anew, before they count as refused.
+_ROUNDS: Final = 12
+# With more lots than this, first-fit is not made where nothing needs it.
+_MANY_LOTS: Final = 250
 
 
 def pack(problem: Problem) -> PackingPlan:
@@ -36,7 +48,7 @@ def pack(problem: Problem) -> PackingPlan:
 
 
 class _Packer:
-    """One solve: rooms first, then nodes the classic way, then cheaper ones if there are."""
+    """One solve: places are chosen class by class, then the nodes for all who are to get new ones."""
 
     def __init__(self, problem: Problem) -> None:
         self._settings = problem.settings
@@ -44,22 +56,39 @@ class _Packer:
         axis = self._reading.axis
         self._steps = Steps(problem.settings.steps)
         daemons = read_daemons(problem.daemons, axis)
-        self._families = Families(Templates(problem.offers, daemons, axis, pods=len(problem.pods)))
+        templates = Templates(problem.offers, daemons, axis, pods=len(problem.pods))
+        self._families = Families(templates)
+        self._chains = Chains(self._families)
         self._ledger = Ledger()
-        self._rooms = Rooms(problem.rooms, axis)
-        self._chains: dict[int, tuple[Link, ...]] = {}
-        self._outcome = Outcome(self._reading, self._rooms.names)
+        rooms = Rooms(problem.rooms, axis)
+        self._outcome = Outcome(self._reading, rooms.names)
+        universe = Universe(templates, problem.rooms)
+        self._seating = Seating(
+            RoomSeats(rooms, universe, self._outcome),
+            self._chains,
+            Choices(self._chains, self._reading.demands, universe),
+            Scopes(self._reading.groups),
+            universe,
+            self._outcome,
+        )
 
     def plan(self) -> PackingPlan:
-        self._each(self._reading.classes, self._find_chain)
         in_order = self._in_order()
-        # Pods that no new node would hold go first into the rooms that others could do without.
-        self._each(sorted(in_order, key=lambda one: bool(self._chains[one.index])), self._into_rooms)
-        self._onto_new_nodes(in_order)
-        self._each(in_order, self._into_rooms_at_last, always=True)
+        for _ in range(_ROUNDS):
+            before = self._left()
+            self._seat(in_order)
+            lots = self._seating.lots
+            if lots:
+                self._onto_new_nodes(lots)
+            self._seating.begin()
+            if not lots and self._left() == before:
+                break
         refusals = Refusals(self._families.templates, self._ledger, self._reading.axis)
         self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
         return plan_of(self._outcome, self._ledger)
+
+    def _left(self) -> int:
+        return sum(self._outcome.left.values())
 
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
@@ -81,62 +110,109 @@ class _Packer:
 
     def _waits(self, one: PodClass) -> bool:
         known = one.index in self._reading.refused or one.index in self._outcome.deferred
-        return not known and self._outcome.left[one.index] > 0
+        return not known and self._outcome.waiting(one.index) > 0
 
-    def _find_chain(self, one: PodClass) -> None:
-        self._chains[one.index] = chain_of(one, self._families)
+    def _seat(self, in_order: Sequence[PodClass]) -> None:
+        """Seat classes over and over, as long as it helps: one may make way for another."""
+        while True:
+            before = sum(self._outcome.waiting(one.index) for one in in_order)
+            self._each(in_order, self._seat_one)
+            after = sum(self._outcome.waiting(one.index) for one in in_order if self._waits(one))
+            if not after or after == before:
+                return
+
+    def _seat_one(self, one: PodClass) -> None:
+        self._steps.spend()
+        self._seating.seat(one)
 
     def _in_order(self) -> list[PodClass]:
-        known = [one for one in self._reading.classes if one.index in self._chains]
-        largest = [link.family.largest.max(axis=0) for chain in self._chains.values() for link in chain[:1]]
+        """Return the classes, the largest first, and before them those that no new node would hold.
+
+        These go first into the rooms that others could do without, and next those that topologies restrict.
+        """
+        known = list(self._reading.classes)
+        nowhere: set[int] = set()
+        largest = []
+        for one in known:
+            chain = self._chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
+            if chain:
+                largest.append(chain[0].family.largest.max(axis=0))
+            else:
+                nowhere.add(one.index)
         axis = self._reading.axis
         most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
-        return largest_first(known, self._settings.order, axis, most)
+        ordered = largest_first(known, self._settings.order, axis, most)
+        return sorted(ordered, key=lambda one: one.index not in nowhere)
 
-    def _into_rooms(self, one: PodClass) -> None:
-        """Fill rooms, without giving up a wish that a new node would fulfil."""
-        chain = self._chains[one.index]
-        rungs = one.ladder.rungs
-        self._fill_rooms(one, rungs[: chain[0].rung + 1] if chain else rungs)
-
-    def _into_rooms_at_last(self, one: PodClass) -> None:
-        """Fill rooms with those that the limits kept off new nodes, whatever they wished."""
-        self._fill_rooms(one, one.ladder.rungs)
-
-    def _fill_rooms(self, one: PodClass, rungs: Iterable[Rung]) -> None:
-        self._steps.spend()
-        for rung in rungs:
-            left = self._outcome.left[one.index]
+    def _onto_new_nodes(self, lots: Sequence[Lot]) -> None:
+        by_index = {lot.index: lot for lot in lots}
+        rules = NodeRules(self._reading.groups.terms, lots)
+        units = {lot.index: lot.units for lot in lots}
+        drafts: list[Draft] | None = None
+        if self._needs_first_fit(lots, rules):
+            drafts = self._first_fit(lots, units, rules)
+        bought: list[Draft] = []
+        for component in components(lots, self._families):
+            members = {lot.index for lot in component.lots}
+            own = None if drafts is None else [d for d in drafts if not members.isdisjoint(d.parts)]
+            bought += self._buy(component, own, units, by_index, rules)
+        placed = placed_in(bought)
+        for lot in lots:
+            left = units[lot.index] - placed.get(lot.index, 0)
             if left:
-                self._outcome.nominate(one.index, self._rooms.fill(rung, one.requests, left))
+                self._seating.take_back(lot, left)
 
-    def _onto_new_nodes(self, in_order: Sequence[PodClass]) -> None:
-        drafts = self._first_fit([one for one in in_order if self._chains[one.index]])
-        tried = [one for one in in_order if self._chains[one.index] and self._waits(one)]
-        for component in components(tried, [self._chains[one.index] for one in tried], self._families):
-            members = {one.index for one in component.classes}
-            self._buy(component, [draft for draft in drafts if not members.isdisjoint(draft.parts)])
+    def _needs_first_fit(self, lots: Sequence[Lot], rules: NodeRules) -> bool:
+        """Tell whether the classic plan is wanted, as a plan or to compare with.
 
-    def _first_fit(self, classes: Sequence[PodClass]) -> list[Draft]:
-        """Return first-fit's nodes for all classes but those it fails on: these leave no trace in it."""
+        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of their
+        own take it long.
+        """
+        if self._settings.packing is not Packing.CHEAPEST or rules.none or len(lots) <= _MANY_LOTS:
+            return True
+        return any(link.family.template.limited for lot in lots for link in lot.chain)
+
+    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int], rules: NodeRules) -> list[Draft]:
+        """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
         columns = len(self._reading.axis.names)
+        before, failed = self._ledger, set[int]()
         while True:
-            aside = len(self._reading.refused)
-            self._ledger = Ledger()
-            first_fit = FirstFit(self._families, self._ledger, self._steps, columns)
-            self._each(classes, lambda one: first_fit.place(one, self._outcome.left[one.index]))  # noqa: B023
-            if len(self._reading.refused) == aside:
+            self._ledger = before.copy()
+            first_fit = FirstFit(self._families, self._ledger, self._steps, columns, rules)
+            for lot in lots:
+                # What is decided stands; the rest is deferred.
+                if self._steps.exhausted:
+                    break
+                if lot.index not in failed:
+                    try:
+                        first_fit.place(lot, units[lot.index])
+                    except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
+                        failed.add(lot.index)
+                        for index in lot.classes():
+                            self._reading.set_aside(index, error)
+                        break
+            else:
+                return first_fit.drafts()
+            if self._steps.exhausted:
                 return first_fit.drafts()
 
-    def _buy(self, component: Component, drafts: list[Draft]) -> None:
-        """Take first-fit's nodes for the classes of a component, or cheaper ones."""
-        bound = component.lower_bound(placed_in(drafts))
+    def _buy(
+        self,
+        component: Component,
+        first: list[Draft] | None,
+        units: dict[int, int],
+        by_index: dict[int, Lot],
+        rules: NodeRules,
+    ) -> list[Draft]:
+        """Take first-fit's nodes for the lots of a component, or cheaper ones."""
+        wanted = [units[lot.index] for lot in component.lots]
+        bound = component.lower_bound(units if first is None else placed_in(first))
+        drafts = first or []
         if self._settings.packing is Packing.CHEAPEST:
-            wanted = [self._outcome.left[one.index] for one in component.classes]
-            first = drafts
-            drafts = Cheapest(component, self._families, self._ledger, self._steps).improve(
-                wanted, first, bound
-            )
+            most = self._settings.most_nodes
+            cheapest = Cheapest(component, self._families, self._ledger, self._steps, rules, most)
+            drafts = cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
             if drafts is not first:
                 bound = component.lower_bound(placed_in(drafts))
-        self._outcome.buy(drafts, bound)
+        self._outcome.buy(drafts, by_index, bound)
+        return drafts

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treenail.domain.packing.arrays import Axis
-from treenail.domain.packing.classes import PodClass, alike
-from treenail.domain.packing.compatibility.ladder import Ladder, ladder_of
-from treenail.domain.packing.constraints import not_supported
-from treenail.domain.packing.problem import Problem
-from treenail.domain.pods import NodeAffinity, Pod, PodSpec
+from treenail.domain.packing.arrays import Axis, Floats
+from treenail.domain.packing.classes import Kind, Labels, PodClass, alike, by_spec
+from treenail.domain.packing.compatibility.demands import Demands
+from treenail.domain.packing.compatibility.ladder import NOWHERE_SPECIAL, Ladder, Wants, ladder_of
+from treenail.domain.packing.problem import PreferencePolicy, Problem
+from treenail.domain.packing.topology.groups import Groups
+from treenail.domain.packing.topology.terms import NO_TERMS, Kind as TermKind, TermReader, Terms
+from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.taints import Effect, Toleration
+from treenail.domain.taints import Effect
+
+# The label every namespace has of itself.
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The pods of a problem: `parts` are all of them by equal spec, numbered.
+    """The pods of a problem: `parts` are all of them by kind, numbered.
 
     Of those, `classes` can be packed; `refused` says, by number, why the others cannot.
     """
 
     axis: Axis
-    parts: tuple[tuple[PodSpec, tuple[Pod, ...]], ...]
+    parts: tuple[tuple[Kind, tuple[Pod, ...]], ...]
+    groups: Groups
+    demands: Demands
     classes: list[PodClass] = field(default_factory=list)
     refused: dict[int, Refusal] = field(default_factory=dict)
 
@@ -35,25 +43,137 @@ class Reading:
 
 def read(problem: Problem) -> Reading:
     """Part the pods of `problem` into classes."""
-    parts = tuple(alike(problem.pods))
-    axis = Axis([spec.requests for spec, _ in parts] + [daemon.requests for daemon in problem.daemons])
-    reading = Reading(axis=axis, parts=parts)
-    soft = _soft_taints(problem)
-    ladders: dict[tuple[tuple[tuple[str, str], ...], NodeAffinity, tuple[Toleration, ...]], Ladder] = {}
-    for index, (spec, pods) in enumerate(parts):
-        constraint = not_supported(spec)
-        if constraint is not None:
-            detail = f"{constraint} is not supported yet"
-            reading.refused[index] = Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
-            continue
-        try:
-            key = (spec.node_selector, spec.node_affinity, spec.tolerations)
-            if key not in ladders:
-                ladders[key] = ladder_of(spec, soft_taints=soft)
-            reading.classes.append(PodClass(index, spec, pods, axis.requests(spec.requests), ladders[key]))
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
-            reading.set_aside(index, error)
-    return reading
+    return _Reader(problem).read()
+
+
+class _Reader:
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._by_spec = by_spec(problem.pods)
+        self._terms = TermReader(_namespaces(problem))
+        self._groups = Groups(problem.rooms, self._terms)
+        self._soft = _soft_taints(problem)
+        self._demands = Demands()
+        self._ladders: dict[object, Ladder] = {}
+        self._known_terms: dict[object, Terms] = {}
+        self._rows: dict[object, Floats] = {}
+        vectors = [spec.requests for spec, _ in self._by_spec]
+        self._axis = Axis(vectors + [daemon.requests for daemon in problem.daemons])
+
+    def read(self) -> Reading:
+        self._groups.oppose_residents()
+        looked_at = _looked_at(self._problem, [spec for spec, _ in self._by_spec])
+        reading = Reading(
+            axis=self._axis,
+            parts=tuple(alike(self._by_spec, looked_at, self._problem.volumes)),
+            groups=self._groups,
+            demands=self._demands,
+        )
+        ladders: dict[int, Ladder] = {}
+        for index, (kind, pods) in enumerate(reading.parts):
+            reason = _refused(kind)
+            if reason is not None:
+                reading.refused[index] = reason
+                continue
+            try:
+                ladders[index] = self._ladder(kind, pods[0].labels)
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
+                reading.set_aside(index, error)
+        for index, ladder in ladders.items():
+            kind, pods = reading.parts[index]
+            try:
+                reading.classes.append(self._class(index, kind, pods, ladder))
+            except Exception as error:  # noqa: BLE001 (as above)
+                reading.set_aside(index, error)
+        return reading
+
+    def _ladder(self, kind: Kind, of: Mapping[str, str]) -> Ladder:
+        """Return the ladder of a kind of pods; their terms are groups from then on."""
+        spec = kind.spec
+        terms = self._read_terms(kind, of)
+        volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
+        key = (spec.node_selector, spec.node_affinity, spec.tolerations, id(terms), volumes)
+        if key not in self._ladders:
+            wishes = self._problem.settings.preferences is PreferencePolicy.RESPECT
+            wants = Wants(terms, volumes, self._soft, wishes)
+            self._ladders[key] = ladder = ladder_of(spec, wants, self._demands)
+            for term in terms.hard:
+                if term.kind is TermKind.APART and term.port is None:
+                    self._groups.keep_apart(term)
+            for term in (term for rung in ladder.rungs for term in rung.terms):
+                self._groups.ask(term)
+        return self._ladders[key]
+
+    def _read_terms(self, kind: Kind, of: Mapping[str, str]) -> Terms:
+        spec = kind.spec
+        if not (spec.spread or spec.pod_affinity or spec.host_ports):
+            return NO_TERMS
+        keys = [key for spread in spec.spread for key in spread.match_label_keys]
+        own = (spec.node_selector, spec.node_affinity.required, spec.tolerations) if spec.spread else None
+        key = (
+            spec.spread,
+            spec.pod_affinity,
+            spec.host_ports,
+            kind.namespace,
+            tuple((key, of[key]) for key in keys if key in of),
+            own,
+        )
+        if key not in self._known_terms:
+            self._known_terms[key] = self._terms.read(spec, kind.namespace, of)
+        return self._known_terms[key]
+
+    def _class(self, index: int, kind: Kind, pods: tuple[Pod, ...], ladder: Ladder) -> PodClass:
+        counted = self._groups.matching(kind.namespace, kind.labels, kind.spec.host_ports)
+        asked = kind.spec.requests
+        row = self._rows.get(asked)
+        if row is None:
+            # Equal requests are one array: what holds them is remembered by it.
+            row = self._rows[asked] = self._axis.requests(asked)
+        return PodClass(index, kind, pods, row, ladder, counted)
+
+
+def _refused(kind: Kind) -> Refusal | None:
+    """Return why no node would do for the pods of a kind, whatever it is like."""
+    if kind.spec.resource_claims:
+        detail = f"resource claim {kind.spec.resource_claims[0]} is not supported yet"
+        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
+    if kind.spec.volumes and kind.volumes is None:
+        detail = f"nothing is known of its volume {kind.spec.volumes[0].name}"
+        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
+    if kind.volumes is not None and kind.volumes.problem:
+        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, kind.volumes.problem)
+    return None
+
+
+def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...]:
+    """Return, sorted, the labels of pods that some selector of pods looks at."""
+    residents = {id(one): one for room in problem.rooms for one, _ in room.residents if one.anti_affinity}
+    selectors = {term.selector for one in residents.values() for term in one.anti_affinity}
+    keys: set[str] = set()
+    for spec in specs:
+        for spread in spec.spread:
+            selectors.add(spread.selector)
+            keys.update(spread.match_label_keys)
+        for term in spec.pod_affinity:
+            selectors.add(term.selector)
+    for selector in selectors:
+        if selector is not None:
+            keys.update(key for key, _ in selector.match_labels)
+            keys.update(e.key for e in selector.expressions)
+    return tuple(sorted(keys))
+
+
+def _namespaces(problem: Problem) -> dict[str, Mapping[str, str]]:
+    """Return the labels of all namespaces; of one that only pods tell of, its name."""
+    found = dict(problem.namespaces)
+    for pod in problem.pods:
+        if pod.namespace not in found:
+            found[pod.namespace] = {_NAMESPACE_NAME: pod.namespace}
+    for room in problem.rooms:
+        for resident, _ in room.residents:
+            if resident.namespace not in found:
+                found[resident.namespace] = {_NAMESPACE_NAME: resident.namespace}
+    return found
 
 
 def _soft_taints(problem: Problem) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Axis, Bools, Floats, count_fitting
-from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.arrays import Axis, Bools, Floats, Indices, count_fitting
+from treenail.domain.packing.attachments import Attachments
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.masks import NodeMasks
-from treenail.domain.packing.problem import Room
+from treenail.domain.packing.problem import Room, VolumeNeeds
 from treenail.domain.taints import Taint, Toleration, untolerated
 
 
@@ -18,38 +19,51 @@ class Rooms:
 
     def __init__(self, rooms: Sequence[Room], axis: Axis) -> None:
         self.names = tuple(room.name for room in rooms)
+        self._rooms = rooms
         self._free: Floats = axis.rooms([room.free for room in rooms])
         # Overdrawn in whatever resource, a node holds nothing more.
-        self._usable = np.array([min(room.free.values(), default=0) >= 0 for room in rooms], dtype=np.bool_)
+        self._usable = np.array(
+            [room.open and min(room.free.values(), default=0) >= 0 for room in rooms], dtype=np.bool_
+        )
         self._masks = NodeMasks([room.labels for room in rooms])
-        self._taints = [room.taints for room in rooms]
-        self._open_to: dict[Rung, Bools] = {}
+        self._attachments = Attachments(rooms)
+        self._open_to: dict[Demand, Indices] = {}
 
-    def fill(self, rung: Rung, requests: Floats, pods: int) -> dict[int, int]:
-        """Put up to `pods` pods that demand `rung` into the first rooms that hold them: how many in which."""
-        candidates = np.flatnonzero(self._open(rung))
-        if not len(candidates):
-            return {}
-        fits = np.minimum(count_fitting(self._free[candidates], requests), pods)
-        before = np.cumsum(fits) - fits
-        taken = np.minimum(fits, np.maximum(pods - before, 0))
-        filled = np.flatnonzero(taken)
-        rows, counts = candidates[filled], taken[filled]
-        self._free[rows] -= counts[:, np.newaxis] * requests
-        return {int(row): int(count) for row, count in zip(rows, counts, strict=True)}
-
-    def _open(self, rung: Rung) -> Bools:
-        mask = self._open_to.get(rung)
-        if mask is None:
-            mask = self._usable & self._tolerated(rung.tolerations)
+    def open_to(self, demand: Demand) -> Indices:
+        """Return, in order, the rooms whose labels and taints suit `demand`."""
+        rows = self._open_to.get(demand)
+        if rows is None:
+            mask = self._usable & self._tolerated(demand.tolerations)
             if mask.any():
-                mask &= self._masks.meeting((*rung.requirements.values(), *rung.present.values()))
-            self._open_to[rung] = mask
-        return mask
+                mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
+            rows = self._open_to[demand] = np.flatnonzero(mask)
+        return rows
+
+    def labels(self, row: int) -> dict[str, str]:
+        """Return the labels of a room."""
+        return dict(self._rooms[row].labels)
+
+    def values(self, key: str) -> tuple[list[str | None], Indices]:
+        """Return the different values rooms have for the label `key`, and which of them each has (N)."""
+        return self._masks.values(key)
+
+    def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
+        """Return how many pods of `requests` (R) each of `rows` can take."""
+        fits = count_fitting(self._free[rows], requests)
+        if volumes is not None:
+            np.minimum(fits, self._attachments.fits(rows, volumes), out=fits)
+        return fits
+
+    def take(self, rows: Indices, counts: Floats, requests: Floats, volumes: VolumeNeeds | None) -> None:
+        """Put so many pods (`counts`, by row) of `requests` (R) into `rows`."""
+        self._free[rows] -= counts[:, np.newaxis] * requests
+        if volumes is not None:
+            self._attachments.take(rows, counts, volumes)
 
     def _tolerated(self, tolerations: tuple[Toleration, ...]) -> Bools:
         verdicts: dict[tuple[Taint, ...], bool] = {}
-        for taints in self._taints:
-            if taints not in verdicts:
-                verdicts[taints] = untolerated(taints, tolerations) is None
-        return np.array([verdicts[taints] for taints in self._taints], dtype=np.bool_)
+        for room in self._rooms:
+            if room.taints not in verdicts:
+                verdicts[room.taints] = untolerated(room.taints, tolerations) is None
+        return np.array([verdicts[room.taints] for room in self._rooms], dtype=np.bool_)
+

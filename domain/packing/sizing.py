@@ -10,11 +10,11 @@ import numpy as np
 
 from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
 from treenail.domain.packing.bound import fractional_cover
-from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import fill, proportional
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.steps import Steps
 
 # How full of the average mix of pods a node is made before it is topped up with what suits its shape.
@@ -37,19 +37,19 @@ class _Choice:
 
 
 class Sizing:
-    """Sizes nodes of one family for some classes of pods.
+    """Sizes nodes of one family for lots that nothing keeps apart.
 
     `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes.
     """
 
     def __init__(
-        self, family: Family, classes: Sequence[PodClass], ledger: Ledger, steps: Steps, *, per_node: float
+        self, family: Family, lots: Sequence[Lot], ledger: Ledger, steps: Steps, *, per_node: float
     ) -> None:
         self._family = family
-        self._classes = classes
+        self._lots = lots
         self._ledger = ledger
         self._steps = steps
-        self._whole_requests: Floats = np.array([one.requests for one in classes])
+        self._whole_requests: Floats = np.array([lot.requests for lot in lots])
         asked: Bools = self._whole_requests.max(axis=0) > 0
         # Even for pods that ask for nothing there must be something to look at.
         asked[0] = True
@@ -75,7 +75,7 @@ class Sizing:
         family = self._family
         self._ledger.take(family.template, family.capacity[choice.row] * choice.copies)
         parts = {
-            one.index: int(count) for one, count in zip(self._classes, choice.counts, strict=True) if count
+            lot.index: int(count) for lot, count in zip(self._lots, choice.counts, strict=True) if count
         }
         return Draft(family, choice.row, choice.counts @ self._whole_requests, parts, choice.copies)
 

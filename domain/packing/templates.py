@@ -9,9 +9,10 @@ import numpy as np
 
 from treenail.domain import labels
 from treenail.domain.packing.arrays import Axis, Bools, Floats
-from treenail.domain.packing.daemons import Daemon, daemon_load
+from treenail.domain.packing.daemons import Daemon, daemon_load, daemon_ports
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.shelf import Shelf, shelf_of
+from treenail.domain.pods import HostPort
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import NOTHING
 
@@ -28,6 +29,7 @@ class Template:
     `admitted` (T) are the types its requirements allow. `daemons` (T, R) is what daemons take of each,
     `room` (T, R) what is left: negative where they do not even fit themselves. `limited` names the
     resources whose limits so many pods might reach; `capacity` (T, L) is what each type counts with there.
+    `ports` are the host ports that daemons take, and on which types (T).
     """
 
     index: int
@@ -39,6 +41,7 @@ class Template:
     room: Floats
     limited: tuple[str, ...]
     capacity: Floats
+    ports: dict[HostPort, Bools]
 
 
 class Templates:
@@ -58,6 +61,10 @@ class Templates:
 
     def offer(self, index: int) -> PoolOffer:
         return self._offers[index]
+
+    def shelf(self, index: int) -> Shelf:
+        """Return the catalogue of the template's pool."""
+        return shelf_of(self._offers[index].instance_types)
 
     def __getitem__(self, index: int) -> Template:
         known = self._known.get(index)
@@ -85,6 +92,7 @@ class Templates:
             room=room - daemons,
             limited=limited,
             capacity=capacity,
+            ports=daemon_ports(self._daemons, offer.pool.taints, requirements, shelf.masks, len(room)),
         )
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows
-from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.templates import Template, Templates
+from treenail.domain.packing.topology.terms import ports_conflict
+from treenail.domain.pods import HostPort
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import untolerated
 
@@ -22,7 +24,7 @@ class Family:
     `types` (U) are their rows in the template, `prices` (U) those of their cheapest offering that
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
     with against limits. `index` numbers families in the order they came up, `choices` is how many
-    offerings a node may be bought as.
+    offerings a node may be bought as. `taken` are ports that daemons would take on some types: those are out.
     """
 
     index: int
@@ -32,6 +34,7 @@ class Family:
     types: Indices
     prices: Floats
     choices: int
+    taken: tuple[HostPort, ...] = ()
 
     @cached_property
     def room(self) -> Floats:
@@ -76,17 +79,27 @@ class Families:
 
     def __init__(self, templates: Templates) -> None:
         self.templates = templates
-        self._by_rung: dict[tuple[int, Rung], Family | None] = {}
-        self._by_requirements: dict[tuple[int, Requirements, Requirements], Family | None] = {}
+        self._by_demand: dict[tuple[int, Demand], Family | None] = {}
+        self._by_requirements: dict[
+            tuple[int, Requirements, Requirements, tuple[HostPort, ...]], Family | None
+        ] = {}
         self._meets: dict[tuple[int, int], Family | None] = {}
         self._count = 0
 
-    def of(self, template: int, rung: Rung) -> Family | None:
-        """Return what a new node of the template may be for a pod that demands `rung`, None where nothing."""
-        key = (template, rung)
-        if key not in self._by_rung:
-            self._by_rung[key] = self._for_rung(template, rung)
-        return self._by_rung[key]
+    def of(self, template: int, demand: Demand) -> Family | None:
+        """Return what a new node of the template may be for a pod of this demand, None where nothing."""
+        key = (template, demand)
+        if key not in self._by_demand:
+            self._by_demand[key] = self._for_demand(template, demand)
+        return self._by_demand[key]
+
+    def of_all(self, template: int, demands: tuple[Demand, ...]) -> Family | None:
+        """Return what a new node of the template may be that meets all `demands`, None where nothing."""
+        family = self.of(template, demands[0])
+        for demand in demands[1:]:
+            other = self.of(template, demand)
+            family = self.meet(family, other) if family is not None and other is not None else None
+        return family
 
     def meet(self, one: Family, other: Family) -> Family | None:
         """Return the nodes that belong to both families, None where there are none."""
@@ -99,30 +112,46 @@ class Families:
             met = None
             if may_meet(one, other):
                 requirements = one.requirements.with_(other.requirements)
-                met = self._family(one.template, requirements, one.present.with_(other.present))
+                met = self._family(
+                    one.template, requirements, one.present.with_(other.present), one.taken + other.taken
+                )
             self._meets[key] = self._meets[(other.index, one.index)] = met
         return self._meets[key]
 
-    def _for_rung(self, index: int, rung: Rung) -> Family | None:
-        if untolerated(self.templates.offer(index).pool.taints, rung.tolerations) is not None:
+    def _for_demand(self, index: int, demand: Demand) -> Family | None:
+        if untolerated(self.templates.offer(index).pool.taints, demand.tolerations) is not None:
             return None
         template = self.templates[index]
-        for asked in (rung.requirements, rung.present):
+        for asked in (demand.requirements, demand.present):
             if not template.requirements.compatible(asked, may_be_undefined=LEFT_OPEN):
                 return None
-        return self._family(template, template.requirements.with_(rung.requirements), rung.present)
+        requirements = template.requirements.with_(demand.requirements)
+        return self._family(template, requirements, demand.present, demand.ports)
 
-    def _family(self, template: Template, requirements: Requirements, present: Requirements) -> Family | None:
-        key = (template.index, requirements, present)
+    def _family(
+        self,
+        template: Template,
+        requirements: Requirements,
+        present: Requirements,
+        ports: tuple[HostPort, ...],
+    ) -> Family | None:
+        taken = tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)}))
+        key = (template.index, requirements, present, taken)
         if key not in self._by_requirements:
-            self._by_requirements[key] = self._narrowed(template, requirements, present)
+            self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
         return self._by_requirements[key]
 
     def _narrowed(
-        self, template: Template, requirements: Requirements, present: Requirements
+        self,
+        template: Template,
+        requirements: Requirements,
+        present: Requirements,
+        taken: tuple[HostPort, ...],
     ) -> Family | None:
         shelf = template.shelf
         usable = template.admitted & holds(template.room, np.zeros_like(template.room))
+        for port in taken:
+            usable &= ~template.ports[port]
         for requirement in (*requirements.values(), *present.values()):
             usable &= shelf.masks.admitting(requirement)
         offered = shelf.offers.prices[:, shelf.offers.within(requirements)]
@@ -134,4 +163,10 @@ class Families:
         # By name where prices are equal: the order of a catalogue means nothing.
         types = types[np.lexsort((shelf.by_name[types], prices[types]))]
         self._count += 1
-        return Family(self._count - 1, template, requirements, present, types, prices[types], choices)
+        return Family(
+            self._count - 1, template, requirements, present, types, prices[types], choices, taken
+        )
+
+
+def _conflict(daemon: HostPort, ports: tuple[HostPort, ...]) -> bool:
+    return any(ports_conflict(daemon, port) for port in ports)

@@ -1,12 +1,14 @@
-"""What a pod asks of a node's labels and taints: first all it wishes, in the end what it must have."""
+"""What a pod asks for: first all it wishes, in the end what it must have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
+from treenail.domain.packing.compatibility.demands import Demand, Demands
+from treenail.domain.packing.topology.terms import NO_TERMS, Term, Terms
 from treenail.domain.pods import Expression, PodSpec
 from treenail.domain.requirements import ANYTHING, Operator, Requirement, Requirements
 from treenail.domain.taints import Effect, Toleration, TolerationOperator
@@ -17,27 +19,40 @@ PUT_UP_WITH_PREFERENCES: Final = Toleration(
 _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rung:
     """One set of demands. `wishes` tells whether a preference is among them.
 
-    `present` says Exists of labels of which `requirements` say NotIn: together they are no longer met
-    by a node without the label, which one requirement per label cannot say.
+    `strict` is what is required of the node's labels without wishes and volumes: which domains a spread
+    counts. `terms` are what is asked about other pods.
     """
 
-    requirements: Requirements
-    tolerations: tuple[Toleration, ...]
-    present: Requirements = ANYTHING
+    demand: Demand
+    strict: Requirements
+    terms: tuple[Term, ...] = ()
     wishes: bool = False
 
+    @property
+    def requirements(self) -> Requirements:
+        return self.demand.requirements
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        return self.demand.tolerations
+
+    @property
+    def present(self) -> Requirements:
+        return self.demand.present
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Ladder:
     """The demands of a pod in the order they are tried. Empty where they contradict themselves.
 
-    As in Karpenter, of the preferred terms only the heaviest left is in force, and it falls when
-    nothing meets it; the taints PreferNoSchedule bind until all else has failed. Unlike there, every
-    required term is tried with a preference before the preference falls, so that no pod is left that fits.
+    As in Karpenter, of the preferred node terms only the heaviest left is in force; when nothing meets the
+    wishes, those of being with pods fall one by one, then those of being apart from pods, of nodes, and of
+    spreading; the taints PreferNoSchedule bind until all else has failed. Unlike there, every required term
+    is tried before a wish falls, so that no pod is left that fits.
     """
 
     rungs: tuple[Rung, ...]
@@ -50,40 +65,89 @@ class Ladder:
 
 
 _Asked: TypeAlias = tuple[Expression, ...]
+NOWHERE_SPECIAL: Final = (ANYTHING,)
 
 
-def ladder_of(spec: PodSpec, *, soft_taints: bool) -> Ladder:
-    """Return the ladder of `spec`. `soft_taints` says that some pool or node has a PreferNoSchedule taint.
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What the ladder of a pod is made of, besides its spec.
+
+    `volumes` are the alternatives its volumes leave. `soft_taints` says that some pool or node has a
+    PreferNoSchedule taint; `wishes` whether preferences are looked at.
+    """
+
+    terms: Terms = NO_TERMS
+    volumes: tuple[Requirements, ...] = NOWHERE_SPECIAL
+    soft_taints: bool = False
+    wishes: bool = True
+
+
+def ladder_of(spec: PodSpec, wants: Wants, demands: Demands) -> Ladder:
+    """Return the ladder of `spec`.
 
     Raises:
         ValueError: a bound of an expression is no integer.
     """
-    selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
-    terms = spec.node_affinity.required or ((),)
-    heaviest_first = sorted(spec.node_affinity.preferred, key=lambda weighted: -weighted[0])
-    wishes: Sequence[_Asked | None] = (*(term for _, term in heaviest_first), None)
-    rungs = list(_rungs(selected, terms, wishes, spec.tolerations))
-    if soft_taints:
-        rungs += _rungs(selected, terms, (None,), (*spec.tolerations, PUT_UP_WITH_PREFERENCES))
+    steps = list(_steps(spec, wants))
+    rungs = [rung for step in steps for rung in _rungs(spec, wants, step, spec.tolerations, demands)]
+    if wants.soft_taints:
+        put_up = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
+        rungs += _rungs(spec, wants, steps[-1], put_up, demands)
     return Ladder(tuple(rungs))
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The wishes in force: of nodes (at most one) and about pods."""
+
+    node: _Asked | None
+    terms: tuple[Term, ...]
+
+
+def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
+    """Yield the wishes, one fewer each time, and in the end none."""
+    nodes: list[_Asked | None] = [None]
+    pods: list[Term] = []
+    spread: list[Term] = []
+    if wants.wishes:
+        heaviest_first = sorted(spec.node_affinity.preferred, key=lambda weighted: -weighted[0])
+        nodes = [*(term for _, term in heaviest_first), None]
+        pods, spread = list(wants.terms.wished_pods), list(wants.terms.wished_spread)
+    for number in range(len(pods)):
+        yield _Step(nodes[0], (*pods[number:], *spread))
+    for node in nodes[:-1]:
+        yield _Step(node, tuple(spread))
+    for number in range(len(spread)):
+        yield _Step(None, tuple(spread[number:]))
+    yield _Step(None, ())
+
+
 def _rungs(
-    selected: _Asked,
-    terms: Sequence[_Asked],
-    wishes: Sequence[_Asked | None],
-    tolerations: tuple[Toleration, ...],
-) -> Iterable[Rung]:
-    for wish in wishes:
-        for term in terms:
-            asked = (*selected, *term, *(wish or ()))
-            requirements = Requirements(e.requirement() for e in asked)
-            needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}
-            # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.
-            if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in needed):
-                present = Requirements(
-                    Requirement.of(key, Operator.EXISTS)
-                    for key in sorted(needed)
-                    if requirements[key].negative
-                )
-                yield Rung(requirements, tolerations, present, wish is not None)
+    spec: PodSpec, wants: Wants, step: _Step, tolerations: tuple[Toleration, ...], demands: Demands
+) -> Iterator[Rung]:
+    selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
+    terms = tuple(dict.fromkeys((*wants.terms.hard, *step.terms)))
+    wishes = step.node is not None or bool(step.terms)
+    for term in spec.node_affinity.required or ((),):
+        strict = _met((*selected, *term))
+        met = strict if step.node is None else _met((*selected, *term, *step.node))
+        if strict is None or met is None:
+            continue
+        for volumes in wants.volumes:
+            requirements = met[0].with_(volumes) if volumes else met[0]
+            if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
+                demand = demands.of(requirements, tolerations, met[1], spec.host_ports)
+                yield Rung(demand, strict[0], terms, wishes)
+
+
+def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | None:
+    """Return what is required, and which labels must be there at all; None where nothing meets `asked`."""
+    requirements = Requirements(e.requirement() for e in asked)
+    needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}
+    # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.
+    if any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in needed):
+        return None
+    negative = [key for key in sorted(needed) if requirements[key].negative]
+    if not negative:
+        return requirements, ANYTHING
+    return requirements, Requirements(Requirement.of(key, Operator.EXISTS) for key in negative)

@@ -98,12 +98,13 @@ class NodeMasks:
         """Return which nodes (N) meet all of `requirements`."""
         mask = np.ones(len(self._nodes), dtype=np.bool_)
         for requirement in requirements:
-            values, codes = self._values(requirement.key)
+            values, codes = self.values(requirement.key)
             met = [requirement.negative if v is None else requirement.has(v) for v in values]
             mask &= np.array(met, dtype=np.bool_)[codes]
         return mask
 
-    def _values(self, key: str) -> tuple[list[str | None], Indices]:
+    def values(self, key: str) -> tuple[list[str | None], Indices]:
+        """Return the different values of the label `key`, None for none, and which of them each node has."""
         known = self._by_key.get(key)
         if known is None:
             codes: dict[str | None, int] = {}

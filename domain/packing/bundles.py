@@ -1,0 +1,225 @@
+"""Pods that must share a node with others, put together before nodes are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats, count_fitting, holds
+from treenail.domain.packing.chains import Chains, Link
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.lots import Lot, Rules
+from treenail.domain.packing.outcome import Outcome
+from treenail.domain.packing.room_seats import RoomSeats
+from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.groups import Group
+from treenail.domain.packing.topology.scope import Scope
+from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seat:
+    """Where pods of a class were thought to get new nodes: to be taken back where they get none after all."""
+
+    one: PodClass
+    rung: Rung
+    scope: Scope
+    choice: Choice | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alone:
+    """The lots of pods that need nobody on their node, and the seats of their pods by (lot, class)."""
+
+    lots: Mapping[int, Lot]
+    seats: Mapping[tuple[int, int], Seat]
+
+
+@dataclass(slots=True, eq=False)
+class Bundle:
+    """Pods that share a node: how many of which class, what they ask for together, and where they may be."""
+
+    load: Floats
+    demands: tuple[Demand, ...]
+    known: Mapping[str, str]
+    parts: dict[int, int] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+    owned: dict[int, int] = field(default_factory=dict)
+    seats: list[tuple[PodClass, Rung, Scope, int]] = field(default_factory=list)
+
+    def has(self, group: Group) -> bool:
+        """Tell whether the group counts some pod of the bundle."""
+        return bool(self.counts.get(group.index))
+
+
+class Bundles:
+    """Gathers pods that must be together on new nodes, and finds their places in rooms."""
+
+    def __init__(
+        self, rooms: RoomSeats, chains: Chains, choices: Choices, universe: Universe, outcome: Outcome
+    ) -> None:
+        self._rooms = rooms
+        self._chains = chains
+        self._choices = choices
+        self._universe = universe
+        self._outcome = outcome
+        self._bundles: list[Bundle] = []
+        self._of_lot: dict[int, Bundle] = {}
+        self._spent: set[tuple[int, Rung]] = set()
+
+    def begin(self) -> None:
+        """Begin new bundles: those before are decided."""
+        self._bundles, self._of_lot = [], {}
+
+    def seat(self, one: PodClass, rung: Rung, scope: Scope, pods: int, alone: Alone | None) -> None:
+        """Seat up to `pods` pods with those they must be with; in rooms only, unless told who is `alone`."""
+        placed = self._rooms.together(one, rung, scope, pods, begin=False)
+        if (one.index, rung) in self._spent:
+            alone = None
+        if alone is not None and placed < pods:
+            placed += self._join(one, rung, scope, pods - placed)
+            while placed < pods and self._carve(scope, alone):
+                joined = self._join(one, rung, scope, pods - placed)
+                placed += joined
+                if not joined:
+                    break
+        if not placed and self._may_begin(scope):
+            self._begin(one, rung, scope, pods, buying=alone is not None)
+
+    def _carve(self, scope: Scope, alone: Alone) -> bool:
+        """Make a bundle of a pod that was to go anywhere, for others to join it; tell whether there is one."""
+        wanted = [r.group for r in scope.together]
+        for lot in alone.lots.values():
+            for index, _ in lot.waiting:
+                seat = alone.seats[lot.index, index]
+                if all(group in seat.one.counted for group in wanted):
+                    lot.remove(index, 1)
+                    demands = lot.alternatives[lot.chain[0].alternative]
+                    known = seat.choice.known if seat.choice is not None else {}
+                    bundle = Bundle(np.zeros_like(seat.one.requests), demands, known)
+                    self._bundles.append(bundle)
+                    self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
+                    return True
+        return False
+
+    def lots(self, first: int) -> list[Lot]:
+        """Return the bundles as lots numbered from `first`."""
+        made = []
+        for bundle in self._bundles:
+            lot = Lot(first + len(made), bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
+            lot.bundle = dict(bundle.parts)
+            self._of_lot[lot.index] = bundle
+            made.append(lot)
+        return made
+
+    def take_back(self, lot: Lot) -> None:
+        """Note that a bundle got no node: its pods are to be seated anew."""
+        bundle = self._of_lot[lot.index]
+        lot.bundle = {}
+        for one, rung, scope, pods in bundle.seats:
+            self._outcome.unseat(one.index, pods)
+            scope.note(bundle.known, None, -pods)
+            self._spent.add((one.index, rung))
+
+    def _may_begin(self, scope: Scope) -> bool:
+        """Tell whether the pods may begin anew: they want to be with their like, and there are none yet."""
+        return all(
+            r.selects and not r.group.on_rooms.any() and not any(b.has(r.group) for b in self._bundles)
+            for r in scope.together
+        )
+
+    def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
+        best, most = None, 0
+        for choice in self._choices.of(rung.demand, scope.keys) if buying else ():
+            fits = self._fit(one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice.known), pods)
+            if fits > most:
+                best, most = choice, fits
+        if self._rooms.most_in_one(one, rung, scope, pods) >= max(most, 1):
+            self._rooms.together(one, rung, scope, pods, begin=True)
+        elif best is not None:
+            bundle = Bundle(np.zeros_like(one.requests), (best.demand,), best.known)
+            self._bundles.append(bundle)
+            self._put(one, rung, scope, bundle, most)
+
+    def _join(self, one: PodClass, rung: Rung, scope: Scope, pods: int) -> int:
+        placed = 0
+        for bundle in self._bundles:
+            if placed < pods and all(bundle.has(r.group) for r in scope.together):
+                joined = self._joined(bundle, rung.demand)
+                fits = self._fit(one, scope, joined, pods - placed)
+                if fits:
+                    bundle.demands = joined.demands
+                    self._put(one, rung, scope, bundle, fits)
+                    placed += fits
+        return placed
+
+    def _joined(self, bundle: Bundle, demand: Demand) -> Bundle:
+        demands = tuple(dict.fromkeys((*bundle.demands, demand)))
+        return Bundle(
+            bundle.load, demands, bundle.known, bundle.parts, bundle.counts, bundle.owned, bundle.seats
+        )
+
+    def _fit(self, one: PodClass, scope: Scope, bundle: Bundle, pods: int) -> int:
+        """Return how many of `pods` pods may join a bundle."""
+        quota = min(scope.quota(bundle.known, self._universe), pods) if scope.by_domain else pods
+        for restriction in scope.by_node:
+            quota = min(quota, _most_in(bundle, restriction.group, owned=restriction.owned, selects=restriction.selects))
+        for group in scope.counted:
+            # Those there may have a spread that these pods would exceed.
+            if group.term.kind is Kind.SPREAD and bundle.owned.get(group.index):
+                quota = min(quota, group.term.max_skew - bundle.counts.get(group.index, 0))
+        most = 0.0
+        for family in self._families(bundle):
+            free = family.largest - bundle.load
+            fits = np.where(holds(free, np.zeros_like(bundle.load)), count_fitting(free, one.requests), 0.0)
+            most = max(most, float(fits.max(initial=0.0)))
+        return int(max(min(quota, most), 0))
+
+    def _put(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
+        self._gather(one, rung, scope, bundle, pods)
+        self._outcome.seated(one.index, pods)
+        scope.note(bundle.known, None, pods)
+
+    def _gather(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
+        bundle.load = bundle.load + pods * one.requests
+        bundle.parts[one.index] = bundle.parts.get(one.index, 0) + pods
+        for group in scope.counted:
+            if group.term.per_node:
+                bundle.counts[group.index] = bundle.counts.get(group.index, 0) + pods
+        for index in scope.rules.owned:
+            bundle.owned[index] = bundle.owned.get(index, 0) + pods
+        bundle.seats.append((one, rung, scope, pods))
+
+    def _families(self, bundle: Bundle) -> Iterable[Family]:
+        families = self._chains.families
+        for template in range(len(families.templates)):
+            family = families.of_all(template, bundle.demands)
+            if family is not None:
+                yield family
+
+    def _chain(self, bundle: Bundle) -> tuple[Link, ...]:
+        return self._chains.of((bundle.demands,), bundle.load)
+
+
+def _most_in(bundle: Bundle, group: Group, *, owned: bool, selects: bool) -> float:
+    """Return how many pods may join that have the term of `group`, or that it keeps away."""
+    there, owners = bundle.counts.get(group.index, 0), bundle.owned.get(group.index, 0)
+    if not owned:
+        return 0.0 if owners else inf
+    if group.term.kind is Kind.SPREAD:
+        room = group.term.max_skew - there
+        return room if selects else (inf if room >= 0 else 0.0)
+    if there or (owners and selects):
+        return 0.0
+    return 1.0 if selects else inf
+
+
+def _rules(bundle: Bundle) -> Rules:
+    return Rules(tuple(sorted(bundle.owned)), tuple(sorted(bundle.counts.items())))

@@ -1,0 +1,56 @@
+"""What a node must be like to have a pod, each different demand kept as one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treenail.domain.pods import HostPort
+from treenail.domain.requirements import ANYTHING, Requirement, Requirements
+from treenail.domain.taints import Toleration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """What is asked of a node's labels, taints and ports: told apart by identity.
+
+    `present` says Exists of labels of which `requirements` say NotIn: together they are no longer met by a
+    node without the label, which one requirement per label cannot say. `ports` must be left free by the
+    daemons of a new node.
+    """
+
+    requirements: Requirements
+    tolerations: tuple[Toleration, ...]
+    present: Requirements = ANYTHING
+    ports: tuple[HostPort, ...] = ()
+
+
+class Demands:
+    """The demands of a problem: equal ones are the same object."""
+
+    def __init__(self) -> None:
+        self._known: dict[
+            tuple[Requirements, tuple[Toleration, ...], Requirements, tuple[HostPort, ...]], Demand
+        ] = {}
+        self._pinned: dict[tuple[Demand, str, str], Demand] = {}
+
+    def of(
+        self,
+        requirements: Requirements,
+        tolerations: tuple[Toleration, ...],
+        present: Requirements = ANYTHING,
+        ports: tuple[HostPort, ...] = (),
+    ) -> Demand:
+        """Return the demand for exactly this."""
+        key = (requirements, tolerations, present, ports)
+        if key not in self._known:
+            self._known[key] = Demand(*key)
+        return self._known[key]
+
+    def pinned(self, demand: Demand, key: str, value: str) -> Demand:
+        """Return `demand` on nodes whose label `key` is `value`."""
+        if (demand, key, value) not in self._pinned:
+            requirements = demand.requirements.with_((Requirement(key, frozenset((value,))),))
+            self._pinned[demand, key, value] = self.of(
+                requirements, demand.tolerations, demand.present, demand.ports
+            )
+        return self._pinned[demand, key, value]

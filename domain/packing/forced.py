@@ -1,0 +1,192 @@
+"""Nodes for pods that terms per node keep apart, filled up with others so that they are worth their price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
+from treenail.domain.packing.compatibility.families import Families, Family
+from treenail.domain.packing.drafts import Draft
+from treenail.domain.packing.filling import fill
+from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import Company, NodeRules
+from treenail.domain.packing.steps import Steps
+
+# So many types are weighed for a node.
+_WEIGHED: Final = 16
+# So many lots of one shape are tried for a place before it stays empty.
+_TRIED: Final = 24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stock:
+    """Lots and how many units of each are left (by index of the lot)."""
+
+    lots: Sequence[Lot]
+    left: dict[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A node while it is filled."""
+
+    family: Family
+    load: Floats
+    company: Company
+    parts: dict[int, int] = field(default_factory=dict)
+
+
+class Forced:
+    """Opens a node for each unit that must not share one with its like.
+
+    `worth` (R) is what a unit of each resource is worth; `ration` by how much a node may take more of the
+    rest than its share: with too much in the first nodes, the last would stand empty.
+    """
+
+    def __init__(
+        self, stock: Stock, families: Families, rules: NodeRules, ledger: Ledger, steps: Steps, worth: Floats
+    ) -> None:
+        self._stock = stock
+        self._left = stock.left
+        self._families = families
+        self._rules = rules
+        self._ledger = ledger
+        self._steps = steps
+        self._worth = worth
+        self._by_shape: dict[int, list[Lot]] = {}
+        self._order: list[int] = []
+        for lot in stock.lots:
+            self._by_shape.setdefault(id(lot.requests), []).append(lot)
+        self._shapes: Floats = np.array([lots[0].requests for lots in self._by_shape.values()])
+        self._of_shape = list(self._by_shape.values())
+        for lots in self._of_shape:
+            # The hardest to place first: those with terms, then those that may be in few places.
+            lots.sort(key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index))
+        self._units: Floats = np.array(
+            [sum(self._left[lot.index] for lot in lots) for lots in self._of_shape], dtype=np.float64
+        )
+        self._shape_of = {lot.index: at for at, lots in enumerate(self._of_shape) for lot in lots}
+
+    def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
+        """Return nodes for all units of `seeds`, and for what of the rest is on them."""
+        drafts: list[Draft] = []
+        for at, lot in enumerate(seeds):
+            while self._left[lot.index] and not self._steps.exhausted:
+                self._steps.spend()
+                nodes = sum(self._left[seed.index] for seed in seeds[at:])
+                made = self._pattern(lot, nodes, ration)
+                if not made:
+                    break
+                drafts += made
+        return drafts
+
+    def _pattern(self, seed: Lot, nodes: int, ration: float) -> list[Draft]:
+        """Return a few nodes of one seed each that are filled alike."""
+        family = seed.chain[0].family
+        rows = self._weighed(seed, family, nodes, ration)
+        if not len(rows):
+            return []
+        start = np.zeros((len(rows), len(self._shapes)))
+        shape = self._shape_of[seed.index]
+        start[:, shape] = 1.0
+        units = np.maximum(self._units, start[0])
+        counts = fill(family.room[rows], self._shapes, np.tile(units, (len(rows), 1)), start)
+        loads = counts @ self._shapes
+        best = int((family.prices[rows] - loads @ self._worth).argmin())
+        counts = counts[best]
+        used = np.flatnonzero(counts)
+        copies = max(1, int((self._units[used] / counts[used]).min() // 2))
+        if counts.sum() == 1:
+            copies = self._left[seed.index]
+        copies = min(copies, self._left[seed.index])
+        return self._alike(seed, family, int(rows[best]), counts, copies)
+
+    def _weighed(self, seed: Lot, family: Family, nodes: int, ration: float) -> Indices:
+        """Return the types, by row, that hold the seed and no more of the rest than its share."""
+        rows = family.bargains
+        rows = rows[holds(family.room[rows], seed.requests)]
+        if family.template.limited:
+            rows = rows[self._ledger.allowed(family)[rows]]
+        if not len(rows):
+            return rows
+        rest = self._units @ (self._shapes @ self._worth) / max(nodes, 1)
+        most = seed.requests @ self._worth + ration * rest
+        value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
+        within = rows[value <= max(most, TINY) * 1.25]
+        if not len(within):
+            return rows[:1]
+        if len(within) <= _WEIGHED:
+            return within
+        picked = np.unique(np.linspace(0, len(within) - 1, _WEIGHED).astype(np.intp))
+        return within[picked]
+
+    def _alike(self, seed: Lot, family: Family, row: int, counts: Floats, copies: int) -> list[Draft]:
+        wanted = counts.copy()
+        wanted[self._shape_of[seed.index]] -= 1
+        slots = [(int(s), int(wanted[s])) for s in np.flatnonzero(wanted)]
+        slots.sort(key=lambda slot: -float(self._shapes[slot[0]] @ self._worth))
+        made: list[Draft] = []
+        for _ in range(copies if slots else 1):
+            node = _Node(family, seed.requests.copy(), Company())
+            self._put(node, seed, 1)
+            for shape, units in slots:
+                self._fill_slot(node, family.types[row], shape, units)
+            chosen = node.family.cheapest_holding(node.load)
+            assert chosen is not None  # noqa: S101 (each unit was put where it fits)
+            alike = 1
+            if not slots and copies > 1:
+                alike = copies
+                self._take(seed, copies - 1)
+            draft = Draft(node.family, chosen, node.load, node.parts, alike)
+            self._ledger.take(draft.family.template, draft.family.capacity[chosen] * alike)
+            made.append(draft)
+        return made
+
+    def _fill_slot(self, node: _Node, type_row: int, shape: int, units: int) -> None:
+        """Put up to `units` of a shape on a node that is to be of one type."""
+        for lot in self._of_shape[shape][:_TRIED]:
+            if not units:
+                break
+            left = self._left[lot.index]
+            if not self._rules.free(lot):
+                left = int(min(left, self._rules.most(node.company, lot)))
+            if not left:
+                continue
+            family = self._families.meet(node.family, lot.chain[0].family)
+            if family is None or (family is not node.family and type_row not in family.types):
+                continue
+            taken = min(left, units)
+            node.family = family
+            node.load = node.load + taken * lot.requests
+            self._put(node, lot, taken)
+            units -= taken
+
+    def _put(self, node: _Node, lot: Lot, units: int) -> None:
+        node.parts[lot.index] = node.parts.get(lot.index, 0) + units
+        if not self._rules.free(lot):
+            node.company.add(lot, units)
+        self._take(lot, units)
+
+    def _take(self, lot: Lot, units: int) -> None:
+        self._left[lot.index] -= units
+        self._units[self._shape_of[lot.index]] -= units
+        if not self._left[lot.index]:
+            of_shape = self._of_shape[self._shape_of[lot.index]]
+            of_shape.remove(lot)
+
+
+def seeds_of(lots: Sequence[Lot], left: dict[int, int]) -> list[Lot]:
+    """Return the lots with terms per node, in the order to open nodes for them: the most of a kind first."""
+    owned: dict[int, int] = {}
+    for lot in lots:
+        for group in lot.rules.owned:
+            owned[group] = owned.get(group, 0) + left[lot.index]
+    ruled = [lot for lot in lots if lot.rules.owned]
+    return sorted(
+        ruled, key=lambda lot: (-max(owned[g] for g in lot.rules.owned), *(-lot.requests[:2]), lot.index)
+    )

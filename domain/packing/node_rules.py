@@ -1,0 +1,83 @@
+"""Which pods may share a new node, as far as terms per node go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor, inf
+
+from treenail.domain.packing.lots import FREE, Lot
+from treenail.domain.packing.topology.terms import Kind, Term
+
+
+@dataclass(slots=True, eq=False)
+class Company:
+    """The units on a node: how many pods each term counts, and how many units have it, by number of groups."""
+
+    counted: dict[int, int] = field(default_factory=dict)
+    owned: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> Company:
+        return Company(dict(self.counted), dict(self.owned))
+
+    def add(self, lot: Lot, units: int) -> None:
+        """Note that `units` more are there."""
+        for group, count in lot.rules.counted:
+            self.counted[group] = self.counted.get(group, 0) + units * count
+        for group in lot.rules.owned:
+            self.owned[group] = self.owned.get(group, 0) + units
+
+
+class NodeRules:
+    """The terms per node of a problem's lots. No term is broken in the end, whatever order pods come in."""
+
+    def __init__(self, terms: Mapping[int, Term], lots: Sequence[Lot]) -> None:
+        self._terms = terms
+        self._lots = {lot.index: lot for lot in lots}
+        # Where nobody has a term per node, there is nothing to look at.
+        self.none = not any(lot.rules.owned for lot in lots)
+
+    def free(self, lot: Lot) -> bool:
+        """Tell whether a lot may share any node with anybody."""
+        return self.none or lot.rules is FREE
+
+    def company(self, parts: Mapping[int, int]) -> Company:
+        """Return the company that so many units of lots (by index) are."""
+        company = Company()
+        for index, units in parts.items():
+            company.add(self._lots[index], units)
+        return company
+
+    def most(self, company: Company, lot: Lot) -> float:
+        """Return how many units of `lot` may join."""
+        most, rules = inf, lot.rules
+        own = dict(rules.counted)
+        for group in rules.owned:
+            most = min(most, self._most_owned(company, group, own.get(group, 0)))
+        for group, count in rules.counted:
+            if company.owned.get(group) and group not in rules.owned:
+                term = self._terms[group]
+                room = term.max_skew - company.counted.get(group, 0) if term.kind is Kind.SPREAD else 0
+                most = min(most, max(floor(room / count), 0))
+        return most
+
+    def _most_owned(self, company: Company, group: int, each: int) -> float:
+        term, there = self._terms[group], company.counted.get(group, 0)
+        if term.kind is Kind.SPREAD:
+            room = term.max_skew - there
+            return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
+        if there or (each and company.owned.get(group)):
+            return 0
+        return 1 if each else inf
+
+    def may_join(self, one: Mapping[int, int], other: Mapping[int, int]) -> bool:
+        """Tell whether all units of one node may go to another, both given as parts (by lot)."""
+        if self.none:
+            return True
+        company = self.company(one)
+        for index, units in other.items():
+            lot = self._lots[index]
+            if self.most(company, lot) < units:
+                return False
+            company.add(lot, units)
+        return True

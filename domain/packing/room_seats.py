@@ -1,0 +1,170 @@
+"""Seat pods in rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats, Indices
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.dealing import evenly, first_of
+from treenail.domain.packing.outcome import Outcome
+from treenail.domain.packing.rooms import Rooms
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.scope import Scope
+from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """The rooms in one domain of each key, and how many pods each of them can take."""
+
+    domains: Mapping[str, str]
+    rows: Indices
+    fits: Floats
+
+
+class RoomSeats:
+    """Puts pods of a class into the first rooms that hold them, as far as topologies let it."""
+
+    def __init__(self, rooms: Rooms, universe: Universe, outcome: Outcome) -> None:
+        self._rooms = rooms
+        self._universe = universe
+        self._outcome = outcome
+
+    def seat(self, one: PodClass, rung: Rung, scope: Scope, pods: int) -> int:
+        """Put up to `pods` pods into rooms; return how many found a place."""
+        rows = self._rooms.open_to(rung.demand)
+        if not len(rows):
+            return 0
+        fits = self.fits(one, scope, rows)
+        if not scope.by_domain:
+            return self.fill(one, scope, rows, first_of(fits, pods))
+        able = fits > 0
+        cells = self._cells(scope, rows[able], fits[able]) if able.any() else []
+        spread = sole_spread(scope)
+        if spread is not None:
+            return self._spread(one, scope, spread, cells, pods)
+        return self._one_by_one(one, scope, cells, pods)
+
+    def any_left(self, one: PodClass, rung: Rung, scope: Scope) -> bool:
+        """Tell whether some room could take a pod, domains left aside."""
+        rows = self._rooms.open_to(rung.demand)
+        return bool(len(rows)) and bool(self.fits(one, scope, rows).any())
+
+    def fits(self, one: PodClass, scope: Scope, rows: Indices) -> Floats:
+        """Return how many pods of the class each of `rows` can take, terms per node counted."""
+        fits = self._rooms.fits(rows, one.requests, one.kind.volumes)
+        if scope.by_node:
+            np.minimum(fits, scope.most_on(rows), out=fits)
+        return fits
+
+    def together(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, begin: bool) -> int:
+        """Put pods into the rooms where those are that they must be with; return how many found a place.
+
+        Where there are none they may `begin` in the room that holds the most of them.
+        """
+        rows = self._rooms.open_to(rung.demand)
+        if not len(rows):
+            return 0
+        fits = self.fits(one, scope, rows)
+        if begin:
+            best = int(np.minimum(fits, pods).argmax())
+            fits = np.where(np.arange(len(rows)) == best, fits, 0.0)
+        else:
+            for restriction in scope.together:
+                fits = np.where(restriction.group.on_rooms[rows] > 0, fits, 0.0)
+        placed = 0
+        for at in np.flatnonzero(fits):
+            quota = min(scope.quota(self._rooms.labels(int(rows[at])), self._universe), pods - placed)
+            placed += self.fill(one, scope, rows[at : at + 1], np.minimum(fits[at : at + 1], quota))
+        return placed
+
+    def most_in_one(self, one: PodClass, rung: Rung, scope: Scope, pods: int) -> int:
+        """Return how many of `pods` pods the roomiest room could take."""
+        rows = self._rooms.open_to(rung.demand)
+        if not len(rows):
+            return 0
+        return int(np.minimum(self.fits(one, scope, rows), pods).max())
+
+    def fill(self, one: PodClass, scope: Scope, rows: Indices, dealt: Floats) -> int:
+        """Put so many pods (`dealt`, by row) into `rows`; return how many that are."""
+        filled = np.flatnonzero(dealt)
+        rows, dealt = rows[filled], dealt[filled]
+        if len(filled):
+            self._rooms.take(rows, dealt, one.requests, one.kind.volumes)
+            taken = {int(row): int(count) for row, count in zip(rows, dealt, strict=True)}
+            self._outcome.nominate(one.index, taken)
+            if scope.counted or scope.apart:
+                for row, count in taken.items():
+                    scope.note(self._rooms.labels(row), row, count)
+        return int(dealt.sum())
+
+    def _cells(self, scope: Scope, rows: Indices, fits: Floats) -> list[_Cell]:
+        """Part rooms by their domains, less those that have none. In the order of their first rooms."""
+        by_codes: dict[tuple[int, ...], list[int]] = {}
+        columns = [self._rooms.values(r.group.term.key) for r in scope.by_domain]
+        codes = np.array([codes[rows] for _, codes in columns]).T
+        for at, row in enumerate(codes.tolist()):
+            by_codes.setdefault(tuple(row), []).append(at)
+        cells = []
+        for key, members in by_codes.items():
+            values = [values[code] for (values, _), code in zip(columns, key, strict=True)]
+            if None not in values:
+                names = [r.group.term.key for r in scope.by_domain]
+                domains = {name: str(value) for name, value in zip(names, values, strict=True)}
+                cells.append(_Cell(domains, rows[members], fits[members]))
+        return cells
+
+    def _spread(
+        self, one: PodClass, scope: Scope, spread: Restriction, cells: list[_Cell], pods: int
+    ) -> int:
+        """Spread pods over the domains that rooms have, as evenly as rooms can."""
+        key, counts = spread.group.term.key, spread.group.counts
+        domains = [cell.domains[key] for cell in cells]
+        measured = self._universe.of(spread.group, scope.strict.get(key))
+        if not cells:
+            return 0
+        held = np.array([counts.get(domain, 0) for domain in domains], dtype=np.float64)
+        room = np.minimum(np.array([cell.fits.sum() for cell in cells]), pods)
+        known = set(domains)
+        elsewhere = min((counts.get(d, 0) for d in measured if d not in known), default=np.inf)
+        if len(measured) < spread.group.term.min_domains:
+            elsewhere = 0
+        dealt = evenly(held, room, pods, spread.group.term.max_skew, elsewhere)
+        return sum(
+            self.fill(one, scope, cell.rows, first_of(cell.fits, count))
+            for cell, count in zip(cells, dealt, strict=True)
+            if count
+        )
+
+    def _one_by_one(self, one: PodClass, scope: Scope, cells: list[_Cell], pods: int) -> int:
+        """Put pods into the cell that is the least crowded, as many as may go there before it is asked again."""
+        placed = 0
+        several = any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
+        while placed < pods:
+            open_to = [
+                (scope.crowding(cell.domains), int(cell.rows[0]), at)
+                for at, cell in enumerate(cells)
+                if cell.fits.any() and scope.quota(cell.domains, self._universe)
+            ]
+            if not open_to:
+                break
+            cell = cells[min(open_to)[2]]
+            quota = min(scope.quota(cell.domains, self._universe), pods - placed, 1 if several else pods)
+            dealt = first_of(cell.fits, quota)
+            cell.fits[:] -= dealt
+            placed += self.fill(one, scope, cell.rows, dealt)
+        return placed
+
+
+def sole_spread(scope: Scope) -> Restriction | None:
+    """Return the only restriction by domain, where it is a spread that counts the pods themselves."""
+    if len(scope.by_domain) != 1 or len(scope.keys) != 1:
+        return None
+    only = scope.by_domain[0]
+    return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None

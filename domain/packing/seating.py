@@ -1,0 +1,193 @@
+"""Decide where pods may go: into which rooms, and in which domains they are to get new nodes."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from treenail.domain.packing.bundles import Alone, Bundles, Seat
+from treenail.domain.packing.chains import Chains
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.compatibility.ladder import Ladder, Rung
+from treenail.domain.packing.dealing import evenly
+from treenail.domain.packing.lots import Lot, Rules
+from treenail.domain.packing.outcome import Outcome
+from treenail.domain.packing.room_seats import RoomSeats, sole_spread
+from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.scope import Scope, Scopes
+from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.universe import Universe
+
+
+class Seating:
+    """Seats one class after the other, rung by rung: in rooms first, then on nodes to be bought.
+
+    Those for new nodes are gathered as `lots`, until `begin` starts new ones.
+    """
+
+    def __init__(
+        self, rooms: RoomSeats, chains: Chains, choices: Choices, scopes: Scopes, universe: Universe, outcome: Outcome
+    ) -> None:
+        self._rooms = rooms
+        self._chains = chains
+        self._choices = choices
+        self._scopes = scopes
+        self._universe = universe
+        self._outcome = outcome
+        # Choices that turned out to have no node for a class: for want of limits that are left.
+        self._spent: set[tuple[int, Rung, int]] = set()
+        self._free: dict[tuple[Ladder, int], tuple[tuple[Demand, ...], ...]] = {}
+        self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], Rules], Lot] = {}
+        self._seats: dict[tuple[int, int], Seat] = {}
+        self._listed: dict[int, Lot] = {}
+        self.bundles = Bundles(rooms, chains, choices, universe, outcome)
+
+    def begin(self) -> None:
+        """Begin new lots: those before are decided."""
+        self._by_key, self._seats, self._listed = {}, {}, {}
+        self.bundles.begin()
+
+    @property
+    def lots(self) -> list[Lot]:
+        """The lots gathered since `begin`, bundles included."""
+        lots = list(self._listed.values())
+        return lots + self.bundles.lots(len(self._by_key))
+
+    def seat(self, one: PodClass, *, buying: bool = True) -> None:
+        """Seat as many pods of a class as can be, in rooms alone where not `buying`."""
+        for number, rung in enumerate(one.ladder.rungs):
+            left = self._outcome.waiting(one.index)
+            if not left:
+                break
+            scope = self._scopes.of(one, rung)
+            if scope.together:
+                alone = Alone(self._listed, self._seats) if buying else None
+                self.bundles.seat(one, rung, scope, left, alone)
+            elif scope.by_domain:
+                self._by_turns(one, rung, scope, left, buying=buying)
+            else:
+                left -= self._rooms.seat(one, rung, scope, left)
+                if left and buying:
+                    self._open(one, number, rung, scope, left)
+
+    def take_back(self, lot: Lot, units: int) -> None:
+        """Note that so many units of a lot got no node: their pods are to be seated anew, elsewhere."""
+        if lot.bundle:
+            self.bundles.take_back(lot)
+            return
+        for index, pods in lot.take(units):
+            self._outcome.unseat(index, pods)
+            seat = self._seats.get((lot.index, index))
+            if seat is not None:
+                number = -1
+                if seat.choice is not None:
+                    seat.scope.note(seat.choice.known, None, -pods)
+                    number = seat.choice.number
+                self._spent.add((index, seat.rung, number))
+
+    def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int, *, buying: bool) -> None:
+        """Fill rooms and new nodes by turns: each may make way for the other."""
+        while left:
+            placed = self._rooms.seat(one, rung, scope, left)
+            if not placed and buying:
+                placed = self._choose(one, rung, scope, left)
+            if not placed:
+                return
+            left -= placed
+
+    def _open(self, one: PodClass, number: int, rung: Rung, scope: Scope, left: int) -> None:
+        if scope.free:
+            if (one.index, rung, -1) not in self._spent:
+                self._open_freely(one, number, rung, scope, left)
+        else:
+            self._choose(one, rung, scope, left)
+
+    def _open_freely(self, one: PodClass, number: int, rung: Rung, scope: Scope, left: int) -> None:
+        """Let pods that nothing but nodes matters to have whatever node the rest of their ladder leads to."""
+        key = (one.ladder, number)
+        if key not in self._free:
+            self._free[key] = tuple((rung.demand,) for rung in one.ladder.rungs[number:])
+        lot = self._lot(one, self._free[key], scope)
+        # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
+        if lot.chain and lot.chain[0].alternative == 0:
+            self._add(lot, Seat(one, rung, scope, None), left)
+
+    def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
+        """Choose domains for pods that get new nodes; return for how many it was possible."""
+        choices = [
+            choice
+            for choice in self._choices.of(rung.demand, scope.keys)
+            if (one.index, rung, choice.number) not in self._spent
+            and self._choices.links(choice, one.requests)
+        ]
+        if not choices:
+            return 0
+        spread = sole_spread(scope)
+        if spread is not None:
+            return self._spread(one, rung, scope, spread, choices, left)
+        ranked = [
+            (scope.crowding(choice.known), self._price(choice, one), choice.number, quota)
+            for choice in choices
+            if (quota := scope.quota(choice.known, self._universe))
+        ]
+        if not ranked:
+            return 0
+        best = min(ranked)
+        several = any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
+        pods = int(min(left, best[3], 1 if several else inf))
+        chosen = next(choice for choice in choices if choice.number == best[2])
+        self._take(one, rung, scope, chosen, pods)
+        return pods
+
+    def _spread(
+        self,
+        one: PodClass,
+        rung: Rung,
+        scope: Scope,
+        spread: Restriction,
+        choices: list[Choice],
+        left: int,
+    ) -> int:
+        """Spread pods over the domains there are new nodes in, as evenly as may be."""
+        key, counts = spread.group.term.key, spread.group.counts
+        domains = [choice.known[key] for choice in choices]
+        held = np.array([counts.get(domain, 0) for domain in domains], dtype=np.float64)
+        measured = self._universe.of(spread.group, scope.strict.get(key))
+        known = set(domains)
+        elsewhere = min((counts.get(d, 0) for d in measured if d not in known), default=inf)
+        if len(measured) < spread.group.term.min_domains:
+            elsewhere = 0
+        pods = left
+        if self._rooms.any_left(one, rung, scope):
+            # Once the emptiest domain has one more, rooms in the others may take pods again.
+            pods = min(left, int((held == held.min()).sum()))
+        dealt = evenly(held, np.full(len(held), float(pods)), pods, spread.group.term.max_skew, elsewhere)
+        for choice, count in zip(choices, dealt, strict=True):
+            if count:
+                self._take(one, rung, scope, choice, int(count))
+        return int(dealt.sum())
+
+    def _price(self, choice: Choice, one: PodClass) -> float:
+        return float(self._choices.links(choice, one.requests)[0].family.prices[0])
+
+    def _take(self, one: PodClass, rung: Rung, scope: Scope, choice: Choice, pods: int) -> None:
+        lot = self._lot(one, ((choice.demand,),), scope)
+        self._add(lot, Seat(one, rung, scope, choice), pods)
+        scope.note(choice.known, None, pods)
+
+    def _lot(self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], scope: Scope) -> Lot:
+        key = (id(one.requests), alternatives, scope.rules)
+        lot = self._by_key.get(key)
+        if lot is None:
+            chain = self._chains.of(alternatives, one.requests)
+            lot = self._by_key[key] = Lot(len(self._by_key), one.requests, alternatives, chain, scope.rules)
+        return lot
+
+    def _add(self, lot: Lot, seat: Seat, pods: int) -> None:
+        self._listed[lot.index] = lot
+        lot.add(seat.one.index, pods)
+        self._seats[lot.index, seat.one.index] = seat
+        self._outcome.seated(seat.one.index, pods)

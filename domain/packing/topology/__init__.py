@@ -1,0 +1,1 @@
+"""What pods ask about where other pods are."""

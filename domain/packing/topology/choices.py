@@ -1,0 +1,70 @@
+"""The domains a new node may be in, as far as topologies ask for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from treenail.domain.packing.arrays import Floats
+from treenail.domain.packing.chains import Chains, Link
+from treenail.domain.packing.compatibility.demands import Demand, Demands
+from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """New nodes in one domain of each key asked for. `known` are the labels that all of them have for sure."""
+
+    number: int
+    demand: Demand
+    known: Mapping[str, str]
+
+
+class Choices:
+    """The choices of each demand, made once."""
+
+    def __init__(self, chains: Chains, demands: Demands, universe: Universe) -> None:
+        self._chains = chains
+        self._demands = demands
+        self._universe = universe
+        self._known: dict[tuple[Demand, tuple[str, ...]], tuple[Choice, ...]] = {}
+        self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
+
+    def of(self, demand: Demand, keys: tuple[str, ...]) -> tuple[Choice, ...]:
+        """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`."""
+        known = self._known.get((demand, keys))
+        if known is None:
+            known = self._known[demand, keys] = tuple(self._made(demand, keys))
+        return known
+
+    def links(self, choice: Choice, requests: Floats) -> tuple[Link, ...]:
+        """Return the families of a choice that hold `requests` (R)."""
+        key = (choice.demand, id(requests))
+        known = self._links.get(key)
+        if known is None:
+            known = self._links[key] = self._chains.of(((choice.demand,),), requests)
+        return known
+
+    def _made(self, demand: Demand, keys: tuple[str, ...]) -> list[Choice]:
+        choices: list[Choice] = []
+        own = demand.requirements
+        values = [[v for v in self._universe.new(key) if key not in own or own[key].has(v)] for key in keys]
+        for combination in product(*values):
+            pinned = demand
+            for key, value in zip(keys, combination, strict=True):
+                pinned = self._demands.pinned(pinned, key, value)
+            known = self._sure(pinned)
+            if known is not None:
+                choices.append(Choice(len(choices), pinned, known))
+        return choices
+
+    def _sure(self, demand: Demand) -> dict[str, str] | None:
+        """Return the labels that every node of the demand has; None where there can be no node."""
+        families = self._chains.families
+        found = [families.of(template, demand) for template in range(len(families.templates))]
+        requirements = [family.requirements for family in found if family is not None]
+        if not requirements:
+            return None
+        sure = {key: r.single for key, r in requirements[0].items() if r.single is not None}
+        return {k: v for k, v in sure.items() if all(k in r and r[k].single == v for r in requirements)}

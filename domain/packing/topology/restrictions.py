@@ -1,0 +1,60 @@
+"""How many pods the topology terms let into a domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from treenail.domain.packing.topology.groups import Group
+from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.universe import Universe
+from treenail.domain.requirements import Requirements
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """What one group means to the pods of a class: they have its term (`owned`), it counts them, or both."""
+
+    group: Group
+    owned: bool
+    selects: bool
+
+    def quota(self, domain: str, floor: float) -> float:
+        """Return how many pods may go to `domain` before this is to be asked again.
+
+        `floor` is the least count of any domain a spread is measured over.
+        """
+        group = self.group
+        if not self.owned:
+            return 0.0 if group.owners.get(domain) else inf
+        count = group.counts.get(domain, 0)
+        match group.term.kind:
+            case Kind.SPREAD:
+                room = group.term.max_skew + floor - count
+                return max(room, 0.0) if self.selects else (inf if room >= 0 else 0.0)
+            case Kind.APART:
+                if count or (self.selects and group.owners.get(domain)):
+                    return 0.0
+                return 1.0 if self.selects else inf
+            case Kind.TOGETHER:
+                return inf if count else 0.0
+
+    def floor(self, universe: Universe, strict: Requirements) -> float:
+        """Return the least count of the domains a spread is measured over."""
+        term = self.group.term
+        if term.kind is not Kind.SPREAD or term.per_node:
+            return 0.0
+        domains = universe.of(self.group, strict.get(term.key))
+        if len(domains) < term.min_domains:
+            return 0.0
+        counts = self.group.counts
+        return float(min((counts.get(domain, 0) for domain in domains), default=0))
+
+    def may_begin(self, strict: Requirements) -> bool:
+        """Tell whether pods that want to be together with their like may choose where to begin."""
+        if not self.selects:
+            return False
+        within = strict.get(self.group.term.key)
+        return not any(
+            count and (within is None or within.has(domain)) for domain, count in self.group.counts.items()
+        )

@@ -1,0 +1,148 @@
+"""What the topology terms mean to the pods of one class at one rung of their ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats, Indices
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.lots import FREE, Rules
+from treenail.domain.packing.topology.groups import Group, Groups
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.universe import Universe
+from treenail.domain.requirements import Requirements
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The restrictions on where the pods go, and what is to be noted when they went there.
+
+    `keys` are the labels whose value is to be chosen for a new node. `by_domain` are measured by those, `by_node`
+    by room. `together` are the groups per node that the pods must find on their node.
+    """
+
+    strict: Requirements
+    keys: tuple[str, ...]
+    by_domain: tuple[Restriction, ...]
+    by_node: tuple[Restriction, ...]
+    together: tuple[Restriction, ...]
+    counted: tuple[Group, ...]
+    apart: tuple[Group, ...]
+    rules: Rules
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing restricts the pods."""
+        return not (self.keys or self.by_node or self.together or self.rules is not FREE)
+
+    def note(self, domains: Mapping[str, str], room: int | None, pods: int) -> None:
+        """Count `pods` more (fewer, where negative) on a node with these labels, or in this room."""
+        for group in self.counted:
+            _note(group, domains, room, pods, owned=False)
+        for group in self.apart:
+            _note(group, domains, room, pods, owned=True)
+
+    def most_on(self, rows: Indices) -> Floats:
+        """Return how many pods the terms per node let into each of these rooms."""
+        most = np.full(len(rows), np.inf)
+        for restriction in self.by_node:
+            np.minimum(most, _most_on(restriction, rows), out=most)
+        return most
+
+    def quota(self, domains: Mapping[str, str], universe: Universe) -> float:
+        """Return how many pods may go to a node with these labels before this is to be asked again."""
+        quota = inf
+        for restriction in self.by_domain:
+            domain = domains.get(restriction.group.term.key)
+            if domain is None:
+                return 0.0
+            allowed = restriction.quota(domain, restriction.floor(universe, self.strict))
+            if not allowed and restriction.owned and restriction.group.term.kind is Kind.TOGETHER:
+                allowed = inf if restriction.may_begin(self.strict) else 0.0
+            quota = min(quota, allowed)
+        return quota
+
+    def crowding(self, domains: Mapping[str, str]) -> int:
+        """Return how many pods the spreads count where the labels are these."""
+        spreads = (r.group for r in self.by_domain if r.group.term.kind is Kind.SPREAD)
+        return sum(group.counts.get(domains.get(group.term.key, ""), 0) for group in spreads)
+
+
+def _note(group: Group, domains: Mapping[str, str], room: int | None, pods: int, *, owned: bool) -> None:
+    if group.term.per_node:
+        if room is not None:
+            (group.owners_on_rooms if owned else group.on_rooms)[room] += pods
+        return
+    domain = domains.get(group.term.key)
+    if domain is None or (room is not None and group.seen and not group.seen[room]):
+        return
+    (group.own if owned else group.count)(domain, pods)
+
+
+def _most_on(restriction: Restriction, rows: Indices) -> Floats:
+    group = restriction.group
+    there, owners = group.on_rooms[rows], group.owners_on_rooms[rows]
+    if not restriction.owned:
+        return np.where(owners > 0, 0.0, np.inf)
+    match group.term.kind:
+        case Kind.SPREAD:
+            room = group.term.max_skew - there
+            if restriction.selects:
+                return np.maximum(room, 0.0)
+            return np.where(room >= 0, np.inf, 0.0)
+        case Kind.APART:
+            barred = (there > 0) | ((owners > 0) & restriction.selects)
+            return np.where(barred, 0.0, 1.0 if restriction.selects else np.inf)
+        case Kind.TOGETHER:
+            return np.where(there > 0, np.inf, 0.0)
+
+
+class Scopes:
+    """Makes the scope of each class and rung once."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._known: dict[tuple[Rung, tuple[Group, ...]], Scope] = {}
+        self._rules: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], Rules] = {((), ()): FREE}
+
+    def of(self, one: PodClass, rung: Rung) -> Scope:
+        """Return what the terms mean to the pods of `one` at `rung`."""
+        key = (rung, one.counted)
+        if key not in self._known:
+            self._known[key] = self._scope(rung, one.counted)
+        return self._known[key]
+
+    def _scope(self, rung: Rung, counted: tuple[Group, ...]) -> Scope:
+        owned = tuple(self._groups.of(term) for term in rung.terms)
+        found = [Restriction(group, owned=True, selects=group in counted) for group in owned]
+        found += [Restriction(g, owned=False, selects=True) for g in counted if g.opposed and g not in owned]
+        by_domain = tuple(r for r in found if not r.group.term.per_node)
+        per_node = [r for r in found if r.group.term.per_node]
+        together = tuple(r for r in per_node if r.owned and r.group.term.kind is Kind.TOGETHER)
+        # Where others are to be near these pods, it must be known where they are.
+        targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
+        keys = dict.fromkeys([r.group.term.key for r in by_domain] + [g.term.key for g in targets])
+        return Scope(
+            strict=rung.strict,
+            keys=tuple(sorted(keys)),
+            by_domain=by_domain,
+            by_node=tuple(r for r in per_node if r not in together),
+            together=together,
+            counted=counted,
+            apart=tuple(g for g in owned if g.opposed),
+            rules=self._rules_of(owned, counted),
+        )
+
+    def _rules_of(self, owned: tuple[Group, ...], counted: tuple[Group, ...]) -> Rules:
+        of_nodes = (Kind.SPREAD, Kind.APART)
+        own = tuple(sorted(g.index for g in owned if g.term.per_node and g.term.kind in of_nodes))
+        others = tuple(
+            sorted((g.index, 1) for g in counted if g.asked and g.term.per_node and g.term.kind in of_nodes)
+        )
+        return self._rules.setdefault((own, others), Rules(own, others) if own or others else FREE)
