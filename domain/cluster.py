@@ -163,7 +163,7 @@ class ClusterModel(Inventory):
             return
         if not claim.initialized and not self.going(view):
             decision = claim.annotations.get(DECISION, "")
-            self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
+            self.keep(Promise(like=pod, target=claim.name, decision=decision))
             self._check_promises(claim.name)
 
     def _bound(self, pod: Pod, *, news: bool) -> None:
