@@ -55,6 +55,8 @@ class Packer(DomainActor[PackerInbox]):
             rooms=snapshot.rooms,
             offers=request.offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
+            volumes=snapshot.volumes,
+            namespaces=snapshot.namespaces,
             settings=self._settings,
         )
         self._tasks.run(

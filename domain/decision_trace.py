@@ -52,7 +52,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
         decided.packed_at,
         {
             "treenail.pods": len(snapshot.pods),
-            "treenail.rooms": len(snapshot.rooms),
+            "treenail.rooms": sum(room.open for room in snapshot.rooms),
             "treenail.classes": len(plan.classes),
             "treenail.nodeclaims": len(plan.claims),
             "treenail.refused": sum(len(r.pods) for r in plan.refused),

@@ -133,6 +133,8 @@ class Simulation:
             rooms=snapshot.rooms,
             offers=offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
+            volumes=snapshot.volumes,
+            namespaces=snapshot.namespaces,
             settings=self._settings,
         )
         self.plan = InlineSolver().solve(problem)
