@@ -96,6 +96,10 @@ class Decision:
         """Return the pods that this decision puts there."""
         return [self.scenario.pending[name] for name, where in self.placed.items() if where is home]
 
+    def bound(self, home: Home) -> list[Pod]:
+        """Return the pods that were there before, with those that are leaving."""
+        return [pod for pod in self.scenario.pods.values() if pod.node and pod.node == home.name]
+
     def homes(self) -> list[Home]:
         return [*self.scenario.nodes.values(), *(claim.home for claim in self.claims)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tests.fuzz.check.amounts import Amounts, add, amounts
 from tests.fuzz.check.catalogue import HOSTNAME, POOL, read_catalogue
@@ -14,6 +14,8 @@ from tests.fuzz.check.pools import Pool
 from tests.fuzz.check.taints import first_refused
 
 Written: TypeAlias = Mapping[str, Any]
+
+_OVER: Final = ("Succeeded", "Failed")
 
 
 class Scenario:
@@ -52,7 +54,7 @@ class Scenario:
     def _read_pods(self) -> list[Pod]:
         found = []
         for one in self.items:
-            if one["kind"] == "Pod":
+            if one["kind"] == "Pod" and (one.get("status") or {}).get("phase") not in _OVER:
                 found.append(self._pod(one))
             elif one["kind"] in ("Deployment", "ReplicaSet", "StatefulSet"):
                 found += self._replicas(one)
