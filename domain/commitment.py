@@ -28,7 +28,7 @@ def commit(
     nominations = committer.nominate()
     claims = committer.claims()
     refused = tuple(
-        (pod, group.refusals)
+        (pod, group)
         for group in decided.plan.refused
         for uid in group.pods
         if (pod := model.pods.get(uid)) is not None and model.waiting(uid)

@@ -11,7 +11,7 @@ from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import PoolOffer, Room, VolumeNeeds
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Refusal
@@ -75,13 +75,13 @@ class PlanDecided:
 class PlanCommitted:
     """A plan, as far as it still held, has become promises and may be carried out.
 
-    `claims` are to be written and launched; `nominations` are (pod key, pod uid, target); `refused`
-    are (pod, why).
+    `claims` are to be written and launched; `nominations` are (pod, target); `refused` are (pod, the
+    class it was refused with).
     """
 
     decision: Decision
     claims: tuple[NodeClaim, ...]
     nominations: tuple[tuple[Pod, str], ...] = ()
-    refused: tuple[tuple[Pod, tuple[Refusal, ...]], ...] = ()
+    refused: tuple[tuple[Pod, RefusedClass], ...] = ()
     node_classes: Mapping[str, NodeClass] = field(default_factory=dict)
     pools: Mapping[str, NodePool] = field(default_factory=dict)

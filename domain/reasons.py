@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -84,6 +85,11 @@ class Refusal:
 
 
 _ORDER = {reason: at for at, reason in enumerate(Reason)}
+
+
+def furthest(refusals: Iterable[Refusal]) -> Refusal | None:
+    """Return the refusal that came last in the order of predicates; of equal ones the first."""
+    return max(refusals, key=lambda refusal: refusal.progress, default=None)
 
 
 def sentence(

@@ -112,6 +112,23 @@ def test_pods_that_were_refused_hear_of_the_pools_that_were_never_asked_too() ->
     )
 
 
+def test_where_no_pool_is_ready_nobody_hears_that_there_is_none() -> None:
+    nothing = Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of")
+    group = RefusedClass(pods=("p1",), refusals=(nothing,), nearest=nothing)
+
+    _, _, decided = packed(lambda: PackingPlan(refused=(group,)), GOING)
+
+    assert decided.plan.refused == (replace(group, refusals=(GOING,), nearest=GOING),)
+
+
+def test_what_came_nearest_stays_so_beside_pools_that_were_never_asked() -> None:
+    group = RefusedClass(pods=("p1",), refusals=(TOO_LARGE,), nearest=TOO_LARGE)
+
+    _, _, decided = packed(lambda: PackingPlan(refused=(group,)), GOING)
+
+    assert decided.plan.refused == (replace(group, refusals=(TOO_LARGE, GOING)),)
+
+
 def test_a_plan_that_refuses_nobody_stays_as_it_is() -> None:
     plan = PackingPlan(claims=(planned_claim("p1"),))
 

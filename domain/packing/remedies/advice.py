@@ -13,7 +13,7 @@ from treenail.domain.packing.remedies.near_rooms import NearRooms, against
 from treenail.domain.packing.remedies.remainder import Remainder
 from treenail.domain.packing.remedies.search import Search, Tries
 from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.reasons import Refusal
+from treenail.domain.reasons import Refusal, furthest
 from treenail.domain.remedies import Remedy
 
 
@@ -80,17 +80,17 @@ class _Adviser:
     def advised(self, group: RefusedClass) -> RefusedClass:
         self._classes_left -= 1
         if self._classes_left < 0:
-            return replace(group, nearest=_furthest(group.refusals))
+            return replace(group, nearest=furthest(group.refusals))
         try:
             return self._advised(group)
         except Exception:  # noqa: BLE001 (whatever is wrong with the advice, the plan must go on)
-            return replace(group, nearest=_furthest(group.refusals))
+            return replace(group, nearest=furthest(group.refusals))
 
     def _advised(self, group: RefusedClass) -> RefusedClass:
         pods = tuple(self._remainder.pods[uid] for uid in group.pods)
         rooms = self._nearest_rooms(pods[0].spec)
         at_nodes = [r for room in rooms[:1] if (r := against(pods[0].spec, room)) is not None]
-        nearest = _furthest((*group.refusals, *at_nodes))
+        nearest = furthest((*group.refusals, *at_nodes))
         return replace(group, nearest=nearest, remedy=self._remedy(group, pods, rooms))
 
     def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
@@ -129,11 +129,6 @@ class _Adviser:
             return ()
         kept = {room.name for room in rooms}
         return bystanders([room for room in self._remainder.rooms if room.name not in kept], spec)
-
-
-def _furthest(refusals: Iterable[Refusal]) -> Refusal | None:
-    """Return the refusal that came last in the order of predicates; of equal ones the first."""
-    return max(refusals, key=lambda refusal: refusal.progress, default=None)
 
 
 def _depend(spec: PodSpec) -> bool:
