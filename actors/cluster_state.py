@@ -301,6 +301,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:
             self._tell_pools()
+        elif changes.hope:
+            self._audience.pod_watcher.tell(PoolsChanged())
 
     def _tell_pod(self, uid: str) -> None:
         waiting = self._model.waiting(uid)

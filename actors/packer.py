@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Settings
 from treenail.domain.planning import PackRequested, PlanDecided
 from treenail.domain.ports import Solver
-from treenail.domain.reasons import Refusal
+from treenail.domain.reasons import Reason, Refusal, furthest
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
 
 
@@ -21,6 +21,8 @@ class _Solved:
     request: PackRequested
     outcome: Outcome[PackingPlan]
 
+
+_Refused = TypeVar("_Refused", RefusedClass, ClassReport)
 
 PackerInbox: TypeAlias = PackRequested | _Solved
 
@@ -55,6 +57,8 @@ class Packer(DomainActor[PackerInbox]):
             rooms=snapshot.rooms,
             offers=request.offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
+            volumes=snapshot.volumes,
+            namespaces=snapshot.namespaces,
             settings=self._settings,
         )
         self._tasks.run(
@@ -89,8 +93,15 @@ def _with_refusals(plan: PackingPlan, more: tuple[Refusal, ...]) -> PackingPlan:
     """Add the pools that were never asked to the reasons of every refused class."""
     if not more or not plan.refused:
         return plan
+
+    def added(one: _Refused) -> _Refused:
+        # That there is no pool is said where there is none, not where none is ready.
+        refusals = tuple(r for r in (*one.refusals, *more) if r.reason is not Reason.NO_POOLS)
+        nearest = one.nearest if one.nearest is None else furthest((one.nearest, *more))
+        return replace(one, refusals=refusals, nearest=nearest)
+
     return replace(
         plan,
-        refused=tuple(replace(r, refusals=(*r.refusals, *more)) for r in plan.refused),
-        classes=tuple(replace(c, refusals=(*c.refusals, *more)) if c.refused else c for c in plan.classes),
+        refused=tuple(added(group) for group in plan.refused),
+        classes=tuple(added(report) if report.refused else report for report in plan.classes),
     )

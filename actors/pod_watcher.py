@@ -14,7 +14,6 @@ from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.reasons import sentence
 from treenail.domain.runtime import Outcome, Ref
 from treenail.domain.tracing import Span
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
@@ -103,9 +102,9 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
 
     def _settle(self, committed: PlanCommitted) -> None:
         now = self._timers.now()
-        for pod, refusals in committed.refused:
+        for pod, group in committed.refused:
             if self._room.refuse(pod.uid, now):
-                message = f"Failed to schedule pod, {sentence(refusals)}"
+                message = f"Failed to schedule pod, {group.sentence}"
                 self._publish(pod, "FailedScheduling", message, warning=True)
         for pod, target in committed.nominations:
             self._publish(pod, "Nominated", f"Pod should schedule on: {target}")

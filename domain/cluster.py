@@ -17,21 +17,20 @@ from treenail.domain.cluster_facts import (
     kind_of,
     says_the_same,
 )
-from treenail.domain.inventory import Inventory
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool, heaviest_first
-from treenail.domain.nodes import Node, NodeClaim, NodeView
-from treenail.domain.packing.problem import Room
-from treenail.domain.planning import Snapshot
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
-from treenail.domain.promises import Promise, PromiseBook
-from treenail.domain.resources import Resources, total
-from treenail.domain.rooms import room_on
-from treenail.domain.usage import limits_left
+from treenail.domain.promises import Promise
+from treenail.domain.resources import total
+from treenail.domain.standings import Standings
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.storage_book import Affected
 from treenail.domain.watching import PodBound
 
 
-class ClusterModel(Inventory):
+class ClusterModel(Standings):
     """One consistent view of pods, nodes, claims, pools and promises. Mutable, owned by one actor.
 
     `revision` grows with each change. A claim that was committed though not yet seen in the API counts
@@ -40,16 +39,9 @@ class ClusterModel(Inventory):
 
     def __init__(self, *, promise_lasts: timedelta) -> None:
         super().__init__()
-        self.revision = 0
-        self.promises = PromiseBook()
-        self.condemned: dict[str, None] = {}
         self._promise_lasts = promise_lasts
-        self._provisionable: dict[str, None] = {}
-        self._void: dict[str, None] = {}
         # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
         self._restorable: dict[str, str] = {}
-        self._rooms: dict[str, Room | None] = {}
-        self._limits: dict[str, Resources | None] = {}
         self._changes = Changes()
 
     # --- facts
@@ -72,6 +64,9 @@ class ClusterModel(Inventory):
         return changes
 
     def _resync(self, fact: Resynced, now: datetime) -> None:
+        if fact.unreadable != self.storage.unreadable:
+            self.storage.unreadable = fact.unreadable
+            self._changes.hope = True
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         there |= {(aside.kind, aside.key) for aside in fact.set_aside}
         for thing in fact.objects:
@@ -104,6 +99,11 @@ class ClusterModel(Inventory):
             case DaemonSet():
                 self.daemons[thing.uid] = thing
                 self._daemons_changed()
+            case Namespace():
+                self.namespaces[thing.name] = thing
+                self._changes.hope |= not says_the_same(thing, known)
+            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
+                self._storage_changed(self.storage.put(thing))
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
         match kind:
@@ -121,10 +121,29 @@ class ClusterModel(Inventory):
             case Kind.DAEMON_SET:
                 if self.daemons.pop(key, None) is not None:
                     self._daemons_changed()
+            case Kind.NAMESPACE:
+                self.namespaces.pop(key, None)
+            case _:
+                self._storage_changed(self.storage.remove(kind, key))
 
     def _daemons_changed(self) -> None:
         self._rooms.clear()
         self._changes.pools = True
+
+    def _storage_changed(self, affected: Affected) -> None:
+        """Measure anew what hangs on it, and let the pods hope that wait for it."""
+        if affected.anybody:
+            self._rooms.clear()
+            self._changes.hope = True
+        if affected.node:
+            self._rooms.pop(self.view_name(affected.node), None)
+        for uid in self.storage.users(affected.claim):
+            pod, promise = self.pods[uid], self.promises.of(uid)
+            if pod.bound:
+                self._rooms.pop(self.view_name(pod.node_name), None)
+            if promise is not None:
+                self._rooms.pop(promise.target, None)
+            self._changes.hope |= self.waiting(uid)
 
     # --- pods
 
@@ -133,6 +152,10 @@ class ClusterModel(Inventory):
         self._changes.pods[pod.uid] = None
         for node in self.put_pod(pod):
             self._touch_node(node)
+        promise = self.promises.of(pod.uid)
+        if promise is not None:
+            # As a resident to be it may be another now.
+            self._rooms.pop(promise.target, None)
         if before is None:
             self._inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
@@ -163,7 +186,7 @@ class ClusterModel(Inventory):
             return
         if not claim.initialized and not self.going(view):
             decision = claim.annotations.get(DECISION, "")
-            self.keep(Promise(pod=pod.uid, target=claim.name, spec=pod.spec, decision=decision))
+            self.keep(Promise(like=pod, target=claim.name, decision=decision))
             self._check_promises(claim.name)
 
     def _bound(self, pod: Pod, *, news: bool) -> None:
@@ -279,15 +302,7 @@ class ClusterModel(Inventory):
         self._rooms.pop(name, None)
         self._changes.views[name] = None
 
-    # --- what is there
-
-    def going(self, view: NodeView) -> bool:
-        """Tell whether a view is on its way out, decided to be, or cordoned."""
-        return view.leaving or view.name in self.condemned
-
-    def ending(self, view: NodeView) -> bool:
-        """Tell whether a view goes for good, or is decided to, so that its pods need other places."""
-        return view.ending or view.name in self.condemned
+    # --- decisions
 
     def condemn(self, name: str) -> None:
         """Send no more pods to a view, and find other places for those on it."""
@@ -331,60 +346,3 @@ class ClusterModel(Inventory):
         self.claims[claim.name] = claim
         self._limits.pop(claim.pool, None)
         self._touch(claim.name)
-
-    def empty(self, name: str) -> bool:
-        """Tell whether nothing but daemons stands on a view, and nothing is promised a place there."""
-        return not self.promises.at(name) and all(p.daemon or p.mirror for p in self.pods_on(name))
-
-    def room(self, name: str) -> Room | None:
-        """Return what is free on a view; None where no pod should be sent there."""
-        if name not in self._rooms:
-            self._rooms[name] = self._measure(name)
-        return self._rooms[name]
-
-    def _measure(self, name: str) -> Room | None:
-        view = self.view(name)
-        if view is None or self.going(view) or not view.launched:
-            return None
-        daemons = (d.spec for d in self.daemons.values())
-        return room_on(view, self.pods_on(name), daemons, self.promises.reserved(name))
-
-    def waiting(self, uid: str) -> bool:
-        """Tell whether a pod waits for a place and has no promise of one."""
-        return uid in self._provisionable and self.promises.of(uid) is None
-
-    def limit_left(self, pool: NodePool) -> Resources | None:
-        """Return what a pool may still buy of each limited resource; None without limits."""
-        if pool.name not in self._limits:
-            claims = (c for c in self.claims.values() if c.pool == pool.name and c.name not in self._void)
-            self._limits[pool.name] = limits_left(pool, claims)
-        return self._limits[pool.name]
-
-    def snapshot(self, now: datetime) -> Snapshot:
-        """Return all that planning may look at, at this revision."""
-        pools = heaviest_first(self.pools.values())
-        rooms = [room for view in self.views() if (room := self.room(view.name)) is not None]
-        rooms.sort(key=lambda r: (not r.initialized, r.name))
-        limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
-        return Snapshot(
-            revision=self.revision,
-            taken_at=now,
-            pods=self._to_place(now),
-            rooms=tuple(rooms),
-            pools=pools,
-            node_classes=dict(self.node_classes),
-            daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
-            limits_left=limits,
-        )
-
-    def _to_place(self, now: datetime) -> tuple[Pod, ...]:
-        waiting = [self.pods[uid] for uid in self._provisionable if self.promises.of(uid) is None]
-        for view in self.views():
-            # A cordon alone keeps pods off and moves none.
-            if self.ending(view):
-                waiting += (
-                    p
-                    for p in self.pods_on(view.name)
-                    if p.reschedulable and not p.protected(now) and self.promises.of(p.uid) is None
-                )
-        return tuple(sorted(waiting, key=lambda p: (p.created_at, p.uid)))

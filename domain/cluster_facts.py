@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from treenail.domain.events import ObjectRef
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
 class Kind(StrEnum):
@@ -23,6 +25,11 @@ class Kind(StrEnum):
     NODE_POOL = "NodePool"
     NODE_CLASS = "NodeClass"
     DAEMON_SET = "DaemonSet"
+    NAMESPACE = "Namespace"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    STORAGE_CLASS = "StorageClass"
+    CSI_NODE = "CSINode"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,10 @@ class DaemonSet:
     spec: PodSpec
 
 
-ClusterObject: TypeAlias = Pod | Node | NodeClaim | NodePool | NodeClass | DaemonSet
+StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode
+ClusterObject: TypeAlias = (
+    Pod | Node | NodeClaim | NodePool | NodeClass | DaemonSet | Namespace | StorageObject
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +79,15 @@ class ObjectSetAside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resynced:
-    """All objects there are, at one revision: what is neither among them nor set aside is gone."""
+    """All objects there are, at one revision: what is neither among them nor set aside is gone.
+
+    `unreadable` are kinds that we may not see: of those nothing is known.
+    """
 
     revision: int
     objects: tuple[ClusterObject, ...]
     set_aside: tuple[ObjectSetAside, ...] = ()
+    unreadable: frozenset[Kind] = frozenset()
 
 
 ClusterFact: TypeAlias = ObjectSeen | ObjectGone | ObjectSetAside | Resynced
@@ -86,6 +100,8 @@ def key_of(thing: ClusterObject) -> str:
             return thing.uid
         case NodeClass():
             return f"{thing.ref.kind}/{thing.ref.name}"
+        case PersistentVolumeClaim():
+            return thing.key
         case _:
             return thing.name
 
@@ -95,18 +111,21 @@ def says_the_same(thing: ClusterObject, known: ClusterObject | None) -> bool:
     return known is not None and replace(thing, resource_version=known.resource_version) == known
 
 
+_KINDS: Final[Mapping[type, Kind]] = {
+    Pod: Kind.POD,
+    Node: Kind.NODE,
+    NodeClaim: Kind.NODE_CLAIM,
+    NodePool: Kind.NODE_POOL,
+    NodeClass: Kind.NODE_CLASS,
+    DaemonSet: Kind.DAEMON_SET,
+    Namespace: Kind.NAMESPACE,
+    PersistentVolumeClaim: Kind.PERSISTENT_VOLUME_CLAIM,
+    PersistentVolume: Kind.PERSISTENT_VOLUME,
+    StorageClass: Kind.STORAGE_CLASS,
+    CSINode: Kind.CSI_NODE,
+}
+
+
 def kind_of(thing: ClusterObject) -> Kind:
     """Return the kind of an object."""
-    match thing:
-        case Pod():
-            return Kind.POD
-        case Node():
-            return Kind.NODE
-        case NodeClaim():
-            return Kind.NODE_CLAIM
-        case NodePool():
-            return Kind.NODE_POOL
-        case NodeClass():
-            return Kind.NODE_CLASS
-        case DaemonSet():
-            return Kind.DAEMON_SET
+    return _KINDS[type(thing)]

@@ -28,7 +28,7 @@ def commit(
     nominations = committer.nominate()
     claims = committer.claims()
     refused = tuple(
-        (pod, group.refusals)
+        (pod, group)
         for group in decided.plan.refused
         for uid in group.pods
         if (pod := model.pods.get(uid)) is not None and model.waiting(uid)
@@ -67,9 +67,8 @@ class _Committer:
         owner = pod.owner
         self._model.keep(
             Promise(
-                pod=pod.uid,
+                like=pod,
                 target=target,
-                spec=pod.spec,
                 decision=self._decided.decision.id,
                 heir=owner.uid if owner is not None and pod.bound else "",
                 expires_at=expires_at,

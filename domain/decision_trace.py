@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
 from treenail.domain.packing.plan import ClassReport
 from treenail.domain.planning import PlanCommitted, PlanDecided
-from treenail.domain.reasons import sentence
+from treenail.domain.reasons import Reason, sentence
 from treenail.domain.tracing import Attribute, Span, SpanEvent, SpanKind
 
 DECISION_ID: Final = "treenail.decision.id"
@@ -52,7 +53,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
         decided.packed_at,
         {
             "treenail.pods": len(snapshot.pods),
-            "treenail.rooms": len(snapshot.rooms),
+            "treenail.rooms": sum(room.open for room in snapshot.rooms),
             "treenail.classes": len(plan.classes),
             "treenail.nodeclaims": len(plan.claims),
             "treenail.refused": sum(len(r.pods) for r in plan.refused),
@@ -73,9 +74,17 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             "treenail.nodeclaims": tuple(c.name for c in committed.claims),
             "treenail.nominations": len(committed.nominations),
             "treenail.refused": len(committed.refused),
+            **_reasons(committed),
         },
     )
     return batch, select, pack, decide
+
+
+def _reasons(committed: PlanCommitted) -> dict[str, Attribute]:
+    """Return how many pods were refused for which reason: that of the pool or node that came nearest."""
+    counts = Counter(group.nearest.reason for _, group in committed.refused if group.nearest is not None)
+    said = tuple(f"{reason.value}={counts[reason]}" for reason in Reason if counts[reason])
+    return {"treenail.refused.reasons": said} if said else {}
 
 
 def _class_events(decided: PlanDecided) -> tuple[SpanEvent, ...]:
@@ -96,5 +105,10 @@ def _class_attributes(report: ClassReport) -> dict[str, Attribute]:
         attributes["treenail.class.claims"] = tuple(f"{i}={count}" for i, count in report.to_claims.items())
     if report.refused:
         attributes["treenail.class.refused"] = report.refused
+        attributes["treenail.class.reasons"] = tuple(f"{r.pool}={r.reason.value}" for r in report.refusals)
         attributes["treenail.class.why"] = sentence(report.refusals)
+        if report.nearest is not None:
+            attributes["treenail.class.nearest"] = str(report.nearest)
+        if report.remedy is not None:
+            attributes["treenail.class.remedy"] = str(report.remedy)
     return attributes

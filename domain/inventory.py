@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
+from treenail.domain.storage_book import StorageBook
 
 _MOST_ENDED: Final = 256
 
@@ -29,6 +31,8 @@ class Inventory:
         self.pools: dict[str, NodePool] = {}
         self.node_classes: dict[str, NodeClass] = {}
         self.daemons: dict[str, DaemonSet] = {}
+        self.namespaces: dict[str, Namespace] = {}
+        self.storage = StorageBook()
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claim_of_provider: dict[str, str] = {}
         self._node_of_provider: dict[str, str] = {}
@@ -51,6 +55,11 @@ class Inventory:
             Kind.NODE_POOL: self.pools,
             Kind.NODE_CLASS: self.node_classes,
             Kind.DAEMON_SET: self.daemons,
+            Kind.NAMESPACE: self.namespaces,
+            Kind.PERSISTENT_VOLUME_CLAIM: self.storage.claims,
+            Kind.PERSISTENT_VOLUME: self.storage.volumes,
+            Kind.STORAGE_CLASS: self.storage.classes,
+            Kind.CSI_NODE: self.storage.csi_nodes,
         }
         return stores[kind]
 
@@ -62,6 +71,7 @@ class Inventory:
         """Keep a pod as it stands; return the nodes whose room it changes."""
         before = self.pods.get(pod.uid)
         self.pods[pod.uid] = pod
+        self.storage.use(pod)
         touched: list[str] = []
         if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
             touched.append(self._take_off(before))
@@ -73,8 +83,10 @@ class Inventory:
     def remove_pod(self, uid: str) -> Pod | None:
         """Forget a pod and return it as it was last seen."""
         pod = self.pods.pop(uid, None)
-        if pod is not None and pod.bound:
-            self._take_off(pod)
+        if pod is not None:
+            self.storage.leave(pod)
+            if pod.bound:
+                self._take_off(pod)
         return pod
 
     def _take_off(self, pod: Pod) -> str:
@@ -158,10 +170,12 @@ class Inventory:
     def pods_on(self, name: str) -> tuple[Pod, ...]:
         """Return the pods that hold room on the node of a view, by uid."""
         view = self.view(name)
-        if view is None or not view.node_name:
-            return ()
-        there = self._pods_on.get(view.node_name, {})
-        return tuple(there[uid] for uid in sorted(there))
+        return () if view is None else self.pods_of(view)
+
+    def pods_of(self, view: NodeView) -> tuple[Pod, ...]:
+        """Return the pods that hold room on the node of `view`, by uid."""
+        there = self._pods_on.get(view.node_name) if view.node_name else None
+        return tuple(there[uid] for uid in sorted(there)) if there else ()
 
     def node_class(self, ref: NodeClassRef) -> NodeClass | None:
         """Return the node class `ref` names, if it is there."""

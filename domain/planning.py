@@ -11,8 +11,8 @@ from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import PoolOffer, Room
+from treenail.domain.packing.plan import PackingPlan, RefusedClass
+from treenail.domain.packing.problem import PoolOffer, Room, VolumeNeeds
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Refusal
 from treenail.domain.resources import Resources
@@ -23,7 +23,9 @@ class Snapshot:
     """The cluster at one revision, for planning.
 
     `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
-    have a promise. `limits_left` has an entry for each pool with limits.
+    have a promise. `rooms` are of every node, and of claims with pods promised to them; those that take no
+    pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what the volumes
+    of `pods` need, by uid; `namespaces` the labels of namespaces, by name.
     """
 
     revision: int
@@ -34,6 +36,8 @@ class Snapshot:
     node_classes: Mapping[str, NodeClass]
     daemons: tuple[DaemonSet, ...]
     limits_left: Mapping[str, Resources]
+    volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +75,13 @@ class PlanDecided:
 class PlanCommitted:
     """A plan, as far as it still held, has become promises and may be carried out.
 
-    `claims` are to be written and launched; `nominations` are (pod key, pod uid, target); `refused`
-    are (pod, why).
+    `claims` are to be written and launched; `nominations` are (pod, target); `refused` are (pod, the
+    class it was refused with).
     """
 
     decision: Decision
     claims: tuple[NodeClaim, ...]
     nominations: tuple[tuple[Pod, str], ...] = ()
-    refused: tuple[tuple[Pod, tuple[Refusal, ...]], ...] = ()
+    refused: tuple[tuple[Pod, RefusedClass], ...] = ()
     node_classes: Mapping[str, NodeClass] = field(default_factory=dict)
     pools: Mapping[str, NodePool] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -35,7 +35,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """Node affinity: `required` terms are alternatives of conjunctions; `preferred` are (weight, term)."""
+    """Node affinity: `required` terms are alternatives of conjunctions; `preferred` are (weight, term).
+
+    A demand on a node's name has the key `labels.NODE_NAME`.
+    """
 
     required: tuple[tuple[Expression, ...], ...] = ()
     preferred: tuple[tuple[int, tuple[Expression, ...]], ...] = ()
@@ -85,7 +88,11 @@ class TopologySpread:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinityTerm:
-    """Pods this one must, or must not, share a topology domain with. A weight makes it a preference."""
+    """Pods this one must, or must not, share a topology domain with. A weight makes it a preference.
+
+    `match_label_keys` (`mismatch_label_keys`) are labels of which those pods must have the same (another)
+    value as this one. The API server writes that into a pod's selector; only templates still have keys.
+    """
 
     topology_key: str
     selector: LabelSelector | None = None
@@ -93,6 +100,25 @@ class PodAffinityTerm:
     namespace_selector: LabelSelector | None = None
     anti: bool = False
     weight: int | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+    def of_pod(self, own: Mapping[str, str]) -> PodAffinityTerm:
+        """Return the term of a pod with the labels `own`: those named by keys go into its selector."""
+        if not self.match_label_keys and not self.mismatch_label_keys:
+            return self
+        selector = self.selector or LabelSelector()
+        lines = (
+            *(Expression(key, Operator.IN, (own[key],)) for key in self.match_label_keys if key in own),
+            *(
+                Expression(key, Operator.NOT_IN, (own[key],))
+                for key in self.mismatch_label_keys
+                if key in own
+            ),
+        )
+        more = tuple(line for line in lines if line not in selector.expressions)
+        merged = replace(selector, expressions=(*selector.expressions, *more))
+        return replace(self, selector=merged, match_label_keys=(), mismatch_label_keys=())
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -106,12 +132,18 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PodVolume:
-    """A volume that says something about nodes: a claim by name, or an ephemeral claim's class."""
+    """A volume that says something about nodes.
+
+    It is a claim by name; or `ephemeral`, a claim named after pod and volume, of a class; or one that the
+    pod itself names by CSI `driver` and `handle`, which counts among those attached.
+    """
 
     name: str
     claim_name: str = ""
     storage_class: str | None = None
     ephemeral: bool = False
+    driver: str = ""
+    handle: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +177,17 @@ class PodSpec:
         )
         terms = self.node_affinity.required or ((),)
         return tuple(Requirements((*selected, *(e.requirement() for e in term))) for term in terms)
+
+    @property
+    def label_keys(self) -> tuple[str, ...]:
+        """The labels of a pod that decide what its affinity terms select, where those do not say it yet."""
+        keys = {k for t in self.pod_affinity for k in (*t.match_label_keys, *t.mismatch_label_keys)}
+        return tuple(sorted(keys))
+
+    def of_pod(self, own: Mapping[str, str]) -> PodSpec:
+        """Return the spec of a pod with the labels `own` that is made from a template with this one."""
+        terms = tuple(term.of_pod(own) for term in self.pod_affinity)
+        return self if terms == self.pod_affinity else replace(self, pod_affinity=terms)
 
 
 class Phase(StrEnum):
@@ -194,6 +237,15 @@ class Pod:
     def key(self) -> str:
         """The pod's name as people write it: namespace/name."""
         return f"{self.namespace}/{self.name}"
+
+    def claim_key(self, volume: PodVolume) -> str:
+        """Return the namespace/name of the claim on storage that a volume of this pod is."""
+        return f"{self.namespace}/{f'{self.name}-{volume.name}' if volume.ephemeral else volume.claim_name}"
+
+    @property
+    def claim_keys(self) -> tuple[str, ...]:
+        """The claims on storage that the pod uses, in the order of its volumes."""
+        return tuple(self.claim_key(volume) for volume in self.spec.volumes if not volume.driver)
 
     @property
     def owner(self) -> Owner | None:

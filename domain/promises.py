@@ -13,22 +13,30 @@ from treenail.domain.resources import NOTHING, Resources, total
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """A place kept for a pod. `target` names a node view: a claim, or a node nobody claimed.
+    """A place kept for a pod, `like` which it was then. `target` names a node view: a claim, or a bare node.
 
     `heir` is set for a pod that still stands on a leaving node and will come back with another uid:
     the uid of the owner that makes its successor. `expires_at` is None while the target is on its way.
     """
 
-    pod: str
+    like: Pod
     target: str
-    spec: PodSpec
     decision: str
     heir: str = ""
     expires_at: datetime | None = None
 
     @property
+    def pod(self) -> str:
+        """The uid of the pod."""
+        return self.like.uid
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.like.spec
+
+    @property
     def requests(self) -> Resources:
-        return self.spec.requests
+        return self.like.spec.requests
 
 
 class PromiseBook:
@@ -158,7 +166,7 @@ class PromiseBook:
             promise = self._by_pod[old]
             if promise.spec == pod.spec:
                 self.end(old)
-                taken = replace(promise, pod=pod.uid, heir="")
+                taken = replace(promise, like=pod, heir="")
                 self._put(taken)
                 return taken
         return None

@@ -24,7 +24,7 @@ def reseat(model: ClusterModel) -> None:
             if pod.spec in places:
                 places.remove(pod.spec)
                 decision = view.claim.annotations.get(DECISION, "") if view.claim is not None else ""
-                model.keep(Promise(pod=pod.uid, target=view.name, spec=pod.spec, decision=decision))
+                model.keep(Promise(like=pod, target=view.name, decision=decision))
 
 
 def _left(model: ClusterModel, view: NodeView) -> list[PodSpec]:

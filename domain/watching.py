@@ -47,7 +47,7 @@ class NodeChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolsChanged:
-    """What may be bought has changed: pods refused before may be lucky now."""
+    """What may be bought, or what pods wait for, has changed: those refused before may be lucky now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,7 @@ def simulate(
             began = perf_counter()
             simulation.decide()
             seconds.append(perf_counter() - began)
+    simulation.advise()
     for warning in simulation.warnings:
         sys.stderr.write(f"treenail: warning: {warning}\n")
     if output is OutputFormat.JSON:

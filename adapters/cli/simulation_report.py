@@ -7,26 +7,25 @@ from typing import Final, TextIO
 from rich.console import Console
 from rich.table import Table
 
+from treenail.adapters.cli.refusal_report import refused_as_json, refused_of, write_refused
 from treenail.adapters.embed.simulation import Simulation
 from treenail.domain.packing.plan import PlannedClaim
-from treenail.domain.reasons import sentence
 
 _WIDE: Final = 10_000
-_MOST_SHOWN: Final = 5
 
 
 def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     """Return a decision as the command line's contract has it: prices in $/h, pods as namespace/name."""
     plan, names = simulation.plan, simulation.pod_names
+    refused = refused_of(simulation)
     existing: dict[str, list[str]] = {}
     for uid, room in plan.nominations.items():
         existing.setdefault(simulation.node_of(room), []).append(names[uid])
     return {
         "nodeClaims": [_claim(c, names) for c in plan.claims],
         "existing": {node: sorted(pods) for node, pods in sorted(existing.items())},
-        "unschedulable": {
-            names[uid]: sentence(group.refusals) for group in plan.refused for uid in group.pods
-        },
+        "unschedulable": {names[uid]: group.sentence for group in refused for uid in group.pods},
+        "refused": refused_as_json(refused, names),
         "cost": plan.cost,
         "lowerBound": plan.lower_bound,
         "pods": len(names),
@@ -69,12 +68,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
     if plan.nominations:
         rooms = len(set(plan.nominations.values()))
         console.print(f"{len(plan.nominations)} pods go onto {rooms} existing nodes")
-    for group in plan.refused:
-        shown = ", ".join(names[uid] for uid in group.pods[:_MOST_SHOWN])
-        more = f" and {len(group.pods) - _MOST_SHOWN} more" if len(group.pods) > _MOST_SHOWN else ""
-        console.print(f"unschedulable: {shown}{more}", highlight=False)
-        for refusal in group.refusals:
-            console.print(f"  {refusal.reason.value}: {refusal}", highlight=False, markup=False)
+    write_refused(refused_of(simulation), names, console)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
         f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",

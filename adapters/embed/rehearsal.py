@@ -23,7 +23,7 @@ from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSe
 from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
-from treenail.adapters.solver.inline import InlineSolver
+from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.durations import parse_duration
 from treenail.domain.node_classes import NodeClass
@@ -44,7 +44,7 @@ class Conditions:
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
     catalogue: Catalogue | None = None
-    solver: Solver = field(default_factory=InlineSolver)
+    solver: Solver = field(default_factory=AdvisingSolver)
 
 
 class Rehearsal:

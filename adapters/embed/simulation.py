@@ -92,6 +92,7 @@ class Simulation:
     ) -> None:
         self.warnings = decoded.warnings
         self.plan = PackingPlan()
+        self._problem = Problem(pods=())
         self._decoded = decoded
         self._settings = settings
         self._pods = tuple(self._all_pods())
@@ -116,7 +117,7 @@ class Simulation:
         return self._nodes.get(room, room)
 
     def decide(self) -> None:
-        """Build the problem and solve it."""
+        """Build the problem and solve it; what would help those it refuses is left to `advise`."""
         model = ClusterModel(promise_lasts=timedelta(seconds=20))
         model.learn(Resynced(revision=1, objects=tuple(self._objects())), _NOW)
         snapshot = model.snapshot(_NOW)
@@ -128,14 +129,20 @@ class Simulation:
             )
             for pool in snapshot.pools
         )
-        problem = Problem(
+        self._problem = Problem(
             pods=snapshot.pods,
             rooms=snapshot.rooms,
             offers=offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
+            volumes=snapshot.volumes,
+            namespaces=snapshot.namespaces,
             settings=self._settings,
         )
-        self.plan = InlineSolver().solve(problem)
+        self.plan = InlineSolver().solve(self._problem)
+
+    def advise(self) -> None:
+        """Complete the plan with what would help those it refuses."""
+        self.plan = InlineSolver().advise(self._problem, self.plan)
 
     def _objects(self) -> list[ClusterObject]:
         decoded = self._decoded

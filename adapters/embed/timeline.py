@@ -14,7 +14,6 @@ from treenail.domain.launching import CapacityRanOut, ClaimFailed, LaunchFailed,
 from treenail.domain.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.readiness import ReadinessChanged
-from treenail.domain.reasons import sentence
 from treenail.domain.watching import PodBound
 
 Fields = dict[str, object]
@@ -43,8 +42,8 @@ def _plan(plan: PlanCommitted) -> Fields:
         "refused": len(plan.refused),
     }
     if plan.refused:
-        pod, refusals = plan.refused[0]
-        fields["because"] = f"{pod.key}: {sentence(refusals)}"
+        pod, group = plan.refused[0]
+        fields["because"] = f"{pod.key}: {group.sentence}"
     return fields
 
 

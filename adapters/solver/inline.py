@@ -5,13 +5,28 @@ from __future__ import annotations
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
+# Numpy is only paid for by those who pack.
+
 
 class InlineSolver:
-    """The `Solver` port without a process of its own."""
+    """Packs without a process of its own, and without advice for the pods it refuses."""
 
     def solve(self, problem: Problem) -> PackingPlan:
         """Return the plan for `problem`."""
-        # Numpy is only paid for by those who pack.
         from treenail.domain.packing.pack import pack  # noqa: PLC0415
 
         return pack(problem)
+
+    def advise(self, problem: Problem, plan: PackingPlan) -> PackingPlan:
+        """Return `plan`, the one for `problem`, with what would help those it refuses."""
+        from treenail.domain.packing.decide import advise  # noqa: PLC0415
+
+        return advise(problem, plan)
+
+
+class AdvisingSolver(InlineSolver):
+    """The `Solver` port without a process of its own: decides in full, as the worker does."""
+
+    def solve(self, problem: Problem) -> PackingPlan:
+        """Return the plan for `problem`, with advice for the pods it refuses."""
+        return self.advise(problem, super().solve(problem))

@@ -54,9 +54,9 @@ class ProblemWriter:
         pickler = _pickler(self._stream, {InstanceType: self._name})
         fresh, forget = self._number(problem)
         named = ((number, _TYPE_VALUES(one)) for number, one in fresh)
-        for part in (named, problem.pods, problem.rooms):
+        for part in (named, problem.pods, problem.rooms, problem.volumes.items()):
             _dump(part, pickler)
-        pickler.dump(_Outline(replace(problem, pods=(), rooms=()), forget))
+        pickler.dump(_Outline(replace(problem, pods=(), rooms=(), volumes={}), forget))
         self._stream.flush()
 
     def _number(self, problem: Problem) -> tuple[list[tuple[int, InstanceType]], tuple[int, ...]]:
@@ -93,10 +93,11 @@ class ProblemReader:
         unpickler = _Unpickler(self._stream, self._types)
         self._types |= {number: _restore(InstanceType, values) for number, values in _load(unpickler)}
         pods, rooms = tuple(_load(unpickler)), tuple(_load(unpickler))
+        volumes = dict(_load(unpickler))
         outline: _Outline = _load_one(unpickler)
         for number in outline.forget:
             del self._types[number]
-        return replace(outline.problem, pods=pods, rooms=rooms)
+        return replace(outline.problem, pods=pods, rooms=rooms, volumes=volumes)
 
 
 @dataclass(frozen=True, slots=True)

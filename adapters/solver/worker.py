@@ -15,7 +15,7 @@ from traceback import format_exc
 from typing import IO
 
 from treenail.adapters.solver.wire import ProblemReader, SolverFailure, write_plan
-from treenail.domain.packing.pack import pack
+from treenail.domain.packing.decide import decide
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
@@ -50,7 +50,7 @@ def _read(stream: IO[bytes], problems: SimpleQueue[Problem]) -> None:
 
 def _answer(problem: Problem) -> PackingPlan | SolverFailure:
     try:
-        return pack(problem)
+        return decide(problem)
     except Exception:  # noqa: BLE001 (the other process ends by it)
         return SolverFailure(format_exc())
 

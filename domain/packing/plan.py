@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treenail.domain.reasons import Refusal
+from treenail.domain.reasons import Refusal, sentence
+from treenail.domain.remedies import Remedy
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import Resources
 
@@ -30,15 +31,29 @@ class PlannedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedClass:
-    """Alike pods that could not be placed, and each pool's first reason, pools in the order tried."""
+    """Alike pods that could not be placed, and each pool's first reason, pools in the order tried.
+
+    `nearest` is the pool, or the node, where they came furthest; `remedy` what would let them be placed,
+    as far as one was looked for and found.
+    """
 
     pods: tuple[str, ...]
     refusals: tuple[Refusal, ...]
+    nearest: Refusal | None = None
+    remedy: Remedy | None = None
+
+    @property
+    def sentence(self) -> str:
+        """All of it as one line for a person."""
+        return sentence(self.refusals, self.nearest, self.remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassReport:
-    """Where the pods of one class went: how many to which room or claim (by index), for the trace."""
+    """Where the pods of one class went: how many to which room or claim (by index), for the trace.
+
+    For those refused, as in `RefusedClass`, the reasons, the nearest of them and what would help.
+    """
 
     example: str
     pods: int
@@ -46,6 +61,8 @@ class ClassReport:
     to_claims: Mapping[int, int] = field(default_factory=dict)
     refused: int = 0
     refusals: tuple[Refusal, ...] = ()
+    nearest: Refusal | None = None
+    remedy: Remedy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from tests.builders import (
     planned_claim,
     resources,
 )
+from tests.domain.storages import storage_claim, using
 from treenail.domain.claims import PROMISED
 from treenail.domain.cluster_facts import Kind, ObjectSetAside, Resynced
 from treenail.domain.events import ObjectRef
@@ -60,6 +61,15 @@ def test_a_batch_without_a_pod_to_place_is_not_planned() -> None:
     stage.close_batch()
 
     assert stage.snapshots() == []
+
+
+def test_pods_are_asked_for_again_when_the_storage_they_wait_for_changes() -> None:
+    stage = Knowing(using("data"))
+    stage.pod_watcher.received.clear()
+
+    stage.see(storage_claim())
+
+    assert stage.pod_watcher.received == [PoolsChanged()]
 
 
 def test_a_pod_whose_place_an_alike_one_took_gets_that_ones_and_is_not_decided_on() -> None:

@@ -211,7 +211,7 @@ def test_an_empty_node_is_given_up_when_it_still_is_empty() -> None:
     assert stage.arbiter.of(DisruptNodes) == [
         DisruptNodes(nodes=(view(),), cause=Cause.EMPTY, decided_at=START)
     ]
-    assert stage.model.snapshot(START).rooms == ()
+    assert [r.name for r in stage.model.snapshot(START).rooms if r.open] == []
     assert stage.disruptor.of(NodeEmptied)[-1].since is None
 
 

@@ -10,7 +10,7 @@ from tests.probes import Probe
 from treenail.actors.packer import Packer
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings
+from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings, VolumeNeeds
 from treenail.domain.planning import PackRequested, PlanDecided, Snapshot
 from treenail.domain.ports import UnavailableError
 from treenail.domain.reasons import Reason, Refusal
@@ -19,6 +19,7 @@ from treenail.domain.resources import Resources
 SETTINGS = Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
 ROOM = Room(name="n1", labels={}, taints=(), free=Resources())
 OFFER = PoolOffer(pool=node_pool(), instance_types=())
+NEEDS = VolumeNeeds(fresh=(("ebs.csi.aws.com", 1),))
 TOO_LARGE = Refusal("default", Reason.TOO_LARGE, "too large")
 GOING = Refusal("going", Reason.POOL_NOT_READY, "the pool is being deleted")
 
@@ -45,6 +46,8 @@ def request(*not_ready: Refusal) -> PackRequested:
         node_classes={},
         daemons=(DaemonSet(uid="logs", name="logs", spec=spec("100m")),),
         limits_left={},
+        volumes={"p1": NEEDS},
+        namespaces={"default": {"team": "a"}},
     )
     return PackRequested(
         decision=decision(), snapshot=snapshot, offers=(OFFER,), not_ready=not_ready, selected_at=at(0)
@@ -71,6 +74,8 @@ def test_the_solver_is_asked_with_all_that_a_plan_depends_on() -> None:
             rooms=(ROOM,),
             offers=(OFFER,),
             daemons=(spec("100m"),),
+            volumes={"p1": NEEDS},
+            namespaces={"default": {"team": "a"}},
             settings=SETTINGS,
         )
     ]
@@ -105,6 +110,23 @@ def test_pods_that_were_refused_hear_of_the_pools_that_were_never_asked_too() ->
         refused=(RefusedClass(pods=("p1",), refusals=(TOO_LARGE, GOING)),),
         classes=(placed, replace(refused, refusals=(TOO_LARGE, GOING))),
     )
+
+
+def test_where_no_pool_is_ready_nobody_hears_that_there_is_none() -> None:
+    nothing = Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of")
+    group = RefusedClass(pods=("p1",), refusals=(nothing,), nearest=nothing)
+
+    _, _, decided = packed(lambda: PackingPlan(refused=(group,)), GOING)
+
+    assert decided.plan.refused == (replace(group, refusals=(GOING,), nearest=GOING),)
+
+
+def test_what_came_nearest_stays_so_beside_pools_that_were_never_asked() -> None:
+    group = RefusedClass(pods=("p1",), refusals=(TOO_LARGE,), nearest=TOO_LARGE)
+
+    _, _, decided = packed(lambda: PackingPlan(refused=(group,)), GOING)
+
+    assert decided.plan.refused == (replace(group, refusals=(TOO_LARGE, GOING)),)
 
 
 def test_a_plan_that_refuses_nobody_stays_as_it_is() -> None:

@@ -11,6 +11,7 @@ from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.domain import labels
 from treenail.domain.batching import PodBecamePending, PodLeft
+from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Reason, Refusal
@@ -37,7 +38,7 @@ class Watching(Stage):
 
     def refuse(self, *pods: Pod) -> None:
         """Let a decision refuse these."""
-        refused = tuple((pod, REFUSALS) for pod in pods)
+        refused = tuple((pod, RefusedClass(pods=(pod.uid,), refusals=REFUSALS)) for pod in pods)
         self.watcher.tell(PlanCommitted(decision=decision(), claims=(), refused=refused))
         self.run(0)
 

@@ -46,7 +46,7 @@ def lose(known: ClusterModel, kind: Kind, key: str) -> None:
 
 
 def promise(known: ClusterModel, pod: str, target: str) -> None:
-    known.keep(Promise(pod=pod, target=target, spec=spec(), decision="d1"))
+    known.keep(Promise(like=known.pods[pod], target=target, decision="d1"))
 
 
 def to_place(known: ClusterModel, seconds: float = 0) -> list[str]:
@@ -54,8 +54,8 @@ def to_place(known: ClusterModel, seconds: float = 0) -> list[str]:
 
 
 def rooms(known: ClusterModel) -> dict[str, int]:
-    """Return the free thousandths of a core in each room, in the order they are filled."""
-    return {r.name: r.free["cpu"] for r in known.snapshot(START).rooms}
+    """Return the free thousandths of a core in each room that takes pods, in the order they are filled."""
+    return {r.name: r.free["cpu"] for r in known.snapshot(START).rooms if r.open}
 
 
 def daemon(uid: str, node_name: str) -> Pod:

@@ -25,7 +25,7 @@ def bound(
         bound_pod(uid, to.node_name, owner=owner),
         scheduled_at=None if scheduled is None else at(scheduled),
     )
-    promise = Promise(pod=uid, target=to.name, spec=pod.spec, decision=by) if by else None
+    promise = Promise(like=pod, target=to.name, decision=by) if by else None
     return PodBound(pod=pod, view=to, promise=promise)
 
 

@@ -21,6 +21,7 @@ from tests.builders import (
 )
 from tests.domain.models import IN_USE, LOGS, ROOM, daemon, lose, model, promise, rooms, see
 from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_pools import NodePool
 
 # --- facts
@@ -235,6 +236,18 @@ def test_pools_come_heaviest_first_with_what_their_limits_leave() -> None:
     assert snapshot.limits_left == {"z": resources(cpu=4)}
     lose(known, Kind.NODE_CLAIM, "c1")
     assert known.snapshot(START).limits_left == {"z": resources(cpu=8)}
+
+
+def test_a_snapshot_has_the_labels_of_namespaces() -> None:
+    known = model(Namespace(name="shop", resource_version=1, labels={"team": "a"}))
+    assert known.snapshot(START).namespaces == {"shop": {"team": "a"}}
+
+    see(known, Namespace(name="shop", resource_version=2, labels={"team": "b"}))
+    assert known.take_changes().hope
+    assert known.snapshot(START).namespaces == {"shop": {"team": "b"}}
+
+    lose(known, Kind.NAMESPACE, "shop")
+    assert known.snapshot(START).namespaces == {}
 
 
 def test_a_node_is_empty_with_nothing_but_daemons_and_no_promise() -> None:

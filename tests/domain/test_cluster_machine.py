@@ -304,7 +304,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def what_is_cached_is_what_is(self) -> None:
         for view in self.model.views():
             cached = self.model.room(view.name)
-            self.model._rooms.pop(view.name)
+            self.model._rooms.pop(view.name, None)
             assert self.model.room(view.name) == cached
             there = sorted(
                 p.uid for p in self.model.pods.values() if p.bound and p.node_name == view.node_name

@@ -233,7 +233,7 @@ def test_only_pods_that_still_wait_are_refused() -> None:
 
     committed = commit(known, made, now=START, promise_lasts=LASTS)
 
-    assert committed.refused == ((pending_pod("p1"), refusals), (pending_pod("p3"), ()))
+    assert committed.refused == ((pending_pod("p1"), refused[0]), (pending_pod("p3"), refused[1]))
 
 
 def test_committing_twice_promises_nothing_twice() -> None:

@@ -9,20 +9,37 @@ from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Room
 from treenail.domain.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.remedies import Change, ChangeKind, Remedy
 from treenail.domain.resources import Resources
 from treenail.domain.span_trees import grow
 from treenail.domain.tracing import Attribute, Span
 
 MADE = Decision(id="3f2a", opened_at=at(0), closed_at=at(1), pods=4, urgent="spot_interrupted")
 REFUSALS = (Refusal("a", Reason.TOO_LARGE, "too large"), Refusal("b", Reason.LIMIT_REACHED, "limit reached"))
+REMEDY = Remedy(
+    tuple(
+        Change(
+            kind=ChangeKind.LOWER_REQUEST,
+            object="Pod",
+            path="spec",
+            before=None,
+            after=None,
+            condition=f"it {what}",
+        )
+        for what in ("slept", "dreamt")
+    )
+)
+REFUSED = RefusedClass(pods=("p4",), refusals=REFUSALS, nearest=REFUSALS[1], remedy=REMEDY)
 REPORTS = (
     ClassReport(example="default/web-1", pods=3, to_rooms={"n1": 1}, to_claims={0: 2}),
-    ClassReport(example="default/job-1", pods=1, refused=1, refusals=REFUSALS),
+    ClassReport(
+        example="default/job-1", pods=1, refused=1, refusals=REFUSALS, nearest=REFUSALS[1], remedy=REMEDY
+    ),
 )
 PLAN = PackingPlan(
     claims=(planned_claim("p1", "p2"),),
     nominations={"p3": "n1"},
-    refused=(RefusedClass(pods=("p4",), refusals=REFUSALS),),
+    refused=(REFUSED,),
     classes=REPORTS,
     cost=0.1234567,
     lower_bound=0.0987654321,
@@ -55,7 +72,7 @@ def spans(plan: PackingPlan = PLAN) -> dict[str, Span]:
         decision=MADE,
         claims=(claim("a-3f2a-0"),),
         nominations=((pending_pod("p3"), "n1"),),
-        refused=((pending_pod("p4"), REFUSALS),),
+        refused=((pending_pod("p4"), REFUSED),),
     )
     return {span.name: span for span in decision_spans(decided(plan), committed, at(2.5))}
 
@@ -90,7 +107,14 @@ def test_the_root_says_what_came_of_it() -> None:
         "treenail.nodeclaims": ("a-3f2a-0",),
         "treenail.nominations": 1,
         "treenail.refused": 1,
+        "treenail.refused.reasons": ("LimitReached=1",),
     }
+
+
+def test_a_root_without_refusals_gives_no_reasons() -> None:
+    (*_, root) = decision_spans(decided(), PlanCommitted(decision=MADE, claims=()), at(2.5))
+
+    assert "treenail.refused.reasons" not in root.attributes
 
 
 def test_each_stage_says_what_it_found() -> None:
@@ -126,7 +150,10 @@ def test_packing_has_an_event_for_each_class_of_pods() -> None:
         "treenail.class.example": "default/job-1",
         "treenail.class.pods": 1,
         "treenail.class.refused": 1,
+        "treenail.class.reasons": ("a=TooLarge", "b=LimitReached"),
         "treenail.class.why": "a: too large; b: limit reached",
+        "treenail.class.nearest": "b: limit reached",
+        "treenail.class.remedy": "it would fit if it slept and it dreamt",
     }
     assert [dict(e.attributes) for e in events] == [placed, refused]
     assert {e.at for e in events} == {at(2)}

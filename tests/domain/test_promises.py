@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.builders import at, bound_pod, pending_pod, resources, spec
+from tests.builders import at, bound_pod, pending_pod, resources
 from treenail.domain.promises import Promise, PromiseBook
 from treenail.domain.resources import NOTHING, total
 
@@ -17,7 +17,7 @@ def promise(
     pod: str, target: str = "c1", *, cpu: int = 1, heir: str = "", until: float | None = None
 ) -> Promise:
     expires_at = None if until is None else at(until)
-    return Promise(pod=pod, target=target, spec=spec(cpu), decision="d1", heir=heir, expires_at=expires_at)
+    return Promise(like=pending_pod(pod, cpu), target=target, decision="d1", heir=heir, expires_at=expires_at)
 
 
 def book(*promises: Promise) -> PromiseBook:

@@ -130,6 +130,8 @@ class Invariants:
                 rooms=snapshot.rooms,
                 offers=tuple(offers),
                 daemons=tuple(d.spec for d in snapshot.daemons),
+                volumes=snapshot.volumes,
+                namespaces=snapshot.namespaces,
             )
         )
         if plan.claims or plan.nominations:

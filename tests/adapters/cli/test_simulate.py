@@ -84,6 +84,7 @@ def test_json_has_the_parts_that_scripts_rely_on() -> None:
         "nodeClaims",
         "existing",
         "unschedulable",
+        "refused",
         "cost",
         "lowerBound",
         "pods",

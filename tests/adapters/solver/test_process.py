@@ -16,7 +16,7 @@ import pytest
 from tests.domain.packing.problems import asking, pods, problem
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.solver.process import SolverLostError, WorkerLimits, WorkerSolver
-from treenail.domain.packing.pack import pack
+from treenail.domain.packing.decide import decide
 from treenail.domain.packing.problem import Problem
 from treenail.domain.pods import PodSpec
 from treenail.domain.ports import UnavailableError
@@ -115,8 +115,8 @@ def bench() -> Iterator[Bench]:
 def test_the_plan_is_that_of_the_packer(bench: Bench) -> None:
     one = problem(pods("web", 30), pods("huge", 1, asking(900)))
 
-    assert bench.solver.solve(one) == pack(one)
-    assert bench.solver.solve(SMALL) == pack(SMALL)
+    assert bench.solver.solve(one) == decide(one)
+    assert bench.solver.solve(SMALL) == decide(SMALL)
     assert bench.losses == []
     assert bench.failures == []
 
@@ -148,7 +148,7 @@ def test_a_process_that_is_lost_in_a_solve_is_replaced_at_once(bench: Bench) -> 
     assert solve.end() == "the packer's process was lost: it ended with code -9"
     assert bench.losses == ["it ended with code -9"]
     assert bench.pid != pid
-    assert bench.solver.solve(SMALL) == pack(SMALL)
+    assert bench.solver.solve(SMALL) == decide(SMALL)
     assert bench.failures == []
 
 
@@ -159,7 +159,7 @@ def test_a_process_that_is_lost_without_work_is_replaced_when_it_is_needed(bench
     with pytest.raises(UnavailableError):
         bench.solver.solve(SMALL)
 
-    assert bench.solver.solve(SMALL) == pack(SMALL)
+    assert bench.solver.solve(SMALL) == decide(SMALL)
 
 
 def test_after_too_many_losses_in_a_row_it_is_given_up(bench: Bench) -> None:
@@ -196,7 +196,7 @@ def test_a_solve_can_be_cancelled_and_that_is_no_failure(bench: Bench) -> None:
         assert ended(pid)
 
     bench.solver.cancel()
-    assert bench.solver.solve(SMALL) == pack(SMALL)
+    assert bench.solver.solve(SMALL) == decide(SMALL)
     assert bench.failures == []
 
 

@@ -13,11 +13,12 @@ from tests.domain.packing.problems import asking, catalogue, expression, offer, 
 from treenail.adapters.solver.wire import ProblemReader, ProblemWriter, SolverFailure, read_plan, write_plan
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, Problem, Settings
+from treenail.domain.packing.problem import Packing, Problem, Resident, Settings, VolumeNeeds
 from treenail.domain.pods import Owner
 from treenail.domain.requirements import Operator
 from treenail.domain.taints import Effect, Taint
 
+RESIDENT = Resident(namespace="default", labels=(("app", "web"),))
 TAINT = Taint(key="a", value="b", effect=Effect.NO_EXECUTE)
 
 
@@ -46,8 +47,13 @@ def eventful() -> Problem:
             offer(limits={"cpu": 40}),
             offer(pool("other", taints=(TAINT,))),
         ),
-        rooms=tuple(room(f"node-{i}", node_labels={"a": str(i)}) for i in range(120)),
+        rooms=tuple(
+            replace(room(f"node-{i}", node_labels={"a": str(i)}), residents=((RESIDENT, i + 1),))
+            for i in range(120)
+        ),
         daemons=(asking("100m"),),
+        volumes={p.uid: VolumeNeeds(fresh=(("ebs.csi.aws.com", 1),)) for p in owned},
+        namespaces={"default": {"team": "a"}},
         settings=Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=10_000),
     )
 
@@ -87,6 +93,12 @@ def test_a_problem_arrives_as_it_was() -> None:
 
     assert arrived == one
     assert pack(arrived) == pack(one)
+
+
+def test_what_rooms_have_in_common_is_still_one_object_on_arrival() -> None:
+    arrived = Line().carry(eventful())
+
+    assert len({id(resident) for room in arrived.rooms for resident, _ in room.residents}) == 1
 
 
 def test_pods_of_one_spec_still_share_it() -> None:

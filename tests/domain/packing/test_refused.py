@@ -21,7 +21,7 @@ from treenail.domain.node_pools import Generation
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.pods import HostPort, LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
-from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint, Toleration
@@ -43,11 +43,17 @@ def test_every_pool_says_its_own_first_reason() -> None:
     first, second = offer(pool("first", taints=(team,))), offer(pool("second"))
 
     assert refusals(asking(50), first, second) == (
-        Refusal("first", Reason.UNTOLERATED_TAINT, "the taint team=gpu:NoSchedule is not tolerated"),
+        Refusal(
+            "first",
+            Reason.UNTOLERATED_TAINT,
+            "the taint team=gpu:NoSchedule is not tolerated",
+            Values("team=gpu:NoSchedule", "", ("team=gpu:NoSchedule",)),
+        ),
         Refusal(
             "second",
             Reason.TOO_LARGE,
             "cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge)",
+            Values("cpu", "50", ("31920m",), "c5.8xlarge"),
         ),
     )
 
@@ -62,7 +68,7 @@ def test_a_label_the_pool_does_not_define() -> None:
     of = offer(pool(node_labels={"eks-team": "a"}))
 
     assert refusal(asking(selector={"eks-taem": "a"}), of) == (
-        Reason.INCOMPATIBLE_REQUIREMENT,
+        Reason.UNDEFINED_LABEL,
         "eks-taem In ['a'] is asked for, and the pool does not define that label (did you mean eks-team?)",
     )
     assert (
@@ -81,7 +87,7 @@ def test_no_node_has_the_pool_label_of_the_other_generation(generation: Generati
 
     reason, detail = refusal(asking(selector={other: "default"}), of)
 
-    assert reason is Reason.INCOMPATIBLE_REQUIREMENT
+    assert reason is Reason.UNDEFINED_LABEL
     assert detail.startswith(f"{other} In ['default'] is asked for, and the pool does not define that label")
 
 
@@ -94,6 +100,83 @@ def test_a_value_the_pool_does_not_have() -> None:
             "topology.kubernetes.io/zone In ['zone-aa'] is asked for, "
             "and the pool has topology.kubernetes.io/zone In ['zone-a'] (did you mean zone-a?)"
         ),
+    )
+
+
+def test_a_toleration_of_another_value_is_named_beside_the_taint() -> None:
+    of = offer(pool(taints=(Taint("team", Effect.NO_SCHEDULE, "gpu"),)))
+    slip = Toleration("team", value="gpus", effect=Effect.NO_SCHEDULE)
+
+    (only,) = refusals(asking(tolerations=[slip]), of)
+
+    assert only.detail == "the taint team=gpu:NoSchedule is not tolerated (team=gpus is)"
+    assert only.values == Values("team=gpu:NoSchedule", "team=gpus", ("team=gpu:NoSchedule",), "team=gpus")
+
+
+@pytest.mark.parametrize(
+    ("key", "asked", "offered", "reason"),
+    [
+        (labels.ARCH, "arm64", "amd64", Reason.ARCHITECTURE_MISMATCH),
+        (labels.OS, "windows", "linux", Reason.OPERATING_SYSTEM_MISMATCH),
+        (labels.WINDOWS_BUILD, "10.0.20348", "10.0.17763", Reason.WINDOWS_BUILD_MISMATCH),
+    ],
+)
+def test_what_an_image_can_run_on_is_a_reason_of_its_own(
+    key: str, asked: str, offered: str, reason: Reason
+) -> None:
+    (only,) = refusals(asking(selector={key: asked}), offer(pool("default", is_in(key, offered))))
+
+    assert only.reason is reason
+    assert only.values == Values(key, f"{key} In ['{asked}']", (offered,))
+
+
+def test_a_type_of_another_architecture_is_told_from_a_combination_that_is_not_made() -> None:
+    types = tuple(t for t in offer().instance_types if t.label(labels.ARCH) == "amd64")
+
+    assert refusal(asking(selector={labels.ARCH: "arm64"}), offer(types=types))[0] is (
+        Reason.ARCHITECTURE_MISMATCH
+    )
+
+
+def test_a_value_that_other_types_have_is_no_slip_of_the_pen() -> None:
+    of = offer(pool("default", is_in(labels.ZONE, "zone-a")))
+
+    assert "did you mean" not in refusal(asking(selector={labels.ZONE: "zone-b"}), of)[1]
+
+
+def test_a_node_to_be_bought_cannot_be_asked_for_by_name() -> None:
+    assert refusal(asking(selector={labels.HOSTNAME: "node-7"})) == (
+        Reason.HOSTNAME_REQUIRED,
+        "kubernetes.io/hostname In ['node-7'] is asked for, and a node still to be bought has no name yet",
+    )
+
+
+def test_a_pod_that_contradicts_itself() -> None:
+    both = [(expression(labels.ZONE, Operator.IN, "zone-b"),)]
+
+    (only,) = refusals(asking(selector={labels.ZONE: "zone-a"}, required=both))
+
+    assert (only.pool, only.reason) == ("", Reason.CONTRADICTORY_REQUIREMENTS)
+
+
+def test_a_resource_that_no_type_has() -> None:
+    gpu = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})
+
+    assert refusal(asking(more={"nvidia.com/gpus": 1}), offer(types=(gpu,))) == (
+        Reason.UNKNOWN_RESOURCE,
+        "no instance type has any nvidia.com/gpus (did you mean nvidia.com/gpu?)",
+    )
+    assert refusal(asking(more={"example.com/fpga": 1}))[1] == "no instance type has any example.com/fpga"
+
+
+def test_a_limit_says_what_is_left_and_what_the_smallest_type_has() -> None:
+    (only,) = refusals(asking(3), offer(limits={"cpu": 2, "memory": "64Gi"}))
+
+    assert only == Refusal(
+        "default",
+        Reason.LIMIT_REACHED,
+        "2 of cpu is left of the limit, and the smallest type that would do has 4 (c5.xlarge)",
+        Values("cpu", "4", ("2",), "c5.xlarge"),
     )
 
 
@@ -148,7 +231,10 @@ def test_more_than_any_type_has_at_once() -> None:
 
     assert refusal(asking(30, "100Gi"), offer(types=(slim, fat))) == (
         Reason.TOO_LARGE,
-        "none of 2 types holds all that is asked for at once: cpu 30, memory 100Gi, pods 1",
+        (
+            "none of 2 types holds all that is asked for at once: cpu 30, memory 100Gi, pods 1; "
+            "the one that comes nearest leaves 64636Mi of memory to pods (c5.8xlarge)"
+        ),
     )
 
 
@@ -168,7 +254,7 @@ def test_places_where_a_type_is_not_sold() -> None:
     spec = asking(selector={labels.ZONE: "zone-a", labels.CAPACITY_TYPE: labels.SPOT})
 
     assert refusal(spec, offer(types=(odd,))) == (
-        Reason.NO_CAPACITY,
+        Reason.NOT_SOLD,
         (
             "no type that would do is sold with topology.kubernetes.io/zone In ['zone-a'] "
             "and karpenter.sh/capacity-type In ['spot']: c5.large"

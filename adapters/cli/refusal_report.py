@@ -1,0 +1,87 @@
+"""Why pods were refused, what came nearest and what would help, for programs and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from rich.console import Console
+
+from treenail.adapters.embed.simulation import Simulation
+from treenail.domain.packing.plan import RefusedClass
+from treenail.domain.reasons import Refusal
+from treenail.domain.remedies import Change, Remedy
+
+_MOST_SHOWN: Final = 5
+
+
+def refused_of(simulation: Simulation) -> tuple[RefusedClass, ...]:
+    """Return the classes refused, with nodes by the names that the manifests give them."""
+
+    def named(refusal: Refusal) -> Refusal:
+        return replace(refusal, node=simulation.node_of(refusal.node)) if refusal.node else refusal
+
+    return tuple(
+        replace(group, nearest=group.nearest and named(group.nearest)) for group in simulation.plan.refused
+    )
+
+
+def refused_as_json(refused: Sequence[RefusedClass], names: dict[str, str]) -> list[dict[str, object]]:
+    """Return each class refused: its pods, every reason, the nearest, and the change that would help."""
+    return [
+        {
+            "pods": [names[uid] for uid in group.pods],
+            "refusals": [_refusal(refusal) for refusal in group.refusals],
+            "nearest": _refusal(group.nearest) if group.nearest is not None else None,
+            "remedy": _remedy(group.remedy) if group.remedy is not None else None,
+        }
+        for group in refused
+    ]
+
+
+def _refusal(refusal: Refusal) -> dict[str, object]:
+    values = refusal.values
+    return {
+        "nodePool": refusal.pool or None,
+        "node": refusal.node or None,
+        "reason": refusal.reason.value,
+        "values": {
+            "about": values.about,
+            "asked": values.asked,
+            "offered": list(values.offered),
+            "nearest": values.nearest,
+        },
+        "sentence": refusal.detail,
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, object]:
+    return {
+        "forAll": remedy.for_all,
+        "changes": [_change(change) for change in remedy.changes],
+        "sentence": str(remedy),
+    }
+
+
+def _change(change: Change) -> dict[str, object]:
+    return {
+        "kind": change.kind.value,
+        "object": change.object,
+        "path": change.path,
+        "from": change.before,
+        "to": change.after,
+    }
+
+
+def write_refused(refused: Sequence[RefusedClass], names: dict[str, str], console: Console) -> None:
+    """Write who goes nowhere, each pool's reason, what came nearer than any pool, and what would help."""
+    for group in refused:
+        shown = ", ".join(names[uid] for uid in group.pods[:_MOST_SHOWN])
+        more = f" and {len(group.pods) - _MOST_SHOWN} more" if len(group.pods) > _MOST_SHOWN else ""
+        console.print(f"unschedulable: {shown}{more}", highlight=False)
+        at_node = (group.nearest,) if group.nearest is not None and group.nearest.node else ()
+        for refusal in (*group.refusals, *at_node):
+            console.print(f"  {refusal.reason.value}: {refusal}", highlight=False, markup=False)
+        if group.remedy is not None:
+            console.print(f"  {group.remedy}", highlight=False, markup=False)

@@ -1,0 +1,18 @@
+"""A decision in full: the plan, and for those it refuses what would help."""
+
+from __future__ import annotations
+
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.remedies.advice import with_remedies
+
+
+def decide(problem: Problem) -> PackingPlan:
+    """Return the plan for `problem`, with advice for the pods it refuses."""
+    return advise(problem, pack(problem))
+
+
+def advise(problem: Problem, plan: PackingPlan) -> PackingPlan:
+    """Return `plan`, which packing made of `problem`, with advice for the pods it refuses."""
+    return with_remedies(problem, plan, pack)

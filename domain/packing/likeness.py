@@ -1,0 +1,28 @@
+"""What was probably meant by a name that nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+# How alike two names are where one is probably a slip of the pen.
+_NEAR: Final = 0.75
+
+
+def likest(word: str, known: Iterable[str]) -> str:
+    """Return the one of `known` that `word` probably stood for; nothing where it is one or like none."""
+    listed = sorted(known)
+    near = next(iter(get_close_matches(word, listed, 1, _NEAR)), "")
+    return "" if near == word else near
+
+
+def likest_of(words: Iterable[str], known: Iterable[str]) -> str:
+    """Return the first of `known` that one of `words`, in sorted order, was probably meant to be."""
+    listed = tuple(known)
+    return next((near for word in sorted(words) if (near := likest(word, listed))), "")
+
+
+def hint(near: str) -> str:
+    """Return the end of a sentence that asks whether `near` was meant, nothing where there is none."""
+    return f" (did you mean {near}?)" if near else ""

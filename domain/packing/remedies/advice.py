@@ -1,0 +1,144 @@
+"""Complete a plan with what came nearest to placing those it refuses, and with what would place them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
+from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.remedies.bystanders import bystanders
+from treenail.domain.packing.remedies.near_rooms import NearRooms, against
+from treenail.domain.packing.remedies.remainder import Remainder
+from treenail.domain.packing.remedies.search import Search, Tries
+from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.reasons import Refusal, furthest
+from treenail.domain.remedies import Remedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is done for advice in one decision, by count: equal plans get equal advice.
+
+    For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
+    it has pools. A try has no more `pools` and open `rooms` than these, those that came nearest, and no
+    more `pods`, or `together` where their places depend on each other.
+    """
+
+    classes: int = 64
+    tries: int = 24
+    in_all: int = 256
+    pools: int = 4
+    rooms: int = 32
+    pods: int = 1000
+    together: int = 20
+
+
+NORMAL: Final = Effort()
+# One in so many tries is kept for changes that place one pod of a class, where none was found for all.
+_FOR_ONE: Final = 4
+
+
+def with_remedies(
+    problem: Problem,
+    plan: PackingPlan,
+    pack: Callable[[Problem], PackingPlan],
+    effort: Effort = NORMAL,
+) -> PackingPlan:
+    """Return `plan` with, for those it refuses, where they came nearest and what would let them be placed.
+
+    `pack` is what made the plan of `problem`. A plan that refuses nobody costs nothing. What goes wrong
+    here costs the advice, not the plan.
+    """
+    if not plan.refused:
+        return plan
+    adviser = _Adviser(problem, plan, pack, effort)
+    refused = tuple(adviser.advised(group) for group in plan.refused)
+    return replace(plan, refused=refused, classes=tuple(_reports(plan.classes, refused)))
+
+
+def _reports(classes: Sequence[ClassReport], refused: Sequence[RefusedClass]) -> Iterable[ClassReport]:
+    """Yield the reports with the advice; refused groups are in their order, one for each that refuses any."""
+    rest = iter(refused)
+    for report in classes:
+        group = next(rest) if report.refused else None
+        yield replace(report, nearest=group.nearest, remedy=group.remedy) if group is not None else report
+
+
+class _Adviser:
+    def __init__(
+        self, problem: Problem, plan: PackingPlan, pack: Callable[[Problem], PackingPlan], effort: Effort
+    ) -> None:
+        self._pack = pack
+        self._effort = effort
+        self._remainder = Remainder(problem, plan)
+        self._tries = Tries(effort.in_all)
+        self._classes_left = effort.classes
+        self._near: NearRooms | None = None
+
+    def advised(self, group: RefusedClass) -> RefusedClass:
+        self._classes_left -= 1
+        if self._classes_left < 0:
+            return replace(group, nearest=furthest(group.refusals))
+        try:
+            return self._advised(group)
+        except Exception:  # noqa: BLE001 (whatever is wrong with the advice, the plan must go on)
+            return replace(group, nearest=furthest(group.refusals))
+
+    def _advised(self, group: RefusedClass) -> RefusedClass:
+        pods = tuple(self._remainder.pods[uid] for uid in group.pods)
+        rooms = self._nearest_rooms(pods[0].spec)
+        at_nodes = [r for room in rooms[:1] if (r := against(pods[0].spec, room)) is not None]
+        nearest = furthest((*group.refusals, *at_nodes))
+        return replace(group, nearest=nearest, remedy=self._remedy(group, pods, rooms))
+
+    def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
+        if self._near is None:
+            self._near = NearRooms(self._remainder.rooms)
+        return self._near.nearest(spec, self._effort.rooms)
+
+    def _remedy(self, group: RefusedClass, pods: tuple[Pod, ...], rooms: tuple[Room, ...]) -> Remedy | None:
+        """Look for what would place all pods; where there is none, for what would place one."""
+        pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
+        refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
+        everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
+        others = self._others(pods[0].spec, rooms)
+        for some, tries in self._shares(pods, everybody):
+            problem = self._remainder.problem(some, pools, (*rooms, *others))
+            changes = Search(problem, self._pack, self._tries.part(tries)).best(refusals)
+            if changes:
+                return Remedy(changes, for_all=some is everybody)
+        return None
+
+    def _shares(
+        self, pods: tuple[Pod, ...], everybody: tuple[Pod, ...]
+    ) -> Iterable[tuple[tuple[Pod, ...], int]]:
+        """Yield which pods to try, with how many tries: all of them first, and one alone at last."""
+        if len(pods) == 1:
+            return ((everybody, self._effort.tries),)
+        for_one = self._effort.tries // _FOR_ONE
+        return ((everybody, self._effort.tries - for_one), (pods[:1], for_one))
+
+    def _others(self, spec: PodSpec, rooms: tuple[Room, ...]) -> tuple[Room, ...]:
+        """Return the rooms that are not tried, for those in them who have a say in where the pods may go."""
+        keep_off = any(
+            resident.anti_affinity for room in self._remainder.rooms for resident, _ in room.residents
+        )
+        if not keep_off and not spec.spread and not spec.pod_affinity:
+            return ()
+        kept = {room.name for room in rooms}
+        return bystanders([room for room in self._remainder.rooms if room.name not in kept], spec)
+
+
+def _depend(spec: PodSpec) -> bool:
+    return bool(spec.spread or spec.pod_affinity or spec.host_ports)
+
+
+def _pools(refusals: Sequence[Refusal]) -> tuple[str, ...]:
+    """Return pools in the order to try them: one for each different thing that failed, the furthest first."""
+    furthest = sorted((r for r in refusals if r.pool), key=lambda r: -r.progress)
+    first: dict[tuple[str, str], Refusal] = {}
+    for refusal in furthest:
+        first.setdefault((refusal.reason, refusal.values.about), refusal)
+    return tuple(dict.fromkeys(r.pool for r in (*first.values(), *furthest)))

@@ -1,0 +1,113 @@
+"""Look for the smallest changes with which packing places refused pods."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.remedies.case import Case
+from treenail.domain.packing.remedies.near_rooms import against
+from treenail.domain.packing.remedies.proposals import proposals
+from treenail.domain.packing.remedies.raised_limits import raised
+from treenail.domain.packing.remedies.step import Step
+from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.remedies import Change
+
+# More changes than these at once are no advice any more.
+_MOST_CHANGES: Final = 3
+# So many of the nodes that came nearest are looked at for what keeps pods off them.
+_ROOMS_ASKED: Final = 3
+
+
+class Tries:
+    """How often packing may still be tried. Tries are counted, never timed: equal plans get equal advice."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+
+    def spend(self, pools: int) -> bool:
+        """Take what a try with so many pools costs; tell whether it was left."""
+        cost = max(1, pools)
+        if self._left < cost:
+            return False
+        self._left -= cost
+        return True
+
+    def part(self, limit: int) -> Tries:
+        """Return tries of which at most `limit` may be used, all of them taken from these."""
+        return _Part(self, limit)
+
+
+class _Part(Tries):
+    def __init__(self, whole: Tries, limit: int) -> None:
+        super().__init__(limit)
+        self._whole = whole
+
+    def spend(self, pools: int) -> bool:
+        return super().spend(1) and self._whole.spend(pools)
+
+
+@dataclass(order=True)
+class _Attempt:
+    """Steps to be tried together, ordered by their size in all, then by when they came up."""
+
+    size: float
+    number: int
+    steps: tuple[Step, ...] = field(compare=False)
+
+
+class Search:
+    """Tries the smallest set of changes first; where it does not help, what its refusals propose on top."""
+
+    def __init__(self, problem: Problem, pack: Callable[[Problem], PackingPlan], tries: Tries) -> None:
+        self._problem = problem
+        self._pack = pack
+        self._tries = tries
+        self._open: list[_Attempt] = []
+        self._seen: set[frozenset[str]] = set()
+
+    def best(self, refusals: Iterable[Refusal]) -> tuple[Change, ...]:
+        """Return the smallest found, given what the pools say against the pods as they are; else nothing."""
+        self._expand(self._problem, (), refusals)
+        while self._open:
+            attempt = heapq.heappop(self._open)
+            if not self._tries.spend(len(self._problem.offers)):
+                return ()
+            problem = self._problem
+            for step in attempt.steps:
+                problem = step.apply(problem)
+            plan = self._pack(problem)
+            if not plan.refused and not plan.deferred:
+                return tuple(step.change for step in attempt.steps)
+            if len(attempt.steps) < _MOST_CHANGES:
+                self._expand(problem, attempt.steps, (r for group in plan.refused for r in group.refusals))
+        return ()
+
+    def _expand(self, problem: Problem, steps: tuple[Step, ...], refusals: Iterable[Refusal]) -> None:
+        for refusal in (*refusals, *self._of_rooms(problem)):
+            for step in self._against(Case(problem, refusal)):
+                self._add((*steps, step))
+
+    def _add(self, steps: tuple[Step, ...]) -> None:
+        key = frozenset(step.key for step in steps)
+        if len(key) == len(steps) and key not in self._seen:
+            self._seen.add(key)
+            size = round(sum(step.size for step in steps), 6)
+            heapq.heappush(self._open, _Attempt(size, len(self._seen), steps))
+
+    def _against(self, case: Case) -> Iterable[Step]:
+        if case.refusal.reason is not Reason.LIMIT_REACHED:
+            return proposals(case)
+        if case.offer is None or not self._tries.spend(len(self._problem.offers)):
+            return ()
+        return raised(case.offer, case.problem, self._pack)
+
+    def _of_rooms(self, problem: Problem) -> Sequence[Refusal]:
+        """Return what the rooms that came nearest, which are the first, say against the pods."""
+        spec = problem.pods[0].spec
+        rooms = [room for room in problem.rooms if room.open][:_ROOMS_ASKED]
+        return [refusal for room in rooms if (refusal := against(spec, room)) is not None]

@@ -1,0 +1,63 @@
+"""Decide on random scenarios, check every decision, and compare with Karpenter.
+
+    python -m tests.fuzz 1-500 [--extended] [--against karpenter] [--repeat 3]
+
+Prints one line of JSON a seed, then a summary. Exit code 1: a decision of Treenail's has faults,
+or it misses pods that Karpenter places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.fuzz.catalogue import catalogue
+from tests.fuzz.contest import Match, play
+from tests.fuzz.karpenter import Karpenter
+from tests.fuzz.ours import Treenail
+from tests.fuzz.scenarios import GENERATORS
+from tests.fuzz.summary import summary
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("seeds", help="such as 7, 1-500 or 3,8,20-30")
+    parser.add_argument("--extended", action="store_true", help="scenarios with every constraint there is")
+    parser.add_argument("--against", choices=["karpenter"], help="decide with it too, and compare")
+    parser.add_argument("--repeat", type=int, default=1, help="decide so often, and take the median time")
+    asked = parser.parse_args()
+    generate = GENERATORS["extended" if asked.extended else "plain"]
+    matches: list[Match] = []
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="treenail-fuzz-")))
+        types = folder / "catalogue.json"
+        types.write_text(json.dumps(catalogue()))
+        theirs = stack.enter_context(Karpenter(folder, types)) if asked.against else None
+        for seed in seeds(asked.seeds):
+            matches.append(play(seed, generate(seed), Treenail(types), theirs, repeat=asked.repeat))
+            print(json.dumps(asdict(matches[-1])), flush=True)  # noqa: T201
+    sys.stderr.write(summary(matches))
+    sys.exit(any(match.treenail.faults or match.missed for match in matches))
+
+
+def seeds(written: str) -> Sequence[int]:
+    """Return the seeds that "3,8,20-30" stands for; ValueError if it is nothing of the kind."""
+    return list(_seeds(written))
+
+
+def _seeds(written: str) -> Iterator[int]:
+    for part in written.split(","):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""What many scenarios came to."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from tests.fuzz.contest import Match, Side
+
+# A cost counts as above Karpenter's from a thousandth more.
+_MORE: Final = 1.001
+
+
+def summary(matches: Sequence[Match]) -> str:
+    """Return lines of text: faults, pods placed by one alone, cost over the same pods, time."""
+    lines = [f"{len(matches)} scenarios, {sum(m.pods for m in matches)} pods"]
+    lines += _faults("treenail", [(m.seed, m.treenail) for m in matches])
+    compared = [(m, m.karpenter) for m in matches if m.karpenter is not None]
+    if compared:
+        lines += _faults("karpenter", [(m.seed, theirs) for m, theirs in compared])
+        lines += _compared(compared)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _faults(name: str, sides: Sequence[tuple[int, Side]]) -> list[str]:
+    kinds: Counter[str] = Counter()
+    for _, side in sides:
+        kinds.update(side.kinds)
+    wrong = [seed for seed, side in sides if side.faults]
+    placed = sum(side.placed for _, side in sides)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    return [f"{name}: {placed} pods placed; faults: {told}; in seeds {wrong}"]
+
+
+def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
+    missed = {m.seed: len(m.missed) for m, _ in compared if m.missed}
+    beyond = {m.seed: len(m.beyond) for m, _ in compared if m.beyond}
+    costs = [
+        (m.seed, m.same_pods_cost, theirs.cost) for m, theirs in compared if m.same_pods_cost is not None
+    ]
+    ours, theirs = sum(c for _, c, _ in costs), sum(c for _, _, c in costs)
+    dearer = {seed: round(c / other, 4) for seed, c, other in costs if c > other * _MORE}
+    faster = statistics.median(side.seconds / m.treenail.seconds for m, side in compared)
+    total = sum(side.seconds for _, side in compared) / sum(m.treenail.seconds for m, _ in compared)
+    return [
+        f"pods that karpenter places and treenail does not, by seed: {missed}",
+        f"pods that treenail places and karpenter does not, by seed: {beyond}",
+        f"cost over the pods karpenter places, {len(costs)} scenarios: {ours:.4f} to {theirs:.4f} $/h"
+        + (f" ({ours / theirs:.4f})" if theirs else ""),
+        f"dearer than karpenter, by seed: {dearer}",
+        f"karpenter's time over treenail's: median {faster:.2f}, in all {total:.2f}",
+    ]
