@@ -31,7 +31,7 @@ class Seat:
     one: PodClass
     rung: Rung
     scope: Scope
-    choice: Choice | None
+    choice: Choice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +102,7 @@ class Bundles:
                 if all(group in seat.one.counted for group in wanted):
                     lot.remove(index, 1)
                     demands = lot.alternatives[lot.chain[0].alternative]
-                    known = seat.choice.known if seat.choice is not None else {}
-                    bundle = Bundle(np.zeros_like(seat.one.requests), demands, known)
+                    bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice.known)
                     self._bundles.append(bundle)
                     self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
                     return True
@@ -131,8 +130,7 @@ class Bundles:
     def _may_begin(self, scope: Scope) -> bool:
         """Tell whether the pods may begin anew: they want to be with their like, and there are none yet."""
         return all(
-            r.selects and not r.group.on_rooms.any() and not any(b.has(r.group) for b in self._bundles)
-            for r in scope.together
+            r.selects and not r.group.on_rooms.any() and not r.group.on_new for r in scope.together
         )
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:

@@ -82,11 +82,8 @@ class Seating:
             self._outcome.unseat(index, pods)
             seat = self._seats.get((lot.index, index))
             if seat is not None:
-                number = -1
-                if seat.choice is not None:
-                    seat.scope.note(seat.choice.known, None, -pods)
-                    number = seat.choice.number
-                self._spent.add((index, seat.rung, number))
+                seat.scope.note(seat.choice.known, None, -pods)
+                self._spent.add((index, seat.rung, seat.choice.number))
 
     def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int, *, buying: bool) -> None:
         """Fill rooms and new nodes by turns: each may make way for the other."""
@@ -100,7 +97,7 @@ class Seating:
 
     def _open(self, one: PodClass, number: int, rung: Rung, scope: Scope, left: int) -> None:
         if scope.free:
-            if (one.index, rung, -1) not in self._spent:
+            if (one.index, rung, 0) not in self._spent:
                 self._open_freely(one, number, rung, scope, left)
         else:
             self._choose(one, rung, scope, left)
@@ -113,7 +110,9 @@ class Seating:
         lot = self._lot(one, self._free[key], scope)
         # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
         if lot.chain and lot.chain[0].alternative == 0:
-            self._add(lot, Seat(one, rung, scope, None), left)
+            (anywhere,) = self._choices.of(rung.demand, ())
+            self._add(lot, Seat(one, rung, scope, anywhere), left)
+            scope.note(anywhere.known, None, left)
 
     def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""

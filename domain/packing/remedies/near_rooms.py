@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices
-from treenail.domain.packing.compatibility.ladder import Rung, ladder_of
+from treenail.domain.packing.compatibility.demands import Demands
+from treenail.domain.packing.compatibility.ladder import Rung, Wants, ladder_of
 from treenail.domain.packing.compatibility.masks import NodeMasks
 from treenail.domain.packing.likeness import hint, likest, likest_of
 from treenail.domain.packing.problem import Room
@@ -34,7 +35,7 @@ class NearRooms:
 
     def nearest(self, spec: PodSpec, count: int) -> tuple[Room, ...]:
         """Return the `count` rooms in which a pod would come furthest, those first."""
-        required = ladder_of(spec, soft_taints=True).required
+        required = ladder_of(spec, Wants(soft_taints=True), Demands()).required
         if not required or not self._rooms:
             return ()
         stage, share = self._progress(spec, required)
@@ -70,7 +71,7 @@ class NearRooms:
 
 def against(spec: PodSpec, room: Room) -> Refusal | None:
     """Return the first reason against a pod in `room`, None where none of those known here holds."""
-    required = ladder_of(spec, soft_taints=True).required
+    required = ladder_of(spec, Wants(soft_taints=True), Demands()).required
     if not required:
         return None
     taint = untolerated(room.taints, required[0].tolerations)

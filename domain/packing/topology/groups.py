@@ -18,11 +18,12 @@ class Group:
     """A term and the pods it counts. `asked` says that pods to be placed have it.
 
     `counts` is how many pods it selects in each domain, `owners` in which domains pods stand that must be
-    apart from those it selects; of a term per node both are by room (N). `opposed` says that such owners
+    apart from those it selects; of a term per node both are by room (N),
+    and `on_new` is how many pods it selects on nodes to be bought. `opposed` says that such owners
     exist or may come: then pods it selects must keep away from them.
     """
 
-    __slots__ = ("asked", "counts", "index", "on_rooms", "opposed", "owners", "owners_on_rooms", "seen", "term")
+    __slots__ = ("asked", "counts", "index", "on_new", "on_rooms", "opposed", "owners", "owners_on_rooms", "seen", "term")
 
     def __init__(self, index: int, term: Term, rooms: int, seen: Sequence[bool]) -> None:
         self.index = index
@@ -32,6 +33,7 @@ class Group:
         self.counts: dict[str, int] = {}
         self.owners: dict[str, int] = {}
         on_rooms = rooms if term.per_node else 0
+        self.on_new = 0
         self.on_rooms: Floats = np.zeros(on_rooms)
         self.owners_on_rooms: Floats = np.zeros(on_rooms)
         self.seen = seen

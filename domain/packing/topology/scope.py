@@ -78,6 +78,8 @@ def _note(group: Group, domains: Mapping[str, str], room: int | None, pods: int,
     if group.term.per_node:
         if room is not None:
             (group.owners_on_rooms if owned else group.on_rooms)[room] += pods
+        elif not owned:
+            group.on_new += pods
         return
     domain = domains.get(group.term.key)
     if domain is None or (room is not None and group.seen and not group.seen[room]):
