@@ -19,6 +19,8 @@ from treenail.domain.resources import NOTHING, Resources
 COUNTS_AS: Final = "treenail.sh/counts-as"
 DECISION: Final = "treenail.sh/decision"
 PROMISED: Final = "treenail.sh/pods"
+# What is written anew, and what no claim can ask for: a node has no name before it is there.
+_NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
 _AMOUNT: Final = re.compile("[0-9]{1,19}")
 
 
@@ -42,7 +44,7 @@ def claim_for(
     so that a restart finds the promises again.
     """
     types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types))
-    requirements = planned.requirements.without((labels.INSTANCE_TYPE, labels.HOSTNAME)).with_((types,))
+    requirements = planned.requirements.without(_NOT_WRITTEN).with_((types,))
     custom = {
         r.key: r.single
         for r in requirements.in_order()

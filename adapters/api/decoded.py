@@ -10,20 +10,18 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import (
     ApiObject,
     Deployment,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
     PodDisruptionBudget,
     PriorityClass,
     ReplicaSet,
     StatefulSet,
-    StorageClass,
 )
 from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 K = TypeVar("K")
 
@@ -46,6 +44,7 @@ class Decoded:
     storage_classes: tuple[StorageClass, ...] = ()
     volumes: tuple[PersistentVolume, ...] = ()
     volume_claims: tuple[PersistentVolumeClaim, ...] = ()
+    csi_nodes: tuple[CSINode, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
     node_claims: tuple[NodeClaim, ...] = ()
@@ -68,6 +67,7 @@ class Decoded:
             storage_classes=_only(StorageClass, objects),
             volumes=_only(PersistentVolume, objects),
             volume_claims=_only(PersistentVolumeClaim, objects),
+            csi_nodes=_only(CSINode, objects),
             node_classes=_only(NodeClass, objects),
             node_pools=_only(NodePool, objects),
             node_claims=_only(NodeClaim, objects),
@@ -89,6 +89,7 @@ class Decoded:
             *self.storage_classes,
             *self.volumes,
             *self.volume_claims,
+            *self.csi_nodes,
             *self.node_classes,
             *self.node_pools,
             *self.node_claims,

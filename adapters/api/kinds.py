@@ -28,9 +28,11 @@ from treenail.adapters.api.core.policy import (
     priority_class,
 )
 from treenail.adapters.api.core.storage import (
+    CSINodeModel,
     PersistentVolumeClaimModel,
     PersistentVolumeModel,
     StorageClassModel,
+    csi_node,
     persistent_volume,
     persistent_volume_claim,
     storage_class,
@@ -82,6 +84,7 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
     Kind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
     Kind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
     Kind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
+    Kind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
 )
 for _kind in _ALL:
     models.prepare(_kind.model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import field
 
@@ -11,12 +11,14 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import check_key, check_value
+from treenail.domain import labels
 from treenail.domain.labels import integer_of
 from treenail.domain.pods import Expression, LabelSelector
 from treenail.domain.requirements import Operator
 from treenail.domain.taints import Effect, Taint
 
 _LISTING = (Operator.IN, Operator.NOT_IN)
+_NODE_NAME: Final = "metadata.name"
 
 
 class LabelExpressionModel(Model):
@@ -63,12 +65,22 @@ class NodeTermModel(Model):
 
     def value(self, at: str) -> tuple[Expression, ...]:
         """Return the conjunction; FieldError says what is wrong with it under the path `at`."""
-        if self.match_fields:
-            raise FieldError(f"{at}.matchFields", "is not supported: select nodes by their labels")
-        return tuple(
-            expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
-            for n, e in enumerate(self.match_expressions)
+        return (
+            *(
+                expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
+                for n, e in enumerate(self.match_expressions)
+            ),
+            *(_field(e, f"{at}.matchFields[{n}]") for n, e in enumerate(self.match_fields)),
         )
+
+
+def _field(model: NodeExpressionModel, at: str) -> Expression:
+    """Return a demand on a field of a node: its name is the only one there is."""
+    if model.key != _NODE_NAME:
+        raise FieldError(f"{at}.key", f"{quoted(model.key)} is no field of nodes but {_NODE_NAME}")
+    if model.operator not in _LISTING or len(model.values) != 1:
+        raise FieldError(at, "needs In or NotIn, and exactly one value")
+    return Expression(labels.NODE_NAME, Operator(model.operator), model.values)
 
 
 class NodeSelectorModel(Model):

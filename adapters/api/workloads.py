@@ -6,15 +6,16 @@ All are one object at one revision. An empty `uid` means that no API server has 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Expression, LabelSelector, Owner, Pod, PodSpec
+from treenail.domain.pods import LabelSelector, Owner, Pod, PodSpec, PodVolume
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 MOST_REPLICAS: Final = 100_000
 
@@ -60,26 +61,6 @@ class ReplicaSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersistentVolumeClaim:
-    """A claim on storage. `storage_class` is None where the default class is meant, "" where none is.
-
-    `requested` is in bytes. `volume_name` is the volume it is bound to, or is to be bound to.
-    """
-
-    name: str
-    namespace: str = "default"
-    uid: str = ""
-    resource_version: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    storage_class: str | None = None
-    volume_name: str = ""
-    access_modes: tuple[str, ...] = ()
-    requested: int = 0
-    bound: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulSet:
     """A StatefulSet. Pod n's claims are named TEMPLATE-NAME-n after `volume_claim_templates`.
 
@@ -97,6 +78,30 @@ class StatefulSet:
     template: PodTemplate
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     parallel: bool = False
+
+    def claims_of(self, number: int) -> tuple[PersistentVolumeClaim, ...]:
+        """Return the claims on storage of pod `number`."""
+        return tuple(
+            replace(
+                claim,
+                name=f"{claim.name}-{self.name}-{number}",
+                namespace=self.namespace,
+                labels={**claim.labels, **dict(self.selector.match_labels)},
+            )
+            for claim in self.volume_claim_templates
+        )
+
+    def template_of(self, number: int) -> PodTemplate:
+        """Return what pod `number` is made from: its own claims take the place of volumes of their name."""
+        if not self.volume_claim_templates:
+            return self.template
+        own = tuple(
+            PodVolume(name=template.name, claim_name=claim.name)
+            for template, claim in zip(self.volume_claim_templates, self.claims_of(number), strict=True)
+        )
+        names = {volume.name for volume in own}
+        others = tuple(v for v in self.template.spec.volumes if v.name not in names)
+        return replace(self.template, spec=replace(self.template.spec, volumes=(*others, *own)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,59 +150,9 @@ class PriorityClass:
     preempts: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace:
-    """A namespace."""
-
-    name: str
-    uid: str = ""
-    resource_version: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    deleting_since: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersistentVolume:
-    """A volume. `node_affinity` terms are alternatives of conjunctions, none meaning any node.
-
-    `capacity` is in bytes. `claim` is the namespace/name it is bound to. `driver` is its CSI driver,
-    "" for others. `on_node` marks local and host path volumes, which live on one node.
-    """
-
-    name: str
-    uid: str = ""
-    resource_version: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    storage_class: str = ""
-    capacity: int = 0
-    access_modes: tuple[str, ...] = ()
-    claim: str = ""
-    driver: str = ""
-    on_node: bool = False
-    node_affinity: tuple[tuple[Expression, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageClass:
-    """A way to make volumes. `allowed_topologies` terms are alternatives of conjunctions, none meaning any.
-
-    `waits_for_pod` is the binding mode WaitForFirstConsumer. `default` marks the class of claims
-    that name none.
-    """
-
-    name: str
-    uid: str = ""
-    resource_version: int = 0
-    provisioner: str
-    waits_for_pod: bool = False
-    default: bool = False
-    allowed_topologies: tuple[tuple[Expression, ...], ...] = ()
-
-
 Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeClaim | Node | Pod | DaemonSet | Workload"
     " | PodDisruptionBudget | PriorityClass | Namespace"
-    " | PersistentVolume | PersistentVolumeClaim | StorageClass"
+    " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode"
 )

@@ -10,7 +10,7 @@ from treenail.adapters.api.model import Model, Quantities
 from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import TaintModel, check_taints_differ, taints
-from treenail.adapters.api.workloads import Namespace
+from treenail.domain.namespaces import Namespace
 from treenail.domain.nodes import Node
 
 

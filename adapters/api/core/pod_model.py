@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
+from treenail.adapters.api.core.volume_sources import DisksModel
 from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Port, Positive, Quantities
 from treenail.adapters.api.selectors import LabelSelectorModel, NodeSelectorModel, NodeTermModel
 from treenail.domain.taints import TolerationOperator
@@ -143,12 +144,17 @@ class EphemeralVolumeModel(Model, kw_only=True):
     volume_claim_template: ClaimTemplateModel
 
 
-class VolumeModel(Model):
-    """A volume. Those that are no claims say nothing about nodes."""
+class VolumeModel(DisksModel):
+    """A volume: a claim, a disk, or something that says nothing about nodes."""
 
     name: str = ""
     persistent_volume_claim: ClaimVolumeModel | None = None
     ephemeral: EphemeralVolumeModel | None = None
+
+    @property
+    def matters(self) -> bool:
+        """Whether it says anything about nodes."""
+        return bool(self.persistent_volume_claim or self.ephemeral or self.disk()[0])
 
 
 class NamedModel(Model, kw_only=True):

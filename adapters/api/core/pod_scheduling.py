@@ -111,24 +111,19 @@ def _affinity_term(
     weight: int | None,
 ) -> PodAffinityTerm:
     check_key(model.topology_key, f"{at}.topologyKey")
-    selector = _selector(model.label_selector, f"{at}.labelSelector")
     for name, keys in (("match", model.match_label_keys), ("mismatch", model.mismatch_label_keys)):
-        _check_merged(keys, selector, f"{at}.{name}LabelKeys")
+        if keys and model.label_selector is None:
+            raise FieldError(f"{at}.{name}LabelKeys", "needs a labelSelector")
     return PodAffinityTerm(
         topology_key=model.topology_key,
-        selector=selector,
+        selector=_selector(model.label_selector, f"{at}.labelSelector"),
         namespaces=tuple(sorted(model.namespaces)),
         namespace_selector=_selector(model.namespace_selector, f"{at}.namespaceSelector"),
         anti=anti,
         weight=weight,
+        match_label_keys=model.match_label_keys,
+        mismatch_label_keys=model.mismatch_label_keys,
     )
-
-
-def _check_merged(keys: Sequence[str], selector: LabelSelector | None, at: str) -> None:
-    """Accept what the API server has put into the selector already, as it does when it creates a pod."""
-    merged = {e.key for e in selector.expressions} if selector else set()
-    if not merged.issuperset(keys):
-        raise FieldError(at, "is not supported: write the labels into labelSelector")
 
 
 def _selector(model: LabelSelectorModel | None, at: str) -> LabelSelector | None:
@@ -168,13 +163,15 @@ def host_ports(spec: PodSpecModel) -> tuple[HostPort, ...]:
 
 
 def volumes(models: Sequence[VolumeModel]) -> tuple[PodVolume, ...]:
-    """Return the volumes that are claims, in the order of the spec."""
-    return tuple(_volume(m) for m in models if m.persistent_volume_claim or m.ephemeral)
+    """Return the volumes that say something about nodes, in the order of the spec."""
+    return tuple(_volume(m) for m in models if m.matters)
 
 
 def _volume(model: VolumeModel) -> PodVolume:
     if model.persistent_volume_claim is not None:
         return PodVolume(name=model.name, claim_name=model.persistent_volume_claim.claim_name)
-    assert model.ephemeral is not None  # noqa: S101 - the caller has chosen
-    spec = model.ephemeral.volume_claim_template.spec
-    return PodVolume(name=model.name, storage_class=spec.storage_class_name, ephemeral=True)
+    if model.ephemeral is not None:
+        spec = model.ephemeral.volume_claim_template.spec
+        return PodVolume(name=model.name, storage_class=spec.storage_class_name, ephemeral=True)
+    driver, handle = model.disk()
+    return PodVolume(name=model.name, driver=driver, handle=handle)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import json
@@ -47,7 +47,7 @@ class PodSpecs:
         """Return the spec that stands at the path `at`; `restart` are the policies allowed, if not all.
 
         The model loses what differs between pods of one template and says nothing about where a pod
-        may run: its node's name, and volumes that are no claims.
+        may run: its node's name, and volumes that are neither claims nor disks.
 
         Raises:
             FieldError: it breaks a rule of the API server.
@@ -57,20 +57,37 @@ class PodSpecs:
             raise FieldError(f"{at}.restartPolicy", problem)
         model.node_name = ""
         if model.volumes:
-            model.volumes = tuple(v for v in model.volumes if v.persistent_volume_claim or v.ephemeral)
+            model.volumes = tuple(v for v in model.volumes if v.matters)
         text = self._encoder.encode(model)
         known = self._by_text.get(text)
         if known is not None:
             return known
         return self._remember(text, _translated(model, at))
 
+    def of_pod(self, model: PodSpecModel, labels: Mapping[str, str]) -> PodSpec:
+        """Return the spec of a pod with these labels: what its affinity leaves to them is filled in.
+
+        Raises:
+            FieldError: it breaks a rule of the API server.
+        """
+        spec = self.of(model)
+        keys = spec.label_keys if spec.pod_affinity else ()
+        if not keys:
+            return spec
+        filled = spec.of_pod({key: labels[key] for key in keys if key in labels})
+        self._make_room()
+        return self._by_value.setdefault(filled, filled)
+
     def _remember(self, text: bytes, spec: PodSpec) -> PodSpec:
-        if len(self._by_text) >= _MOST_KNOWN:
-            self._by_text.clear()
-            self._by_value.clear()
+        self._make_room()
         spec = self._by_value.setdefault(spec, spec)
         self._by_text[text] = spec
         return spec
+
+    def _make_room(self) -> None:
+        if len(self._by_text) >= _MOST_KNOWN or len(self._by_value) >= 2 * _MOST_KNOWN:
+            self._by_text.clear()
+            self._by_value.clear()
 
 
 def without_field_terms(model: PodSpecModel) -> None:

@@ -67,7 +67,7 @@ def pod(model: PodModel, reading: Reading) -> Translation:
                 labels=meta.labels,
                 annotations=meta.annotations,
                 owners=meta.owners,
-                spec=reading.specs.of(model.spec),
+                spec=reading.specs.of_pod(model.spec, meta.labels),
                 created_at=created_at,
                 deleting_since=meta.deleting_since,
                 phase=status.value,

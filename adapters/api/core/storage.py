@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Literal
 
 from msgspec import field
 
 from treenail.adapters.api.amounts import storage_bytes
+from treenail.adapters.api.core.volume_sources import DisksModel
 from treenail.adapters.api.metadata import CoreObject
-from treenail.adapters.api.model import Model, NotEmpty, Quantities
+from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Quantities
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import NodeSelectorModel, expression
-from treenail.adapters.api.workloads import PersistentVolume, PersistentVolumeClaim, StorageClass
 from treenail.domain.pods import Expression
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+# Set together with the volume's name, where the API server bound the claim itself.
+_BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class StorageRequestModel(Model):
@@ -33,7 +37,7 @@ class PersistentVolumeClaimSpecModel(Model):
 
 
 class PersistentVolumeClaimStatusModel(Model):
-    """Whether a claim is bound."""
+    """Whether a claim is bound, or has lost what it was bound to."""
 
     phase: str = ""
 
@@ -66,7 +70,9 @@ def volume_claim(model: PersistentVolumeClaimModel, namespace: str, at: str = ""
         requested=storage_bytes(
             spec.resources.requests.get("storage", 0), f"{at}spec.resources.requests.storage"
         ),
-        bound=model.status.phase == "Bound",
+        bound=_BIND_COMPLETED in meta.annotations or model.status.phase == "Bound",
+        lost=model.status.phase == "Lost",
+        deleting=meta.deletion_timestamp is not None,
     )
 
 
@@ -86,6 +92,7 @@ class CsiModel(Model, kw_only=True):
     """A volume of a CSI driver."""
 
     driver: NotEmpty
+    volume_handle: str = ""
 
 
 class LocalModel(Model):
@@ -98,7 +105,7 @@ class VolumeNodeAffinityModel(Model):
     required: NodeSelectorModel | None = None
 
 
-class PersistentVolumeSpecModel(Model):
+class PersistentVolumeSpecModel(DisksModel):
     """The spec of a volume."""
 
     storage_class_name: str = ""
@@ -123,6 +130,7 @@ def persistent_volume(model: PersistentVolumeModel, _reading: Reading) -> Transl
     meta.validate()
     affinity = spec.node_affinity.required if spec.node_affinity else None
     claim = spec.claim_ref
+    driver, handle = (spec.csi.driver, spec.csi.volume_handle) if spec.csi else spec.disk()
     return Translation(
         objects=(
             PersistentVolume(
@@ -134,9 +142,11 @@ def persistent_volume(model: PersistentVolumeModel, _reading: Reading) -> Transl
                 capacity=storage_bytes(spec.capacity.get("storage", 0), "spec.capacity.storage"),
                 access_modes=spec.access_modes,
                 claim=f"{claim.namespace or 'default'}/{claim.name}" if claim and claim.name else "",
-                driver=spec.csi.driver if spec.csi else "",
+                driver=driver,
+                handle=handle or meta.name,
                 on_node=spec.local is not None or spec.host_path is not None,
                 node_affinity=affinity.value("spec.nodeAffinity.required") if affinity else (),
+                deleting=meta.deletion_timestamp is not None,
             ),
         )
     )
@@ -178,6 +188,7 @@ def storage_class(model: StorageClassModel, _reading: Reading) -> Translation:
                 waits_for_pod=model.volume_binding_mode == "WaitForFirstConsumer",
                 default=meta.annotations.get(_DEFAULT_CLASS) == "true",
                 allowed_topologies=tuple(term for term in terms if term),
+                created_at=meta.creation_timestamp.astimezone(UTC) if meta.creation_timestamp else None,
             ),
         )
     )
@@ -187,4 +198,46 @@ def _topology(model: TopologyTermModel, at: str) -> tuple[Expression, ...]:
     return tuple(
         expression(e.key, "In", e.values, f"{at}.matchLabelExpressions[{n}]")
         for n, e in enumerate(model.match_label_expressions)
+    )
+
+
+class AllocatableModel(Model):
+    """How many volumes a driver can attach to a node; any number where it does not say."""
+
+    count: NotNegative | None = None
+
+
+class NodeDriverModel(Model, kw_only=True):
+    """A driver on a node."""
+
+    name: NotEmpty
+    allocatable: AllocatableModel | None = None
+
+
+class CSINodeSpecModel(Model):
+    """The drivers on a node."""
+
+    drivers: tuple[NodeDriverModel, ...] = ()
+
+
+class CSINodeModel(CoreObject):
+    """storage.k8s.io/v1 CSINode."""
+
+    spec: CSINodeSpecModel = field(default_factory=CSINodeSpecModel)
+
+
+def csi_node(model: CSINodeModel, _reading: Reading) -> Translation:
+    """Return what the drivers of a node can do; FieldError says what is wrong with it."""
+    meta = model.metadata
+    meta.validate()
+    counts = ((d.name, d.allocatable.count if d.allocatable else None) for d in model.spec.drivers)
+    return Translation(
+        objects=(
+            CSINode(
+                name=meta.name,
+                uid=meta.uid,
+                resource_version=meta.version,
+                limits={name: count for name, count in counts if count is not None},
+            ),
+        )
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from treenail.adapters.api.core.volume_sources import disk_manifest
 from treenail.adapters.api.written.parts import Tree, metadata, quantities, said, time
+from treenail.domain import labels
 from treenail.domain.pods import (
     Expression,
     LabelSelector,
@@ -106,12 +108,16 @@ def _expression(expression: Expression) -> Tree:
 
 
 def _node_affinity(affinity: NodeAffinity) -> Tree:
-    required = [{"matchExpressions": [_expression(e) for e in term]} for term in affinity.required]
-    preferred = [
-        {"weight": weight, "preference": {"matchExpressions": [_expression(e) for e in term]}}
-        for weight, term in affinity.preferred
-    ]
+    required = [_node_term(term) for term in affinity.required]
+    preferred = [{"weight": weight, "preference": _node_term(term)} for weight, term in affinity.preferred]
     return said(**{_REQUIRED: said(nodeSelectorTerms=required), _PREFERRED: preferred})
+
+
+def _node_term(term: tuple[Expression, ...]) -> Tree:
+    fields = [_expression(e) | {"key": "metadata.name"} for e in term if e.key == labels.NODE_NAME]
+    return said(
+        matchExpressions=[_expression(e) for e in term if e.key != labels.NODE_NAME], matchFields=fields
+    )
 
 
 def _selector(selector: LabelSelector | None) -> Tree | None:
@@ -140,6 +146,7 @@ def _affinity_term(term: PodAffinityTerm) -> Tree:
         "topologyKey": term.topology_key,
         **said(namespaces=list(term.namespaces)),
         **_selectors(labelSelector=term.selector, namespaceSelector=term.namespace_selector),
+        **said(matchLabelKeys=list(term.match_label_keys), mismatchLabelKeys=list(term.mismatch_label_keys)),
     }
 
 
@@ -169,6 +176,8 @@ def _spread(spread: TopologySpread) -> Tree:
 
 
 def _volume(volume: PodVolume) -> Tree:
+    if volume.driver:
+        return said(name=volume.name, **disk_manifest(volume.driver, volume.handle))
     if not volume.ephemeral:
         return said(name=volume.name, persistentVolumeClaim={"claimName": volume.claim_name})
     named = volume.storage_class is not None

@@ -8,6 +8,7 @@ from typing import Final
 
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain import labels
 from treenail.domain.nodes import Node
 from treenail.domain.pods import HostPort, Pod
 from treenail.domain.requirements import Requirements
@@ -50,9 +51,10 @@ class NodeAccount:
 
     @property
     def described(self) -> Requirements:
-        """The node's labels as requirements."""
+        """The node's labels as requirements, and its name."""
         if self._described is None:
-            self._described = Requirements.from_labels(self.node.labels if self.node else {})
+            there = {**self.node.labels, labels.NODE_NAME: self.name} if self.node else {}
+            self._described = Requirements.from_labels(there)
         return self._described
 
     def shortage(self, needs: Iterable[tuple[str, int]]) -> str | None:

@@ -17,6 +17,7 @@ from treenail.adapters.api.workloads import (
 from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
 from treenail.adapters.fake.cluster.priorities import Priorities
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.namespaces import NAME_LABEL, Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
@@ -56,9 +57,13 @@ class Admission:
             problem = self._impossible_pod(thing)
         if problem:
             raise InvalidError(f"{spoken(address_of(thing))}: {problem}")
-        if isinstance(thing, Pod):
-            return replace(thing, spec=self._priorities.completed(thing))
-        return thing
+        match thing:
+            case Pod():
+                return replace(thing, spec=self._priorities.completed(thing).of_pod(thing.labels))
+            case Namespace():
+                return replace(thing, labels={**thing.labels, NAME_LABEL: thing.name})
+            case _:
+                return thing
 
     def _impossible_pod(self, pod: Pod) -> str:
         if not pod.node_name:

@@ -9,20 +9,18 @@ from typing import Final, TypeAlias
 from treenail.adapters.api.workloads import (
     ApiObject,
     Deployment,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
     PodDisruptionBudget,
     PriorityClass,
     ReplicaSet,
     StatefulSet,
-    StorageClass,
 )
 from treenail.domain.cluster_facts import DaemonSet, Kind
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Owner, Pod
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # The kind, and the name among those of the kind: NAMESPACE/NAME for what has a namespace, KIND/NAME for
 # node classes, which are of several kinds.
@@ -44,6 +42,7 @@ KIND_OF: Final[Mapping[type, str]] = {
     PersistentVolume: "PersistentVolume",
     PersistentVolumeClaim: "PersistentVolumeClaim",
     StorageClass: "StorageClass",
+    CSINode: "CSINode",
 }
 KINDS: Final = tuple(KIND_OF.values())
 NAMESPACED: Final = (
@@ -65,6 +64,7 @@ _RANKS: Final = {
             "StorageClass",
             "PersistentVolume",
             "PersistentVolumeClaim",
+            "CSINode",
             "NodeClass",
             "NodePool",
             "DaemonSet",
@@ -78,11 +78,16 @@ _RANKS: Final = {
         )
     )
 }
-# What a list gives first: pools and classes, so that whoever reads on knows what claims refer to.
+# What is watched, in the order of a list: what others refer to comes before them.
 WATCHED: Final = (
     Kind.NODE_POOL,
     Kind.NODE_CLASS,
     Kind.DAEMON_SET,
+    Kind.NAMESPACE,
+    Kind.STORAGE_CLASS,
+    Kind.PERSISTENT_VOLUME,
+    Kind.PERSISTENT_VOLUME_CLAIM,
+    Kind.CSI_NODE,
     Kind.NODE_CLAIM,
     Kind.NODE,
     Kind.POD,
@@ -150,7 +155,7 @@ def deletion_marked(thing: ApiObject) -> bool:
     match thing:
         case Pod() | Node() | NodeClaim() | Namespace():
             return thing.deleting_since is not None
-        case NodePool() | NodeClass():
+        case NodePool() | NodeClass() | PersistentVolume() | PersistentVolumeClaim():
             return thing.deleting
         case _:
             return False

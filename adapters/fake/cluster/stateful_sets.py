@@ -11,7 +11,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
-from treenail.domain.pods import Owner, Pod, PodVolume
+from treenail.domain.pods import Owner, Pod
 
 _REVISION: Final = "controller-revision-hash"
 
@@ -56,10 +56,17 @@ class StatefulSetController:
         for name, number in wanted.items():
             if name in there:
                 continue
+            self._claim_storage(stateful_set, number)
             template = _template(stateful_set, number, revision)
             if not self._maker.make(name, stateful_set.namespace, template, owner):
                 self._queue.add(where, after=self._maker.retry_after)
                 return
+
+    def _claim_storage(self, stateful_set: StatefulSet, number: int) -> None:
+        """Make the claims of a pod that are not there yet. They stay when it goes."""
+        for claim in stateful_set.claims_of(number):
+            if self._store.find(address_of(claim)) is None:
+                self._store.add(claim)
 
     def _revision(self, of: StatefulSet) -> str:
         """Return the mark of the present template: another for every template there was."""
@@ -76,10 +83,4 @@ def _makes(stateful_set: StatefulSet) -> tuple[object, ...]:
 
 def _template(of: StatefulSet, number: int, revision: str) -> PodTemplate:
     labels = {**of.template.labels, _REVISION: revision, "apps.kubernetes.io/pod-index": str(number)}
-    claims = tuple(
-        PodVolume(name=claim.name, claim_name=f"{claim.name}-{of.name}-{number}")
-        for claim in of.volume_claim_templates
-    )
-    spec = of.template.spec
-    spec = replace(spec, volumes=(*spec.volumes, *claims)) if claims else spec
-    return replace(of.template, labels=labels, spec=spec)
+    return replace(of.template_of(number), labels=labels)

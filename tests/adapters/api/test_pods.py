@@ -4,9 +4,12 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from tests.adapters.api.builders import PAUSE, a_pod, pod_tree, problem_of, read
 from treenail.adapters.api.core.pod_specs import PodSpecs
 from treenail.adapters.api.manifests import decode_all, parse_manifests
+from treenail.adapters.api.written.pods import pod_manifest
 from treenail.domain.nodes import Node
 from treenail.domain.pods import (
     Expression,
@@ -176,31 +179,32 @@ def test_a_term_without_expressions_selects_no_node() -> None:
     )
 
 
-def test_fields_of_nodes_are_selected_only_by_pods_of_daemon_sets() -> None:
-    names = [{"matchFields": [expression("metadata.name", "In", "n-1")]}]
-    tree = pod_tree(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": names}}})
-    assert problem_of(tree).endswith("matchFields: is not supported: select nodes by their labels")
+@pytest.mark.parametrize(
+    ("source", "driver", "handle"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "aws://us-east-1a/vol-1"}}, "ebs.csi.aws.com", "vol-1"),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, "ebs.csi.aws.com", "vol-1"),
+        ({"azureDisk": {"diskName": "d", "diskURI": "/d"}}, "disk.csi.azure.com", "/d"),
+        ({"cinder": {"volumeID": "v"}}, "cinder.csi.openstack.org", "v"),
+        ({"gcePersistentDisk": {"pdName": "d"}}, "pd.csi.storage.gke.io", "d"),
+        ({"vsphereVolume": {"volumePath": "[ds] d"}}, "csi.vsphere.vmware.com", "[ds] d"),
+    ],
+)
+def test_a_disk_of_an_older_plugin_is_one_of_the_driver_that_took_over(
+    source: dict[str, Any], driver: str, handle: str
+) -> None:
+    pod = a_pod(volumes=[{"name": "disk", **source}, {"name": "tmp", "emptyDir": {}}])
 
-    tree["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}]
-    pod = read(tree, Pod)
-
-    assert pod.spec == PodSpec(requests=Resources({"pods": 1}))
-    assert pod.daemon
+    assert pod.spec.volumes == (PodVolume(name="disk", driver=driver, handle=handle),)
+    assert read(pod_manifest(pod), Pod).spec == pod.spec
 
 
-def test_label_keys_of_affinity_are_fine_once_the_api_server_has_written_them_out() -> None:
-    term: dict[str, Any] = {
-        "topologyKey": "zone",
-        "matchLabelKeys": ["release"],
-        "labelSelector": SELECTS_WEB,
-    }
-    tree = pod_tree(affinity={"podAffinity": {REQUIRED: [term]}})
-    assert problem_of(tree).endswith("matchLabelKeys: is not supported: write the labels into labelSelector")
+def test_sidecars_claim_their_ports_on_the_node_and_other_init_containers_do_not() -> None:
+    ports = {"ports": [{"containerPort": 80, "hostPort": 8080}]}
+    once = {"name": "once", "ports": [{"containerPort": 81, "hostPort": 8081}]}
+    sidecar = {"name": "sidecar", "restartPolicy": "Always", **ports}
 
-    written = {**SELECTS_WEB, "matchExpressions": [expression("release", "In", "v1")]}
-    pod = a_pod(affinity={"podAffinity": {REQUIRED: [{**term, "labelSelector": written}]}})
-
-    assert len(pod.spec.pod_affinity) == 1
+    assert a_pod(initContainers=[once, sidecar]).spec.host_ports == (HostPort(port=8080),)
 
 
 def test_a_pod_of_the_api_server_tells_where_it_stands() -> None:

@@ -7,21 +7,19 @@ import pytest
 from tests.adapters.api.builders import PAUSE, deployment_tree, problem_of, read
 from treenail.adapters.api.workloads import (
     Deployment,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
     PodDisruptionBudget,
     PodTemplate,
     Portion,
     PriorityClass,
     ReplicaSet,
     StatefulSet,
-    StorageClass,
 )
 from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.namespaces import Namespace
 from treenail.domain.pods import Expression, LabelSelector, Owner, PodSpec
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 WEB = LabelSelector(match_labels=(("app", "web"),))
 SPEC = PodSpec(requests=Resources({"pods": 1}))
@@ -190,6 +188,7 @@ def test_a_volume_tells_where_it_can_be_reached_from() -> None:
         capacity=10 * 2**30,
         claim="prod/data-0",
         driver="ebs.csi.aws.com",
+        handle="vol-1",
         node_affinity=((Expression("topology.kubernetes.io/zone", Operator.IN, ("a",)),),),
     )
 
@@ -226,6 +225,74 @@ def test_a_storage_class_tells_when_and_where_volumes_are_made() -> None:
         default=True,
         allowed_topologies=((Expression("topology.kubernetes.io/zone", Operator.IN, ("a", "b")),),),
     )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "phase", "bound", "lost"),
+    [
+        ({}, "Pending", False, False),
+        ({"pv.kubernetes.io/bind-completed": "yes"}, "Pending", True, False),
+        ({}, "Bound", True, False),
+        ({"pv.kubernetes.io/bind-completed": "yes"}, "Lost", True, True),
+    ],
+)
+def test_a_claim_tells_whether_it_is_bound(
+    annotations: dict[str, str],
+    phase: str,
+    *,
+    bound: bool,
+    lost: bool,
+) -> None:
+    tree = core("PersistentVolumeClaim", spec={"volumeName": "v"}, status={"phase": phase})
+    tree["metadata"]["annotations"] = annotations
+
+    claim = read(tree, PersistentVolumeClaim)
+
+    assert (claim.volume_name, claim.bound, claim.lost, claim.deleting) == ("v", bound, lost, False)
+
+
+def test_volumes_and_claims_that_are_being_deleted_say_so() -> None:
+    deleted = {"metadata": {"name": "x", "deletionTimestamp": "2026-05-01T12:00:00Z"}}
+
+    assert read(core("PersistentVolumeClaim") | deleted, PersistentVolumeClaim).deleting
+    assert read(core("PersistentVolume") | deleted, PersistentVolume).deleting
+
+
+def test_a_disk_of_an_older_plugin_is_one_of_the_driver_that_took_over() -> None:
+    tree = core("PersistentVolume", spec={"awsElasticBlockStore": {"volumeID": "aws://a/vol-1"}})
+
+    volume = read(tree, PersistentVolume)
+
+    assert (volume.driver, volume.handle) == ("ebs.csi.aws.com", "vol-1")
+
+
+def test_a_node_tells_how_many_volumes_its_drivers_can_attach() -> None:
+    drivers = [
+        {"name": "ebs.csi.aws.com", "nodeID": "i-1", "allocatable": {"count": 26}},
+        {"name": "efs.csi.aws.com", "nodeID": "i-1"},
+        {"name": "odd.example.com", "nodeID": "i-1", "allocatable": {}},
+    ]
+
+    node = read(core("CSINode", "storage.k8s.io/v1", spec={"drivers": drivers}), CSINode)
+
+    assert node == CSINode(name="x", limits={"ebs.csi.aws.com": 26})
+
+
+def test_each_pod_of_a_stateful_set_has_claims_of_its_own() -> None:
+    tree = workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}])
+    there = [
+        {"name": "data", "emptyDir": {}},
+        {"name": "both", "persistentVolumeClaim": {"claimName": "both"}},
+    ]
+    tree["spec"]["template"]["spec"]["volumes"] = there
+
+    stateful_set = read(tree, StatefulSet)
+
+    assert [c.key for c in stateful_set.claims_of(3)] == ["default/data-web-3"]
+    assert [(v.name, v.claim_name) for v in stateful_set.template_of(3).spec.volumes] == [
+        ("both", "both"),
+        ("data", "data-web-3"),
+    ]
 
 
 def test_the_name_of_a_namespace_has_no_dots() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from tests.adapters.fake.cluster.builders import a_claim, a_deployment, a_node, a_pod, a_pool, a_spec
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.adapters.api.workloads import Deployment, Namespace, ReplicaSet
+from treenail.adapters.api.workloads import Deployment, ReplicaSet
 from treenail.domain.events import ObjectRef
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_pools import NodePool
 from treenail.domain.pods import Owner
 from treenail.domain.ports import ClaimPatch, NodePatch

@@ -9,12 +9,12 @@ from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.api.workloads import (
     Deployment,
-    PersistentVolumeClaim,
     PriorityClass,
     ReplicaSet,
 )
 from treenail.domain.pods import Pod
 from treenail.domain.ports import InvalidError, NotFoundError
+from treenail.domain.storage import PersistentVolumeClaim
 
 
 def test_a_deployment_makes_its_pods_through_a_replica_set() -> None:
