@@ -94,7 +94,7 @@ class Bundles:
             self._begin(one, rung, scope, pods, buying=alone is not None)
 
     def _carve(self, scope: Scope, alone: Alone) -> bool:
-        """Make a bundle of a pod that was to go anywhere, for others to join it; tell whether there is one."""
+        """Make a bundle of a pod that was to go anywhere, for others to join it; tell if there was one."""
         wanted = [r.group for r in scope.together]
         for lot in alone.lots.values():
             for index, _ in lot.waiting:
@@ -129,14 +129,14 @@ class Bundles:
 
     def _may_begin(self, scope: Scope) -> bool:
         """Tell whether the pods may begin anew: they want to be with their like, and there are none yet."""
-        return all(
-            r.selects and not r.group.on_rooms.any() and not r.group.on_new for r in scope.together
-        )
+        return all(r.selects and not r.group.on_rooms.any() and not r.group.on_new for r in scope.together)
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0
         for choice in self._choices.of(rung.demand, scope.keys) if buying else ():
-            fits = self._fit(one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice.known), pods)
+            fits = self._fit(
+                one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice.known), pods
+            )
             if fits > most:
                 best, most = choice, fits
         if self._rooms.most_in_one(one, rung, scope, pods) >= max(most, 1):
@@ -168,7 +168,10 @@ class Bundles:
         """Return how many of `pods` pods may join a bundle."""
         quota = min(scope.quota(bundle.known, self._universe), pods) if scope.by_domain else pods
         for restriction in scope.by_node:
-            quota = min(quota, _most_in(bundle, restriction.group, owned=restriction.owned, selects=restriction.selects))
+            quota = min(
+                quota,
+                _most_in(bundle, restriction.group, owned=restriction.owned, selects=restriction.selects),
+            )
         for group in scope.counted:
             # Those there may have a spread that these pods would exceed.
             if group.term.kind is Kind.SPREAD and bundle.owned.get(group.index):

@@ -24,7 +24,7 @@ from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.sizing import Sizing
 from treenail.domain.packing.steps import Steps
 
-# More nodes than the settings allow for each of first-fit's must cost less than this share of what those cost.
+# More nodes than the settings allow must cost less than this share of what first-fit's cost.
 SPLIT_BELOW: Final = 0.75
 _ROUNDING: Final = 1e-9
 # Closer to the bound than this, nothing is left worth looking for.
@@ -53,7 +53,13 @@ class Cheapest:
     """Plans the nodes of one component anew, and keeps what is better under the rule above."""
 
     def __init__(
-        self, component: Component, families: Families, ledger: Ledger, steps: Steps, rules: NodeRules, most: float
+        self,
+        component: Component,
+        families: Families,
+        ledger: Ledger,
+        steps: Steps,
+        rules: NodeRules,
+        most: float,
     ) -> None:
         self._component = component
         self._families = families
@@ -154,10 +160,8 @@ class Cheapest:
             most_cost=inf if first is None or one_node else cost_of(first),
         )
 
-    def _sized(
-        self, family: Family, group: Sequence[_Waiting], left: Floats, per_node: float
-    ) -> list[Draft]:
-        """Return nodes for what is `left` (I) of those of `group` that need not be kept apart, and take it off."""
+    def _sized(self, family: Family, group: Sequence[_Waiting], left: Floats, per_node: float) -> list[Draft]:
+        """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
         some = left[free]
         if not some.any():
@@ -175,7 +179,9 @@ class Cheapest:
         seeds = seeds_of(lots, left)
         if not seeds:
             return [], waiting
-        widest = max((lot.chain[0].family for lot in lots), key=lambda family: (family.choices, -family.index))
+        widest = max(
+            (lot.chain[0].family for lot in lots), key=lambda family: (family.choices, -family.index)
+        )
         worth = fractional_cover(demand, widest.room, widest.prices).worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration)
@@ -189,7 +195,7 @@ class Cheapest:
         return floor(nodes) if nodes < inf else inf
 
     def _acceptable(self, found: list[Draft], first: list[Draft]) -> bool:
-        """Tell whether `found` is of few enough nodes, where first-fit has those of `first`, or saves enough."""
+        """Tell whether `found` is of few enough nodes beside first-fit's (`first`), or saves enough."""
         few = nodes_in(found) <= self._most_nodes(first)
         return few or cost_of(found) < SPLIT_BELOW * cost_of(first)
 

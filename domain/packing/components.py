@@ -67,9 +67,7 @@ def components(lots: Sequence[Lot], families: Families) -> list[Component]:
     parts: dict[int, list[int]] = {}
     for i, reached in enumerate(reach):
         parts.setdefault(root[reached[0].index], []).append(i)
-    return [
-        Component(tuple(lots[i] for i in part), tuple(reach[i] for i in part)) for part in parts.values()
-    ]
+    return [Component(tuple(lots[i] for i in part), tuple(reach[i] for i in part)) for part in parts.values()]
 
 
 def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family, ...]:

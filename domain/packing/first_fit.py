@@ -158,7 +158,9 @@ class FirstFit:
         placed = 0
         while placed < pods:
             own = np.zeros((1, family.capacity.shape[1]))
-            each = int(min(most_pods(family, empty, one.requests, self._ledger, own)[0], pods - placed, alone))
+            each = int(
+                min(most_pods(family, empty, one.requests, self._ledger, own)[0], pods - placed, alone)
+            )
             if not each:
                 break
             copies = 1 if family.template.limited else (pods - placed) // each

@@ -59,7 +59,7 @@ def _added(
     ruled: Sequence[int],
     rules: NodeRules,
 ) -> Floats:
-    """Return how many units of each lot fit besides what one copy holds: those with rules first, one by one."""
+    """Return how many units of each lot fit beside what one copy holds: those with rules first."""
     counts, room = np.zeros(len(lots)), draft.free
     if ruled:
         company = rules.company(draft.parts)

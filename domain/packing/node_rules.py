@@ -12,7 +12,7 @@ from treenail.domain.packing.topology.terms import Kind, Term
 
 @dataclass(slots=True, eq=False)
 class Company:
-    """The units on a node: how many pods each term counts, and how many units have it, by number of groups."""
+    """The units on a node: how many pods each term counts, and how many units have it, by its number."""
 
     counted: dict[int, int] = field(default_factory=dict)
     owned: dict[int, int] = field(default_factory=dict)

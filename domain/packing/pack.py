@@ -165,8 +165,8 @@ class _Packer:
     def _needs_first_fit(self, lots: Sequence[Lot], rules: NodeRules) -> bool:
         """Tell whether the classic plan is wanted, as a plan or to compare with.
 
-        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of their
-        own take it long.
+        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of
+        their own take it long.
         """
         if self._settings.packing is not Packing.CHEAPEST or rules.none or len(lots) <= _MANY_LOTS:
             return True
@@ -211,7 +211,9 @@ class _Packer:
         if self._settings.packing is Packing.CHEAPEST:
             most = self._settings.most_nodes
             cheapest = Cheapest(component, self._families, self._ledger, self._steps, rules, most)
-            drafts = cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
+            drafts = (
+                cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
+            )
             if drafts is not first:
                 bound = component.lower_bound(placed_in(drafts))
         self._outcome.buy(drafts, by_index, bound)

@@ -112,8 +112,8 @@ class PoolOffer:
 class Settings:
     """How to pack.
 
-    `steps` bounds the work, so that equal problems give equal plans; None is no bound. `most_nodes` is how many
-    nodes there may be for each of first-fit's, unless that saves a quarter of their cost.
+    `steps` bounds the work, so that equal problems give equal plans; None is no bound. `most_nodes` is how
+    many nodes there may be for each of first-fit's, unless that saves a quarter of their cost.
     """
 
     packing: Packing = Packing.CHEAPEST

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treenail.domain.packing.arrays import Axis, Floats
-from treenail.domain.packing.classes import Kind, Labels, PodClass, alike, by_spec
+from treenail.domain.packing.classes import Kind, PodClass, alike, by_spec
 from treenail.domain.packing.compatibility.demands import Demands
 from treenail.domain.packing.compatibility.ladder import NOWHERE_SPECIAL, Ladder, Wants, ladder_of
 from treenail.domain.packing.problem import PreferencePolicy, Problem
 from treenail.domain.packing.topology.groups import Groups
-from treenail.domain.packing.topology.terms import NO_TERMS, Kind as TermKind, TermReader, Terms
+from treenail.domain.packing.topology.terms import NO_TERMS, TermReader, Terms
+from treenail.domain.packing.topology.terms import Kind as TermKind
 from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.taints import Effect
@@ -138,7 +139,7 @@ def _refused(kind: Kind) -> Refusal | None:
         detail = f"resource claim {kind.spec.resource_claims[0]} is not supported yet"
         return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
     if kind.spec.volumes and kind.volumes is None:
-        detail = f"nothing is known of its volume {kind.spec.volumes[0].name}"
+        detail = f"volume {kind.spec.volumes[0].name}: nothing is known of it"
         return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
     if kind.volumes is not None and kind.volumes.problem:
         return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, kind.volumes.problem)

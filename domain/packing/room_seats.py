@@ -120,9 +120,7 @@ class RoomSeats:
                 cells.append(_Cell(domains, rows[members], fits[members]))
         return cells
 
-    def _spread(
-        self, one: PodClass, scope: Scope, spread: Restriction, cells: list[_Cell], pods: int
-    ) -> int:
+    def _spread(self, one: PodClass, scope: Scope, spread: Restriction, cells: list[_Cell], pods: int) -> int:
         """Spread pods over the domains that rooms have, as evenly as rooms can."""
         key, counts = spread.group.term.key, spread.group.counts
         domains = [cell.domains[key] for cell in cells]
@@ -143,7 +141,7 @@ class RoomSeats:
         )
 
     def _one_by_one(self, one: PodClass, scope: Scope, cells: list[_Cell], pods: int) -> int:
-        """Put pods into the cell that is the least crowded, as many as may go there before it is asked again."""
+        """Put pods into the least crowded cell, as many as may go there before it is asked again."""
         placed = 0
         several = any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
         while placed < pods:

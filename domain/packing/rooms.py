@@ -66,4 +66,3 @@ class Rooms:
             if room.taints not in verdicts:
                 verdicts[room.taints] = untolerated(room.taints, tolerations) is None
         return np.array([verdicts[room.taints] for room in self._rooms], dtype=np.bool_)
-

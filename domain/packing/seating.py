@@ -29,7 +29,13 @@ class Seating:
     """
 
     def __init__(
-        self, rooms: RoomSeats, chains: Chains, choices: Choices, scopes: Scopes, universe: Universe, outcome: Outcome
+        self,
+        rooms: RoomSeats,
+        chains: Chains,
+        choices: Choices,
+        scopes: Scopes,
+        universe: Universe,
+        outcome: Outcome,
     ) -> None:
         self._rooms = rooms
         self._chains = chains

@@ -74,9 +74,7 @@ class Sizing:
     def _draft(self, choice: _Choice) -> Draft:
         family = self._family
         self._ledger.take(family.template, family.capacity[choice.row] * choice.copies)
-        parts = {
-            lot.index: int(count) for lot, count in zip(self._lots, choice.counts, strict=True) if count
-        }
+        parts = {lot.index: int(count) for lot, count in zip(self._lots, choice.counts, strict=True) if count}
         return Draft(family, choice.row, choice.counts @ self._whole_requests, parts, choice.copies)
 
     def _next(self, left: Floats) -> _Choice | None:

@@ -163,9 +163,7 @@ class Families:
         # By name where prices are equal: the order of a catalogue means nothing.
         types = types[np.lexsort((shelf.by_name[types], prices[types]))]
         self._count += 1
-        return Family(
-            self._count - 1, template, requirements, present, types, prices[types], choices, taken
-        )
+        return Family(self._count - 1, template, requirements, present, types, prices[types], choices, taken)
 
 
 def _conflict(daemon: HostPort, ports: tuple[HostPort, ...]) -> bool:

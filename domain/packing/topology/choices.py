@@ -14,7 +14,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """New nodes in one domain of each key asked for. `known` are the labels that all of them have for sure."""
+    """New nodes in one domain of each key asked for. `known` are the labels all of them have for sure."""
 
     number: int
     demand: Demand

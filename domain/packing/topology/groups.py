@@ -23,7 +23,18 @@ class Group:
     exist or may come: then pods it selects must keep away from them.
     """
 
-    __slots__ = ("asked", "counts", "index", "on_new", "on_rooms", "opposed", "owners", "owners_on_rooms", "seen", "term")
+    __slots__ = (
+        "asked",
+        "counts",
+        "index",
+        "on_new",
+        "on_rooms",
+        "opposed",
+        "owners",
+        "owners_on_rooms",
+        "seen",
+        "term",
+    )
 
     def __init__(self, index: int, term: Term, rooms: int, seen: Sequence[bool]) -> None:
         self.index = index
@@ -54,7 +65,9 @@ class Groups:
         self._rooms = rooms
         self._reader = reader
         self._known: dict[Term, Group] = {}
-        self._matching: dict[tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[Group, ...]] = {}
+        self._matching: dict[
+            tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[Group, ...]
+        ] = {}
         # Alike residents are one object: where they stand, and how many there.
         self._residents: dict[int, tuple[Resident, list[tuple[int, int]]]] = {}
         for at, room in enumerate(rooms):
@@ -137,9 +150,7 @@ class Groups:
                 (group.own if owned else group.count)(self._rooms[at].labels[key], count)
 
 
-def _counts(
-    term: Term, namespace: str, of: Mapping[str, str], ports: tuple[HostPort, ...]
-) -> bool:
+def _counts(term: Term, namespace: str, of: Mapping[str, str], ports: tuple[HostPort, ...]) -> bool:
     if term.port is not None:
         return any(term.conflicts(port) for port in ports)
     return term.selects(namespace, of)

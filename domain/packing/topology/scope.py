@@ -23,8 +23,8 @@ from treenail.domain.requirements import Requirements
 class Scope:
     """The restrictions on where the pods go, and what is to be noted when they went there.
 
-    `keys` are the labels whose value is to be chosen for a new node. `by_domain` are measured by those, `by_node`
-    by room. `together` are the groups per node that the pods must find on their node.
+    `keys` are the labels whose value is to be chosen for a new node. `by_domain` are measured by those,
+    `by_node` by room. `together` are the groups per node that the pods must find on their node.
     """
 
     strict: Requirements

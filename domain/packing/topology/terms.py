@@ -73,7 +73,7 @@ class Term:
         return self.port is not None and ports_conflict(self.port, port)
 
 
-_ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
+_ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 (to be compared with, not bound to)
 
 
 def ports_conflict(one: HostPort, other: HostPort) -> bool:
@@ -155,7 +155,7 @@ def _chooses_nodes(spec: PodSpec) -> bool:
 def _with_keys(
     selector: LabelSelector | None, keys: tuple[str, ...], of: Mapping[str, str]
 ) -> LabelSelector | None:
-    """Return `selector` narrowed to pods that have the same values of `keys`; keys the pod lacks say nothing."""
+    """Return `selector` narrowed to pods with the same values of `keys`; those the pod lacks say nothing."""
     more = tuple(Expression(key, Operator.IN, (of[key],)) for key in keys if key in of)
     if selector is None or not more:
         return selector

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from tests.domain.packing.problems import asking, expression, is_in, offer, pods, pool, problem, room
 from treenail.domain import labels
-from treenail.domain.packing.compatibility.ladder import ladder_of
+from treenail.domain.packing.compatibility.demands import Demands
+from treenail.domain.packing.compatibility.ladder import Wants, ladder_of
 from treenail.domain.packing.pack import pack
 from treenail.domain.pods import PodSpec
 from treenail.domain.requirements import Operator
@@ -82,7 +83,9 @@ def test_preferences_fall_before_a_soft_taint_is_put_up_with() -> None:
 
 
 def test_the_ladder_ends_with_what_a_pod_must_have() -> None:
-    ladder = ladder_of(asking(required=[A, B], preferred=[(1, A), (2, NOWHERE)]), soft_taints=True)
+    ladder = ladder_of(
+        asking(required=[A, B], preferred=[(1, A), (2, NOWHERE)]), Wants(soft_taints=True), Demands()
+    )
 
     assert len(ladder.rungs) == 5 + 2 - 2
     assert [sorted(r.requirements[labels.ZONE].values) for r in ladder.required] == [["zone-a"], ["zone-b"]]

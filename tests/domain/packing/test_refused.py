@@ -20,7 +20,7 @@ from treenail.domain import labels
 from treenail.domain.node_pools import Generation
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.pods import HostPort, LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
+from treenail.domain.pods import LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
@@ -286,16 +286,6 @@ def test_a_soft_taint_is_no_reason() -> None:
 @pytest.mark.parametrize(
     ("more", "named"),
     [
-        (
-            {"spread": (TopologySpread(labels.ZONE, 1, hard=True),)},
-            "topology spread over topology.kubernetes.io/zone",
-        ),
-        (
-            {"pod_affinity": (PodAffinityTerm(labels.HOSTNAME, LabelSelector(), anti=True),)},
-            "required pod anti-affinity",
-        ),
-        ({"pod_affinity": (PodAffinityTerm(labels.HOSTNAME, LabelSelector()),)}, "required pod affinity"),
-        ({"host_ports": (HostPort(8080),)}, "host port 8080/TCP"),
         ({"volumes": (PodVolume("data", claim_name="data-0"),)}, "volume data"),
         ({"resource_claims": ("gpu",)}, "resource claim gpu"),
     ],

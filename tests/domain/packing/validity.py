@@ -80,6 +80,9 @@ def _claim(problem: Problem, claim: PlannedClaim, pods: Mapping[str, Pod]) -> It
         yield f"a claim of {claim.pool} holds {claim.pods}"
         return
     specs = list(dict.fromkeys(pods[uid].spec for uid in claim.pods))
+    ports = [port for uid in claim.pods for port in pods[uid].spec.host_ports]
+    if len(ports) != len(set(ports)):
+        yield f"{claim.pods} want the same port"
     load = total(pods[uid].spec.requests for uid in claim.pods)
     known = {t.name: t for t in offer.instance_types}
     types = [known[name] for name in claim.instance_types]
@@ -251,10 +254,4 @@ def _within(value: int, operator: Operator, bound: int) -> bool:
 
 
 def _unsupported(spec: PodSpec) -> bool:
-    return bool(
-        any(s.hard for s in spec.spread)
-        or any(t.weight is None for t in spec.pod_affinity)
-        or spec.host_ports
-        or spec.volumes
-        or spec.resource_claims
-    )
+    return bool(spec.resource_claims or spec.volumes)
