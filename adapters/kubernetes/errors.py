@@ -32,6 +32,10 @@ class ExpiredError(PortError):
     """A revision, or a page, that the API server no longer has. Lists begin anew after this."""
 
 
+class ForbiddenError(UnavailableError):
+    """We may not do that: whoever runs the cluster must allow it. Until then it is as if nobody answered."""
+
+
 class ThrottledError(TooManyRequestsError):
     """Too many requests. `retry_after` is how long to wait, in seconds, as far as the server says.
 
@@ -103,6 +107,8 @@ def error_of(
     if retry_after is None and status.details is not None and status.details.retry_after_seconds > 0:
         retry_after = status.details.retry_after_seconds
     match number:
+        case 403:
+            return ForbiddenError(text)
         case 404:
             return NotFoundError(text)
         case 409 if status.reason == "AlreadyExists":

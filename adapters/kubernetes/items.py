@@ -19,10 +19,15 @@ from treenail.domain.events import ObjectRef
 from treenail.domain.node_pools import NodePool
 
 # What an object is first of all. A Provisioner may stand for a node class besides.
-_KINDS: Final[Mapping[Resource, Kind]] = {
+KINDS: Final[Mapping[Resource, Kind]] = {
     known.POD: Kind.POD,
     known.NODE: Kind.NODE,
     known.DAEMON_SET: Kind.DAEMON_SET,
+    known.NAMESPACE: Kind.NAMESPACE,
+    known.STORAGE_CLASS: Kind.STORAGE_CLASS,
+    known.PERSISTENT_VOLUME: Kind.PERSISTENT_VOLUME,
+    known.PERSISTENT_VOLUME_CLAIM: Kind.PERSISTENT_VOLUME_CLAIM,
+    known.CSI_NODE: Kind.CSI_NODE,
     known.NODE_POOL: Kind.NODE_POOL,
     known.PROVISIONER: Kind.NODE_POOL,
     known.NODE_CLAIM: Kind.NODE_CLAIM,
@@ -78,7 +83,7 @@ class Items:
     def _aside(self, content: bytes, problem: str) -> Item:
         header = read_header(content, str(self._resource))
         fact = ObjectSetAside(
-            kind=_KINDS[self._resource],
+            kind=KINDS[self._resource],
             key=self._key(header),
             resource_version=header.version,
             about=ObjectRef(
@@ -90,11 +95,13 @@ class Items:
 
     def _key(self, header: Header) -> str:
         """Return what `key_of` would give for the object."""
-        match _KINDS[self._resource]:
+        match KINDS[self._resource]:
             case Kind.POD | Kind.DAEMON_SET:
                 return header.uid
             case Kind.NODE_CLASS:
                 return f"{self._resource.kind}/{header.name}"
+            case Kind.PERSISTENT_VOLUME_CLAIM:
+                return f"{header.namespace}/{header.name}"
             case _:
                 return header.name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from treenail.adapters.kubernetes.items import Item, hidden
+from treenail.adapters.kubernetes.items import KINDS, Item, hidden
 from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER, Resource
 from treenail.domain.cluster_facts import (
     ClusterFact,
@@ -30,12 +30,13 @@ _Key: TypeAlias = tuple[Kind, str]
 
 @dataclass(slots=True)
 class _Shelf:
-    """The objects of one resource by uid, as of a revision."""
+    """The objects of one resource by uid, as of a revision. `withheld` are they where we may not see them."""
 
     items: dict[str, Item] = field(default_factory=dict)
     revision: int = 0
     read: bool = False
     served: bool = False
+    withheld: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class Ledger:
         # Provisioners that are called as a NodePool is, by uid, as they are when that is not there.
         self._hidden: dict[str, Item] = {}
         self._started = False
+        self._renewed = False
 
     # --- what the watches read
 
@@ -73,6 +75,8 @@ class Ledger:
             for item in there.values():
                 self._see(resource, item)
             shelf.revision, shelf.read, shelf.served = revision, True, True
+            self._renewed |= shelf.withheld
+            shelf.withheld = False
             self.wake.notify_all()
 
     def seen(self, resource: Resource, item: Item) -> None:
@@ -103,6 +107,14 @@ class Ledger:
         with self.wake:
             self._shelves[resource].served = False
 
+    def withheld(self, resource: Resource) -> None:
+        """Take in that we may not see a resource. What was read before stays."""
+        with self.wake:
+            shelf = self._shelves[resource]
+            if not shelf.read:
+                shelf.read = shelf.withheld = True
+                self.wake.notify_all()
+
     def holds_any(self, resource: Resource) -> bool:
         """Tell whether any object of a resource is known."""
         with self.wake:
@@ -114,6 +126,11 @@ class Ledger:
     def complete(self) -> bool:
         """Tell whether every resource was read once. Hold `wake`."""
         return all(shelf.read for shelf in self._shelves.values())
+
+    @property
+    def renewed(self) -> bool:
+        """Tell whether a resource can be seen by now that could not be. Hold `wake`."""
+        return self._renewed
 
     @property
     def waiting(self) -> int:
@@ -134,6 +151,7 @@ class Ledger:
         """
         with self.wake:
             self._started = True
+            self._renewed = False
             self._pending.clear()
             shelves = [shelf for shelf in self._shelves.values() if shelf.served]
             items = [item for shelf in shelves for item in shelf.items.values()]
@@ -141,6 +159,9 @@ class Ledger:
                 revision=min((shelf.revision for shelf in shelves), default=0),
                 objects=tuple(_to_list(items)),
                 set_aside=tuple(item.aside for item in items if item.aside is not None),
+                unreadable=frozenset(
+                    KINDS[resource] for resource, shelf in self._shelves.items() if shelf.withheld
+                ),
             )
 
     # --- one object

@@ -41,6 +41,13 @@ class Resource:
 POD: Final = Resource("Pod", "v1", "pods", namespaced=True)
 NODE: Final = Resource("Node", "v1", "nodes")
 EVENT: Final = Resource("Event", "v1", "events", namespaced=True)
+NAMESPACE: Final = Resource("Namespace", "v1", "namespaces")
+PERSISTENT_VOLUME: Final = Resource("PersistentVolume", "v1", "persistentvolumes")
+PERSISTENT_VOLUME_CLAIM: Final = Resource(
+    "PersistentVolumeClaim", "v1", "persistentvolumeclaims", namespaced=True
+)
+STORAGE_CLASS: Final = Resource("StorageClass", "storage.k8s.io/v1", "storageclasses")
+CSI_NODE: Final = Resource("CSINode", "storage.k8s.io/v1", "csinodes")
 DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
 NODE_POOL: Final = Resource("NodePool", "karpenter.sh/v1", "nodepools")
 NODE_CLAIM: Final = Resource("NodeClaim", "karpenter.sh/v1", "nodeclaims")
@@ -56,6 +63,11 @@ RESOURCES: Final[Mapping[str, Resource]] = {
         POD,
         NODE,
         EVENT,
+        NAMESPACE,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+        STORAGE_CLASS,
+        CSI_NODE,
         DAEMON_SET,
         NODE_POOL,
         NODE_CLAIM,
@@ -74,8 +86,17 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
+    NAMESPACE,
+    STORAGE_CLASS,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    CSI_NODE,
     NODE_CLAIM,
     MACHINE,
     NODE,
     POD,
+)
+# What only some pods need to be known: where we may not see it, the others go on.
+DISPENSABLE: Final = frozenset(
+    {NAMESPACE, STORAGE_CLASS, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, CSI_NODE}
 )

@@ -65,14 +65,19 @@ class Teller:
     def _due(self) -> bool:
         if self._resync_at is None:
             return self._ledger.complete
-        return self._ledger.waiting > 0 or self._clock() >= self._resync_at
+        return self._ledger.waiting > 0 or self._resync_due()
+
+    def _resync_due(self) -> bool:
+        return self._resync_at is None or self._ledger.renewed or self._clock() >= self._resync_at
 
     def _until_resync(self) -> float | None:
         return None if self._resync_at is None else max(0.0, self._resync_at - self._clock())
 
     def _tell(self) -> None:
         facts: tuple[ClusterFact, ...]
-        if self._resync_at is None or self._clock() >= self._resync_at:
+        with self._ledger.wake:
+            resync = self._resync_due()
+        if resync:
             self._resync_at = self._clock() + self._uniform(*self._pace.resync)
             facts = (self._ledger.resynced(),)
         else:

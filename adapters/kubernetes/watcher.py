@@ -17,11 +17,16 @@ from treenail.adapters.kubernetes.documents import (
     read_header,
     read_page,
 )
-from treenail.adapters.kubernetes.errors import ExpiredError, OverloadedError, ThrottledError
+from treenail.adapters.kubernetes.errors import (
+    ExpiredError,
+    ForbiddenError,
+    OverloadedError,
+    ThrottledError,
+)
 from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
-from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.resources import DISPENSABLE, Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.ports import NotFoundError, PortError, UnavailableError
 
@@ -115,6 +120,11 @@ class Watcher:
             self._version = ""
             self._heard_from_server()
             return self._trouble(error)
+        except ForbiddenError as error:
+            if self._resource in DISPENSABLE and not self._version:
+                return self._go_without(error)
+            self._unanswered = True
+            return self._trouble(error)
         except (OverloadedError, ThrottledError) as error:
             self._unanswered = error.retry_after is None
             return self._trouble(error, error.retry_after)
@@ -170,6 +180,21 @@ class Watcher:
         if self._missed < _MISSED_BEFORE_GONE and self._ledger.holds_any(self._resource):
             return self._trouble(error)
         self._ledger.not_served(self._resource)
+        return self._uniform(*self._pace.look_again)
+
+    def _go_without(self, error: ForbiddenError) -> float:
+        """We may not see these objects: say so once, let the others begin, and look again now and then."""
+        self._heard_from_server()
+        self._ledger.withheld(self._resource)
+        if not self._troubled:
+            self._troubled = True
+            self._log(
+                "not allowed to read",
+                logger="kubernetes",
+                level="warning",
+                resource=str(self._resource),
+                error=str(error),
+            )
         return self._uniform(*self._pace.look_again)
 
     # --- listing

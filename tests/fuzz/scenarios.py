@@ -6,10 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from tests.fuzz.extended.scenario import extended
 from tests.fuzz.manifests import Manifest
 from tests.fuzz.plain import plain
 
-GENERATORS: Final[Mapping[str, Callable[[int], list[Manifest]]]] = {"plain": plain}
+GENERATORS: Final[Mapping[str, Callable[[int], list[Manifest]]]] = {
+    "plain": plain,
+    "extended": extended,
+}
 
 
 def text(items: Sequence[Manifest]) -> str:

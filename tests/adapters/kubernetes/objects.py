@@ -23,6 +23,16 @@ def node(name: str, version: int, **labels: str) -> Tree:
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta(name, version, labels=labels)}
 
 
+def volume(name: str, version: int, *, zone: str = "a") -> Tree:
+    expression = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": meta(name, version),
+        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}},
+    }
+
+
 def node_pool(name: str, version: int, *, weight: int = 1) -> Tree:
     ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
     return {

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.adapters.kubernetes.objects import node, node_pool, pod, provisioner
+from tests.adapters.kubernetes.objects import node, node_pool, pod, provisioner, volume
 from tests.adapters.kubernetes.rig import FAST, Rig, keys
 from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
-from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, POD, PROVISIONER
+from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, PERSISTENT_VOLUME, POD, PROVISIONER
 from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen, ObjectSetAside, key_of
 from treenail.domain.events import ObjectRef
 
@@ -98,6 +98,55 @@ def test_people_are_told_once_that_a_resource_cannot_be_read_and_once_that_it_ca
     assert (interrupted, goes_on) == ("watch interrupted", "watch goes on")
     assert fields["resource"] == "pods"
     assert "pods is forbidden" in str(fields["error"])
+
+
+# --- resources that we may not see
+
+
+FORBIDDEN = status(403, "Forbidden", "persistentvolumes is forbidden")
+
+
+def test_what_only_some_pods_need_is_done_without_where_it_may_not_be_seen() -> None:
+    with Rig(replace(FAST, look_again=(60.0, 60.0))) as rig:
+        rig.server.serve(NODE, node("n-0", 1))
+        rig.server.lists(PERSISTENT_VOLUME, *[FORBIDDEN] * 4)
+
+        listed = rig.start()
+
+    assert keys(listed) == ["n-0"]
+    assert listed.unreadable == {Kind.PERSISTENT_VOLUME}
+    ((message, fields),) = rig.log
+    assert (message, fields["resource"]) == ("not allowed to read", "persistentvolumes")
+    assert "persistentvolumes is forbidden" in str(fields["error"])
+
+
+def test_all_is_told_anew_when_something_may_be_seen_at_last() -> None:
+    with Rig() as rig:
+        rig.server.serve(NODE, node("n-0", 1))
+        rig.server.serve(PERSISTENT_VOLUME, volume("v-0", 2))
+        rig.server.lists(PERSISTENT_VOLUME, *[FORBIDDEN] * 20)
+        first = rig.start()
+
+        second = rig.heard.next_full_list()
+
+    assert (set(first.unreadable), keys(first)) == ({Kind.PERSISTENT_VOLUME}, ["n-0"])
+    assert (set(second.unreadable), keys(second)) == (set(), ["v-0", "n-0"])
+    assert [message for message, _ in rig.log][:1] == ["not allowed to read"]
+
+
+def test_what_was_seen_before_stays_when_it_may_not_be_seen_any_more() -> None:
+    with Rig(replace(FAST, resync=(0.2, 0.2))) as rig:
+        rig.server.serve(PERSISTENT_VOLUME, volume("v-0", 2))
+        first = rig.start()
+        rig.server.lists(PERSISTENT_VOLUME, *[FORBIDDEN] * 1000)
+        watch = rig.server.watch(PERSISTENT_VOLUME)
+        watch.send("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"})
+        rig.server.wait_for(PERSISTENT_VOLUME, 2)
+
+        second = rig.heard.next_full_list()
+
+    assert keys(first) == keys(second) == ["v-0"]
+    assert second.unreadable == frozenset()
 
 
 # --- resources that are not there

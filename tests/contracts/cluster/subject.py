@@ -12,6 +12,8 @@ from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
 
 FINALIZER: Final = "example.com/wait"
+# The namespaces that are on every cluster.
+OF_EVERY_CLUSTER: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class Subject(Protocol):

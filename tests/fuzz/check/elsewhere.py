@@ -1,10 +1,10 @@
-"""Where else a pod could go when all others have their places: the nodes there are, those to come, or one more."""
+"""Where else a pod could go when all others have their places: nodes there are or will be, or one more."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, TypeAlias
 
@@ -105,7 +105,7 @@ class Elsewhere:
         return None
 
     def _left(self, pool: Pool) -> Amounts | None:
-        """Return what is left of a pool's limits with each claim as large as it may be; None if no node is."""
+        """Return what is left of a pool's limits with each claim as large as it may be; None if nothing."""
         if not pool.limits:
             return {}
         left = dict(pool.limits)

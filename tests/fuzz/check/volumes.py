@@ -71,7 +71,7 @@ class Volumes:
         return Needs(tuple(terms), frozenset(attached))
 
     def _claim(self, pod: Pod, volume: Written) -> tuple[str, Written | None]:
-        """Return a claim and its name; that of an ephemeral volume is as its template says if it is to come."""
+        """Return a claim and its name; one of an ephemeral volume may still have to come."""
         if "persistentVolumeClaim" in volume:
             key = f"{pod.shape.namespace}/{volume['persistentVolumeClaim']['claimName']}"
             return key, self._claims.get(key)

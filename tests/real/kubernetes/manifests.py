@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.real.kubernetes.storage import storage_manifest
 from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
@@ -15,10 +16,12 @@ from treenail.adapters.kubernetes.resources import (
     PROVISIONER,
     Resource,
 )
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod
+from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 BUDGET = Resource("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True)
 
@@ -40,6 +43,8 @@ def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
             return EC2_NODE_CLASS, _node_class(thing)
         case PodDisruptionBudget():
             return BUDGET, _budget(thing)
+        case Namespace() | PersistentVolume() | PersistentVolumeClaim() | StorageClass() | CSINode():
+            return storage_manifest(thing)
         case _:
             raise TypeError(f"no test makes a {type(thing).__name__} on a real API server")
 

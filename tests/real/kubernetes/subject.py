@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from tests.contracts.cluster.subject import OF_EVERY_CLUSTER
 from tests.real.kubernetes.manifests import BUDGET, manifest_of
 from tests.real.parts.control_plane import ControlPlane
 from treenail.adapters.api.documents import read_manifests
@@ -20,7 +21,7 @@ from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import NODE, POD, RESOURCES, WATCHED, Resource
+from treenail.adapters.kubernetes.resources import NAMESPACE, NODE, POD, RESOURCES, WATCHED, Resource
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
@@ -154,6 +155,8 @@ class RealSubject:
                 return Kind.NODE_CLAIM, name
             case "Provisioner":
                 return Kind.NODE_POOL, name
+            case "PersistentVolumeClaim":
+                return resource.kind, f"{item['metadata']['namespace']}/{name}"
             case _:
                 return resource.kind, name
 
@@ -175,11 +178,22 @@ class RealSubject:
     def _clear(self, resource: Resource) -> None:
         items = self._items(resource)
         for item in items:
+            if resource == NAMESPACE:
+                self._clear_namespace(item)
+                continue
             path = resource.path(item["metadata"]["name"], item["metadata"].get("namespace"))
             if item["metadata"].get("finalizers"):
                 self._merge(path, {"metadata": {"finalizers": None}})
             status, answer = self._server.request("DELETE", path, {"gracePeriodSeconds": 0})
             assert status in (200, 404), answer
+
+    def _clear_namespace(self, item: Tree) -> None:
+        """Let a namespace go, which is what a controller does that is not there."""
+        name = item["metadata"]["name"]
+        if name not in OF_EVERY_CLUSTER:
+            path = NAMESPACE.path(name)
+            going = _ok(self._server.request("DELETE", path))
+            _ok(self._server.request("PUT", f"{path}/finalize", {**going, "spec": {"finalizers": []}}))
 
 
 class _Watched:

@@ -22,6 +22,7 @@ type decision struct {
 	Seconds          []float64           `json:"seconds"`
 	ProcessorSeconds []float64           `json:"processorSeconds"`
 	TimedOut         bool                `json:"timedOut"`
+	PeakMiB          float64             `json:"peakMib"`
 
 	waiting map[string]bool
 }
@@ -89,6 +90,9 @@ func claimOf(made *scheduling.NodeClaim) claim {
 		Pods:     namesOf(made.Pods),
 		Requests: made.Spec.Resources.Requests,
 		Price:    math.MaxFloat64,
+
+		InstanceTypes: []string{},
+		Requirements:  []v1.NodeSelectorRequirementWithMinValues{},
 	}
 	for _, requirement := range made.Requirements.NodeSelectorRequirements() {
 		if requirement.Key != corev1.LabelInstanceTypeStable && requirement.Key != corev1.LabelHostname {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -127,6 +130,7 @@ func (k *karpenter) decideOnce(s *scenario) (*decision, error) {
 	}
 	made.Seconds = []float64{time.Since(began).Seconds()}
 	made.ProcessorSeconds = []float64{processorSeconds() - used}
+	made.PeakMiB = peakMiB()
 
 	switch {
 	case errors.Is(err, provisioning.ErrNodePoolsNotFound):
@@ -149,4 +153,19 @@ func processorSeconds() float64 {
 		return 0
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}
+
+// peakMiB returns the most memory this process ever held. What getrusage says may be its parent's, from before it began.
+func peakMiB() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kib); err == nil {
+			return kib / 1024
+		}
+	}
+	return 0
 }

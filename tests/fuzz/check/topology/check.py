@@ -116,8 +116,9 @@ def _check_apart(rule: TermRule, decision: Decision) -> Iterator[Fault]:
                 owners[domain].append(pod.name)
             if rule.selects(pod.shape):
                 others[domain].append(pod.name)
+    pending = decision.scenario.pending.keys()
     for domain, names in owners.items():
-        new = set(names) - decision.scenario.pending.keys()
-        clash = next(((a, b) for a in names for b in others[domain] if a != b and not {a, b} <= new), None)
+        pairs = ((a, b) for a in names for b in others[domain] if a != b and not pending.isdisjoint((a, b)))
+        clash = next(pairs, None)
         if clash is not None:
             yield Fault(Kind.ANTI_AFFINITY, clash[0], f"{rule}: {clash[1]} may share {domain} with it")

@@ -1,0 +1,119 @@
+"""Compare packing with Karpenter's scheduler, both on the same input in one run.
+
+    python -m tests.bench.packing [--workloads generic,diverse] [--pods 500,2000] [--catalogues fake400,kwok]
+        [--seeds 42] [--runs 5] [--variant NAME[:bare|decoded][:SETTING=VALUE]...] [--only treenail]
+        [--chart FILE]
+
+Prints a line of JSON for every side of every case, then a table. The sides take turns; each is a process that
+stays up, and only deciding is timed. README.md beside this says what is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.bench.packing.catalogues import CATALOGUES, catalogue
+from tests.bench.packing.chart import lines_of, svg
+from tests.bench.packing.contest import KARPENTER, Case, Contest, Variant
+from tests.bench.packing.freshness import Pods
+from tests.bench.packing.peer import PeerNotBuiltError
+from tests.bench.packing.report import table
+from tests.bench.packing.spot import Launches
+from tests.bench.packing.workloads import WORKLOADS
+from treenail.adapters.kwok.catalogue import read_catalogue
+
+BARE = Variant(name="treenail")
+DECODED = Variant(name="treenail decoded", pods=Pods.DECODED)
+
+
+def main() -> None:
+    asked = _parser().parse_args()
+    variants = [_variant(written) for written in asked.variant] or [BARE, DECODED]
+    with tempfile.TemporaryDirectory() as folder:
+        contest = _contest(asked, Path(folder), variants)
+        measurements = []
+        try:
+            for case in _cases(asked):
+                for one in contest.measure(case):
+                    print(msgspec.json.encode(one).decode(), flush=True)  # noqa: T201
+                    measurements.append(one)
+        except PeerNotBuiltError as error:
+            sys.exit(str(error))
+    sys.stdout.write(table(measurements))
+    if asked.chart:
+        asked.chart.write_text(svg(lines_of(measurements)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.packing",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = "generic,replicas,diverse,preference"
+    parser.add_argument("--workloads", default=names, help=f"of {', '.join(WORKLOADS)}")
+    parser.add_argument("--pods", default="500,2000", help="how many")
+    parser.add_argument("--catalogues", default=",".join(CATALOGUES), help="instance types")
+    parser.add_argument("--seeds", default="42", help="seeds, as 42 or 1-10")
+    parser.add_argument("--runs", type=int, default=5, help="decisions of each side after its first")
+    parser.add_argument(
+        "--karpenter-runs", type=int, help="decisions of Karpenter in all, the first included"
+    )
+    parser.add_argument("--karpenter-option", action="append", default=[], help="such as -timeout=10m")
+    parser.add_argument("--variant", action="append", default=[], help="a way of ours; may be repeated")
+    parser.add_argument("--only", choices=["treenail"], help="leave Karpenter out")
+    parser.add_argument("--chart", type=Path, help="draw time against pods into this SVG file")
+    return parser
+
+
+def _variant(written: str) -> Variant:
+    """Read NAME[:bare|decoded][:SETTING=VALUE]..."""
+    name, *parts = written.split(":")
+    if name == KARPENTER:
+        raise SystemExit(f"a variant of ours cannot be called {name}")
+    settings = tuple(part for part in parts if "=" in part)
+    given = next((Pods(part) for part in parts if "=" not in part), Pods.BARE)
+    return Variant(name=name, pods=given, settings=settings)
+
+
+def _contest(asked: argparse.Namespace, folder: Path, variants: Sequence[Variant]) -> Contest:
+    found = functools.cache(lambda name: catalogue(name, folder))
+    return Contest(
+        folder=folder,
+        catalogue=found,
+        launches=functools.cache(lambda name: Launches(read_catalogue(found(name)))),
+        variants=variants,
+        runs=asked.runs,
+        karpenter_runs=asked.runs + 1 if asked.karpenter_runs is None else asked.karpenter_runs,
+        with_karpenter=asked.only is None,
+        karpenter_options=asked.karpenter_option,
+    )
+
+
+def _cases(asked: argparse.Namespace) -> Iterator[Case]:
+    sizes = [int(size) for size in asked.pods.split(",")]
+    for workload, name, pods, seed in itertools.product(
+        asked.workloads.split(","), asked.catalogues.split(","), sizes, seeds(asked.seeds)
+    ):
+        yield Case(workload=workload, pods=pods, catalogue=name, seed=seed)
+
+
+def seeds(written: str) -> list[int]:
+    """Read seeds, as "42", "1-10" or "1-3,7"."""
+    found: list[int] = []
+    for part in written.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The instance types that are packed against, as files in the JSON of Karpenter's KWOK provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.bench.packing.peer import kwok_catalogue
+
+FAKE_TYPES: Final = 400
+_SPOT_ZONES: Final = ("test-zone-1", "test-zone-2")
+_ON_DEMAND_ZONES: Final = (*_SPOT_ZONES, "test-zone-3")
+
+
+def catalogue(name: str, folder: Path) -> Path:
+    """Return the file of a catalogue; one that is made up is written into `folder`.
+
+    Raises:
+        KeyError: there is no such catalogue.
+        PeerNotBuiltError: it comes with the peer, and that is not built.
+    """
+    return CATALOGUES[name](folder)
+
+
+def ladder(types: int) -> list[dict[str, Any]]:
+    """Return made-up types as in Karpenter's own benchmark: number i has i CPUs, 2i GiB and takes 10i pods.
+
+    Price follows size exactly, and spot costs what on demand does.
+    """
+    return [_step(number) for number in range(1, types + 1)]
+
+
+def _step(size: int) -> dict[str, Any]:
+    price = 0.1 * size + 0.1 * (2 * size * 2**30) / 1e9
+    resources = {
+        "cpu": str(size),
+        "memory": f"{2 * size}Gi",
+        "pods": str(10 * size),
+        "ephemeral-storage": "100Gi",
+    }
+    spot = [_offering("spot", zone, price) for zone in _SPOT_ZONES]
+    on_demand = [_offering("on-demand", zone, price) for zone in _ON_DEMAND_ZONES]
+    return {
+        "name": f"fake-it-{size - 1}",
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": resources,
+        "offerings": [*spot, *on_demand],
+    }
+
+
+def _offering(capacity_type: str, zone: str, price: float) -> dict[str, Any]:
+    said = {"karpenter.sh/capacity-type": capacity_type, "topology.kubernetes.io/zone": zone}
+    requirements = [{"key": key, "operator": "In", "values": [value]} for key, value in said.items()]
+    return {"Price": price, "Available": True, "Requirements": requirements}
+
+
+def _fake400(folder: Path) -> Path:
+    path = folder / "fake400.json"
+    path.write_text(json.dumps(ladder(FAKE_TYPES)))
+    return path
+
+
+def _kwok(folder: Path) -> Path:
+    del folder
+    return kwok_catalogue()
+
+
+CATALOGUES: Final[Mapping[str, Callable[[Path], Path]]] = {"fake400": _fake400, "kwok": _kwok}
