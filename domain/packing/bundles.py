@@ -110,7 +110,7 @@ class Bundles:
 
     def lots(self, first: int) -> list[Lot]:
         """Return the bundles as lots numbered from `first`."""
-        made = []
+        made: list[Lot] = []
         for bundle in self._bundles:
             lot = Lot(first + len(made), bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
             lot.bundle = dict(bundle.parts)

@@ -19,6 +19,8 @@ from treenail.domain.packing.steps import Steps
 
 # So many types are weighed for a node.
 _WEIGHED: Final = 16
+# A type may be worth so much more than the node's share: types are not of every size.
+_SLACK: Final = 1.25
 # So many lots of one shape are tried for a place before it stays empty.
 _TRIED: Final = 24
 
@@ -115,9 +117,9 @@ class Forced:
         if not len(rows):
             return rows
         rest = self._units @ (self._shapes @ self._worth) / max(nodes, 1)
-        most = seed.requests @ self._worth + ration * rest
+        most = float(seed.requests @ self._worth) + ration * float(rest)
         value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
-        within = rows[value <= max(most, TINY) * 1.25]
+        within = rows[value <= max(most, TINY) * _SLACK]
         if not len(within):
             return rows[:1]
         if len(within) <= _WEIGHED:

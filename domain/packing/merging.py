@@ -50,7 +50,7 @@ class Merging:
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
 
-    def run(self, *, most_nodes: int, most_cost: float) -> list[Draft]:
+    def run(self, *, most_nodes: float, most_cost: float) -> list[Draft]:
         """Merge while it costs nothing, then while there are more than `most_nodes` and it costs least.
 
         Gives up, with nodes left, when all nodes together would come to `most_cost` ($/h).
@@ -63,7 +63,7 @@ class Merging:
                 break
             copies = self._possible(best)
             if dearer:
-                copies = min(copies, nodes - most_nodes)
+                copies = min(copies, nodes - int(most_nodes))
             if copies:
                 self._merge(best, copies)
             else:

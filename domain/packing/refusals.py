@@ -82,14 +82,15 @@ class Refusals:
             if not matching.any():
                 return Refusal(pool, *_no_type(requirement, template, before))
         types = np.flatnonzero(matching)
-        able = types[holds(template.room[types], one.requests)]
-        if not len(able):
-            return Refusal(pool, *self._too_large(one, template, types))
         offers = template.shelf.offers
-        sold = np.isfinite(offers.prices[able][:, offers.within(together)]).any(axis=1)
-        if not sold.any():
-            return Refusal(pool, *_no_capacity(template, able, together))
-        return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, able[sold]))
+        sold = np.isfinite(offers.prices[types][:, offers.within(together)]).any(axis=1)
+        able = holds(template.room[types], one.requests)
+        if not able.any():
+            # A type that ran out is no measure, unless all have.
+            return Refusal(pool, *self._too_large(one, template, types[sold] if sold.any() else types))
+        if not (able & sold).any():
+            return Refusal(pool, *_no_capacity(template, types[able], together))
+        return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
 
     def _too_large(self, one: PodClass, template: Template, types: Indices) -> tuple[Reason, str, Values]:
         room = template.room[types]
