@@ -100,8 +100,12 @@ def sentence(
     What came nearest is said first, then what would help, then the others, pools in the order they were
     tried: a line that is cut loses the least.
     """
-    said = [str(nearest)] if nearest is not None else []
+    said = [_named(nearest)] if nearest is not None else []
     if remedy is not None:
         said.append(str(remedy))
-    said += [str(r) for r in refusals if r != nearest]
+    said += [_named(r) for r in refusals if r != nearest]
     return "; ".join(said)
+
+
+def _named(refusal: Refusal) -> str:
+    return f"{refusal.reason.value}: {refusal}"

@@ -151,7 +151,7 @@ def test_packing_has_an_event_for_each_class_of_pods() -> None:
         "treenail.class.pods": 1,
         "treenail.class.refused": 1,
         "treenail.class.reasons": ("a=TooLarge", "b=LimitReached"),
-        "treenail.class.why": "a: too large; b: limit reached",
+        "treenail.class.why": "TooLarge: a: too large; LimitReached: b: limit reached",
         "treenail.class.nearest": "b: limit reached",
         "treenail.class.remedy": "it would fit if it slept and it dreamt",
     }

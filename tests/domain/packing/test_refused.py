@@ -6,6 +6,7 @@ from typing import Never
 import pytest
 
 from tests.domain.packing.problems import (
+    ZONES,
     asking,
     expression,
     instance_type,
@@ -222,6 +223,16 @@ def test_more_than_the_largest_type_has() -> None:
         "nvidia.com/gpu 2 is asked for, and the largest type leaves 1 to pods (g5.xlarge)",
     )
     assert refusal(asking("9000000000000000", "7Ei"))[0] is Reason.TOO_LARGE
+
+
+def test_a_type_that_ran_out_is_no_measure_for_what_would_fit() -> None:
+    out = [(zone, way) for zone in ZONES for way in (labels.SPOT, labels.ON_DEMAND)]
+    small = instance_type("c5.large", cpu=2, memory=4, price=0.1)
+    large = instance_type("c5.xlarge", cpu=4, memory=8, price=0.2, out_of=out)
+
+    assert refusal(asking(9), offer(types=(small, large)))[1].endswith("leaves 1920m to pods (c5.large)")
+    assert refusal(asking(3), offer(types=(small, large)))[0] is Reason.NO_CAPACITY
+    assert refusal(asking(9), offer(types=(large,)))[1].endswith("leaves 3920m to pods (c5.xlarge)")
 
 
 def test_more_than_any_type_has_at_once() -> None:

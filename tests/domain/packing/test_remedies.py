@@ -268,9 +268,9 @@ def test_the_pool_that_comes_furthest_is_the_nearest_miss() -> None:
     assert group.nearest is not None
     assert (group.nearest.pool, group.nearest.reason) == ("second", Reason.TOO_LARGE)
     assert group.sentence == (
-        "second: cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge); "
+        "TooLarge: second: cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge); "
         "it would fit if it asked for 31920m of cpu instead of 50; "
-        "first: the taint team=gpu:NoSchedule is not tolerated"
+        "UntoleratedTaint: first: the taint team=gpu:NoSchedule is not tolerated"
     )
 
 
