@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -rs
 # A group of real tests shares a control plane, and so a worker.
 SPREAD := -n $(WORKERS) --dist loadgroup
 
-.PHONY: install demo check test real parts soak crds bench bench-real wheel lock clean
+.PHONY: install demo check test real parts soak crds bench bench-packing bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -51,6 +51,10 @@ crds: install   ## make the custom resource definitions anew from the models
 
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only
+
+bench-packing: install   ## packing beside Karpenter's scheduler, on the same pods; takes about an hour; needs Go
+	tests/bench/packing/karpenter/build
+	$(PYTEST) --benchmark-only tests/bench/packing
 
 bench-real: install   ## Treenail beside Karpenter's KWOK build, on real parts; takes about an hour
 	tests/real/parts/build kubernetes kwok peer

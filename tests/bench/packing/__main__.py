@@ -32,11 +32,12 @@ from treenail.adapters.kwok.catalogue import read_catalogue
 
 BARE = Variant(name="treenail")
 DECODED = Variant(name="treenail decoded", pods=Pods.DECODED)
+ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
 
 
 def main() -> None:
     asked = _parser().parse_args()
-    variants = [_variant(written) for written in asked.variant] or [BARE, DECODED]
+    variants = [_variant(written) for written in asked.variant] or [BARE, DECODED, ANY_NODES]
     with tempfile.TemporaryDirectory() as folder:
         contest = _contest(asked, Path(folder), variants)
         measurements = []

@@ -40,7 +40,8 @@ def growth(points: Points) -> float:
     if len({x for x, _ in logs}) < 2:
         raise ValueError("growth needs two sizes at least")
     mean_x, mean_y = (sum(values) / len(logs) for values in zip(*logs, strict=True))
-    return sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs)
+    covariance = sum((x - mean_x) * (y - mean_y) for x, y in logs)
+    return float(covariance / sum((x - mean_x) ** 2 for x, _ in logs))
 
 
 @dataclass(frozen=True, slots=True)

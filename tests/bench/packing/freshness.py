@@ -64,7 +64,7 @@ class Pristine:
 
 
 def forget(problem: Problem) -> None:
-    """Empty all caches of the domain; then have the arrays of the catalogue of `problem` made, nothing else."""
+    """Empty all caches of the domain; then have the arrays of the catalogue made, and nothing else."""
     for module in _modules():
         for one in _members(module):
             clear = getattr(one, "cache_clear", None)

@@ -5,7 +5,7 @@ claim that offers a few cheap types and many dear ones may cost more than it say
 
 - Each spot offering (type, zone) has a depth from 1 to 10 by seed, type and zone alone: both sides meet the
   same market.
-- As Karpenter and we launch, a claim offers its 60 cheapest types: as spot where it may and any is offered so,
+- As Karpenter and we launch, a claim offers its 60 cheapest types: as spot where it may and any is on offer,
   less spot that costs more than its cheapest on demand; else on demand, where the cheapest is taken.
 - EC2 takes a spot offering with a weight of depth x (cheapest price / price)^4. These are the weights of our
   fake EC2, but over all offerings, where the fake looks at the dozen cheapest alone.
