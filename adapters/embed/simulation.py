@@ -10,8 +10,9 @@ from typing import Final, Protocol
 
 from treenail.actors.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
-from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
 from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
@@ -90,12 +91,13 @@ class Simulation:
         *,
         manifests: Sequence[Manifest] = (),
     ) -> None:
-        self.warnings = decoded.warnings
         self.plan = PackingPlan()
         self._problem = Problem(pods=())
         self._decoded = decoded
         self._settings = settings
-        self._pods = tuple(self._all_pods())
+        admission = Admission(decoded)
+        self._pods = tuple(p for p in map(admission.admit, self._all_pods()) if not admission.gated(p))
+        self.warnings = (*decoded.warnings, *admission.warnings)
         self.pod_names = {p.uid: p.key for p in self._pods if not p.node_name}
         self._nodes = {self._claim_name(n): n.name for n in decoded.nodes}
         self._types = self._read_types(catalogues, manifests)
@@ -156,6 +158,11 @@ class Simulation:
             *decoded.node_classes,
             *decoded.node_pools,
             *decoded.daemon_sets,
+            *namespaces_of(decoded),
+            *decoded.storage_classes,
+            *decoded.volumes,
+            *volume_claims_of(decoded),
+            *decoded.csi_nodes,
             *decoded.node_claims,
             *(self._claim(n) for n in decoded.nodes if self._pool_of(n)),
             *(self._node(n) for n in decoded.nodes),
@@ -212,30 +219,25 @@ class Simulation:
     def _all_pods(self) -> list[Pod]:
         decoded = self._decoded
         pods = [self._pending(p) if not p.node_name else p for p in decoded.pods]
-        workloads: list[Deployment | ReplicaSet | StatefulSet] = [
-            *decoded.deployments,
-            *decoded.replica_sets,
-            *decoded.stateful_sets,
-        ]
-        for workload in workloads:
-            pods += self._replicas(workload.name, workload.namespace, workload.template, workload.replicas)
+        alike: list[Deployment | ReplicaSet] = [*decoded.deployments, *decoded.replica_sets]
+        for workload in alike:
+            pods += (self._replica(workload, n, workload.template) for n in range(workload.replicas))
+        for one in decoded.stateful_sets:
+            pods += (self._replica(one, n, one.template_of(n)) for n in range(one.replicas))
         return pods
 
-    def _replicas(self, name: str, namespace: str, template: PodTemplate, count: int) -> list[Pod]:
-        return [
-            self._pending(
-                Pod(
-                    uid=f"{namespace}/{name}-{n}",
-                    name=f"{name}-{n}",
-                    namespace=namespace,
-                    labels=template.labels,
-                    annotations=template.annotations,
-                    spec=template.spec,
-                    created_at=_NOW,
-                )
+    def _replica(self, of: Workload, number: int, template: PodTemplate) -> Pod:
+        return self._pending(
+            Pod(
+                uid=f"{of.namespace}/{of.name}-{number}",
+                name=f"{of.name}-{number}",
+                namespace=of.namespace,
+                labels=template.labels,
+                annotations=template.annotations,
+                spec=template.spec,
+                created_at=_NOW,
             )
-            for n in range(count)
-        ]
+        )
 
     def _pending(self, pod: Pod) -> Pod:
         return replace(pod, uid=pod.uid or pod.key, unschedulable_since=_NOW)

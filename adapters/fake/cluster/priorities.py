@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from treenail.adapters.api.priorities import priority_of
 from treenail.adapters.api.workloads import PriorityClass
-from treenail.adapters.fake.cluster.objects import Change, address
+from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.pods import SYSTEM_CRITICAL_PRIORITY, Pod, PodSpec
+from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.ports import InvalidError
 from treenail.domain.resources import PODS, Resources
 
-_BUILT_IN: Final = {
-    "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
-    "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1_000,
-}
 _MOST_REMEMBERED: Final = 10_000
 
 
@@ -51,19 +48,11 @@ class Priorities:
         return replace(spec, priority_class=name, priority=priority, requests=requests)
 
     def _class_of(self, pod: Pod) -> tuple[str, int]:
-        name, priority = pod.spec.priority_class, pod.spec.priority
-        if not name:
-            default = next((c for c in self._store.all(PriorityClass) if c.global_default), None)
-            return (default.name, default.value) if default and not priority else (name, priority)
-        value = _BUILT_IN.get(name)
-        if value is None:
-            known = self._store.find(address("PriorityClass", name))
-            if not isinstance(known, PriorityClass):
-                raise InvalidError(f"Pod {pod.key}: there is no PriorityClass {name}")
-            value = known.value
-        if priority not in (0, value):
-            raise InvalidError(f"Pod {pod.key}: priority {priority} is not {value}, that of {name}")
-        return name, value
+        classes = {c.name: c for c in self._store.all(PriorityClass)}
+        try:
+            return priority_of(pod.spec, classes)
+        except (LookupError, ValueError) as error:
+            raise InvalidError(f"Pod {pod.key}: {error}") from None
 
     def _forget(self, change: Change) -> None:
         del change

@@ -1,0 +1,91 @@
+"""What a cluster would make of manifests by itself: namespaces, claims of StatefulSets, priorities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treenail.adapters.api.decoded import Decoded
+from treenail.adapters.api.priorities import priority_of
+from treenail.domain.namespaces import NAME_LABEL, Namespace
+from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.storage import PersistentVolumeClaim
+
+
+def namespaces_of(decoded: Decoded) -> tuple[Namespace, ...]:
+    """Return all namespaces, those included that are only lived in, by name and each labelled with it."""
+    lived_in = (
+        *(one.namespace for one in decoded.pods),
+        *(one.namespace for one in decoded.deployments),
+        *(one.namespace for one in decoded.replica_sets),
+        *(one.namespace for one in decoded.stateful_sets),
+        *(one.namespace for one in decoded.daemon_sets),
+    )
+    written = {one.name: one for one in decoded.namespaces}
+    known = {name: Namespace(name=name) for name in lived_in} | written
+    return tuple(
+        replace(known[name], labels={**known[name].labels, NAME_LABEL: name}) for name in sorted(known)
+    )
+
+
+def volume_claims_of(decoded: Decoded) -> tuple[PersistentVolumeClaim, ...]:
+    """Return all claims on storage, those included that StatefulSets would make."""
+    made = (
+        claim
+        for stateful_set in decoded.stateful_sets
+        for number in range(stateful_set.replicas)
+        for claim in stateful_set.claims_of(number)
+    )
+    return tuple({claim.key: claim for claim in (*made, *decoded.volume_claims)}.values())
+
+
+class Admission:
+    """Completes pods as the API server would. Pods that shared a spec before share one after.
+
+    `warnings` are about what the API server would refuse: it counts as not written.
+    """
+
+    def __init__(self, decoded: Decoded) -> None:
+        self._classes = {one.name: one for one in decoded.priority_classes}
+        self._prioritized: dict[int, tuple[PodSpec, PodSpec]] = {}
+        self._filled: dict[PodSpec, PodSpec] = {}
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One line each, in the order they came up."""
+        return tuple(self._warnings)
+
+    def admit(self, pod: Pod) -> Pod:
+        """Return a pod with the priority of its class, and affinity that says what it left to labels."""
+        spec = self._with_priority(pod)
+        if spec.label_keys:
+            filled = spec.of_pod(pod.labels)
+            spec = self._filled.setdefault(filled, filled)
+        return pod if spec is pod.spec else replace(pod, spec=spec)
+
+    def gated(self, pod: Pod) -> bool:
+        """Tell whether a pod is not to be scheduled yet."""
+        if pod.spec.scheduling_gates:
+            gates = ", ".join(pod.spec.scheduling_gates)
+            self._warnings[f"Pod {pod.key}: spec.schedulingGates: is left out, as it waits for {gates}"] = (
+                None
+            )
+        return bool(pod.spec.scheduling_gates)
+
+    def _with_priority(self, pod: Pod) -> PodSpec:
+        known = self._prioritized.get(id(pod.spec))
+        if known is None:
+            # The spec is held on to, so that its id stays its own.
+            known = self._prioritized[id(pod.spec)] = pod.spec, self._prioritize(pod)
+        return known[1]
+
+    def _prioritize(self, pod: Pod) -> PodSpec:
+        spec = pod.spec
+        try:
+            name, priority = priority_of(spec, self._classes)
+        except (LookupError, ValueError) as error:
+            self._warnings[f"Pod {pod.key}: spec.priorityClassName: {error}"] = None
+            return spec
+        if (name, priority) == (spec.priority_class, spec.priority):
+            return spec
+        return replace(spec, priority_class=name, priority=priority)
