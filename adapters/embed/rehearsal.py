@@ -17,6 +17,7 @@ from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.history import NodeRecord, node_records
+from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import Machines
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
@@ -26,6 +27,7 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.durations import parse_duration
+from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
@@ -191,8 +193,13 @@ class Rehearsal:
             one.ref for one in (*objects, *self.cluster.objects(NodeClass)) if isinstance(one, NodeClass)
         ]
         decoded = decode_all(manifests, at=self.world.now(), node_classes_there=there)
-        self.cluster.apply(*decoded.objects(), *objects)
+        self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects(), *objects)
         return decoded
+
+    def _new_namespaces(self, decoded: Decoded) -> tuple[Namespace, ...]:
+        """Return the namespaces that manifests live in, though nobody wrote them, and that are not there yet."""
+        there = {one.name for one in (*self.cluster.objects(Namespace), *decoded.namespaces)}
+        return tuple(one for one in namespaces_of(decoded) if one.name not in there)
 
     def apply_file(self, path: str) -> None:
         """Apply a file as a cluster without our validation would: what is wrong is there, and set aside.
@@ -204,7 +211,7 @@ class Rehearsal:
             read_manifests([path]), lenient=True, at=self.world.now(), node_classes_optional=True
         )
         self.timeline.add("Applied", {"file": path})
-        self.cluster.apply(*decoded.objects())
+        self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects())
         for error in decoded.set_aside:
             self.machines.apply_broken(error)
 
