@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from tests.fuzz.check.faults import Kind
 from tests.fuzz.contest import Match, Side
 
 # A cost counts as above Karpenter's from a thousandth more.
@@ -36,6 +37,7 @@ def _faults(name: str, sides: Sequence[tuple[int, Side]]) -> list[str]:
 
 def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     missed = {m.seed: len(m.missed) for m, _ in compared if m.missed}
+    sound = {m.seed: len(m.missed) for m, theirs in compared if m.missed and _keeps_rules(theirs)}
     beyond = {m.seed: len(m.beyond) for m, _ in compared if m.beyond}
     costs = [
         (m.seed, m.same_pods_cost, theirs.cost) for m, theirs in compared if m.same_pods_cost is not None
@@ -46,9 +48,15 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     total = sum(side.seconds for _, side in compared) / sum(m.treenail.seconds for m, _ in compared)
     return [
         f"pods that karpenter places and treenail does not, by seed: {missed}",
+        f"of these in seeds where karpenter breaks no rule: {sound}",
         f"pods that treenail places and karpenter does not, by seed: {beyond}",
         f"cost over the pods karpenter places, {len(costs)} scenarios: {ours:.4f} to {theirs:.4f} $/h"
         + (f" ({ours / theirs:.4f})" if theirs else ""),
         f"dearer than karpenter, by seed: {dearer}",
         f"karpenter's time over treenail's: median {faster:.2f}, in all {total:.2f}",
     ]
+
+
+def _keeps_rules(side: Side) -> bool:
+    """Return whether a decision is one that could be carried out; it may still refuse what it need not."""
+    return not side.kinds.keys() - {Kind.REFUSED.value}

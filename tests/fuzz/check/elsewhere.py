@@ -48,6 +48,7 @@ class Elsewhere:
         self._scenario = decision.scenario
         self._topology = topology
         self._volumes = volumes
+        self._daemons: dict[str, dict[str, list[Shape]]] = {}
         self._residents = [(pod.shape, home) for pod, home in decision.residents()]
 
     # --- whole searches
@@ -138,7 +139,7 @@ class Elsewhere:
         """Yield the ways in which the node would have the pod, rules between pods aside."""
         needs = self._volumes.needs(pod)
         terms = [(*term, *wish.term) for term in pod.shape.terms]
-        could_run = self._could_run(home)
+        could_run = self._could_run(home.pool)
         for way in home.ways:
             one = Home(home.name, home.taints, (way.labels,), home.unsettled)
             daemons = could_run.get(way.type.name, ())
@@ -151,15 +152,15 @@ class Elsewhere:
             ):
                 yield way
 
-    def _could_run(self, home: NewNode) -> dict[str, list[Shape]]:
+    def _could_run(self, pool: str) -> dict[str, list[Shape]]:
         """Return, by type, the daemons that would run on it in some way the pool may make it."""
-        found: defaultdict[str, list[Shape]] = defaultdict(list)
-        if self._scenario.daemons:
-            whole = self._scenario.pools[home.pool].new_node(home.name, self._scenario.catalogue, {})
-            for way in whole.ways:
-                known = found[way.type.name]
+        if pool not in self._daemons:
+            found = self._daemons[pool] = {}
+            whole = self._scenario.pools[pool].new_node("a new node", self._scenario.catalogue, {})
+            for way in whole.ways if self._scenario.daemons else ():
+                known = found.setdefault(way.type.name, [])
                 known += [d for d in self._scenario.daemons_on(whole, way) if d not in known]
-        return found
+        return self._daemons[pool]
 
     def _choice(self, pool: Pool, types: Iterable[str]) -> bool:
         """Return whether types leave the choice that the pool's minValues ask for."""

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fuzz.__main__ import seeds
+from tests.fuzz.catalogue import catalogue
+from tests.fuzz.check.faults import Kind
+from tests.fuzz.check.verdict import check
+from tests.fuzz.contest import Match, play
+from tests.fuzz.ours import Treenail
+from tests.fuzz.scenarios import GENERATORS
+from tests.fuzz.situations import claim, decision, pool, waiting
+from tests.fuzz.summary import summary
+from treenail.adapters.kwok.catalogue import read_catalogue
+
+
+@pytest.fixture(scope="module")
+def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    written = tmp_path_factory.mktemp("catalogue") / "types.json"
+    written.write_text(json.dumps(catalogue()))
+    return written
+
+
+@pytest.mark.parametrize("generator", sorted(GENERATORS))
+@pytest.mark.seeds(quick=40, soak=500)
+def test_decisions_on_random_scenarios_break_no_rule(types: Path, generator: str, seed: int) -> None:
+    items = GENERATORS[generator](seed)
+
+    found = check(items, catalogue(), Treenail(types).decide(items))
+
+    assert [str(fault) for fault in found.faults if fault.kind is not Kind.REFUSED] == []
+
+
+class Decided:
+    """Makes one decision, whatever it is asked."""
+
+    def __init__(self, written: dict[str, Any]) -> None:
+        self._written = written
+
+    def decide(self, _items: Any, *, repeat: int = 1) -> dict[str, Any]:
+        cost = sum(one["price"] for one in self._written["nodeClaims"])
+        return {**self._written, "cost": cost, "seconds": [0.1] * repeat}
+
+
+def contest(ours: dict[str, Any], theirs: dict[str, Any]) -> Match:
+    items = [pool(), waiting("a"), waiting("b")]
+    return play(1, items, Decided(ours), Decided(theirs))
+
+
+def test_a_contest_names_the_pods_that_only_one_places() -> None:
+    match = contest(decision(claim("a"), refused=["b"]), decision(claim("b"), refused=["a"]))
+
+    assert match.missed == ["default/b"]
+    assert match.beyond == ["default/a"]
+    assert match.same_pods_cost is None
+
+
+def test_a_contest_compares_the_cost_of_the_same_pods() -> None:
+    match = contest(decision(claim("a", "b")), decision(claim("a"), claim("b")))
+
+    assert match.karpenter is not None
+    assert match.same_pods_cost == match.karpenter.cost / 2
+
+
+def test_a_summary_tells_faults_and_what_was_missed() -> None:
+    match = contest(decision(claim("a"), refused=["b"]), decision(claim("a", "b")))
+
+    lines = summary([match]).splitlines()
+    assert lines[1] == "treenail: 1 pods placed; faults: 1 refused without cause; in seeds [1]"
+    assert "pods that karpenter places and treenail does not, by seed: {1: 1}" in lines
+
+
+def test_seeds_are_read_as_ranges() -> None:
+    assert list(seeds("7")) == [7]
+    assert list(seeds("3,8,20-22")) == [3, 8, 20, 21, 22]
+    with pytest.raises(ValueError, match="invalid literal"):
+        seeds("few")
+
+
+def test_the_catalogue_says_what_the_types_are(types: Path) -> None:
+    assert len(read_catalogue(types)) == len(catalogue()) == 144
