@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
+from treenail.domain.packing.arrays import TINY, Floats, Indices, count_fitting, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import fill
@@ -60,19 +60,22 @@ class Forced:
         self._ledger = ledger
         self._steps = steps
         self._worth = worth
-        self._by_shape: dict[int, list[Lot]] = {}
-        self._order: list[int] = []
-        for lot in stock.lots:
-            self._by_shape.setdefault(id(lot.requests), []).append(lot)
-        self._shapes: Floats = np.array([lots[0].requests for lots in self._by_shape.values()])
-        self._of_shape = list(self._by_shape.values())
-        for lots in self._of_shape:
-            # The hardest to place first: those with terms, then those that may be in few places.
-            lots.sort(key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index))
+        by_shape: dict[int, list[Lot]] = {}
+        # The hardest to place first: those with terms, then those that may be in few places.
+        for lot in sorted(stock.lots, key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index)):
+            by_shape.setdefault(id(lot.requests), []).append(lot)
+        self._shapes: Floats = np.array([lots[0].requests for lots in by_shape.values()])
+        self._values: Floats = self._shapes @ worth
+        self._of_shape: list[dict[Family, dict[int, Lot]]] = []
+        for lots in by_shape.values():
+            families: dict[Family, dict[int, Lot]] = {}
+            for lot in lots:
+                families.setdefault(lot.chain[0].family, {})[lot.index] = lot
+            self._of_shape.append(families)
         self._units: Floats = np.array(
-            [sum(self._left[lot.index] for lot in lots) for lots in self._of_shape], dtype=np.float64
+            [sum(self._left[lot.index] for lot in lots) for lots in by_shape.values()], dtype=np.float64
         )
-        self._shape_of = {lot.index: at for at, lots in enumerate(self._of_shape) for lot in lots}
+        self._shape_of = {lot.index: at for at, lots in enumerate(by_shape.values()) for lot in lots}
 
     def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
         """Return nodes for all units of `seeds`, and for what of the rest is on them."""
@@ -116,7 +119,7 @@ class Forced:
             rows = rows[self._ledger.allowed(family)[rows]]
         if not len(rows):
             return rows
-        rest = self._units @ (self._shapes @ self._worth) / max(nodes, 1)
+        rest = self._units @ self._values / max(nodes, 1)
         most = float(seed.requests @ self._worth) + ration * float(rest)
         value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
         within = rows[value <= max(most, TINY) * _SLACK]
@@ -131,13 +134,17 @@ class Forced:
         wanted = counts.copy()
         wanted[self._shape_of[seed.index]] -= 1
         slots = [(int(s), int(wanted[s])) for s in np.flatnonzero(wanted)]
-        slots.sort(key=lambda slot: -float(self._shapes[slot[0]] @ self._worth))
+        slots.sort(key=lambda slot: -self._values[slot[0]])
         made: list[Draft] = []
         for _ in range(copies if slots else 1):
+            if not self._left[seed.index]:
+                break
             node = _Node(family, seed.requests.copy(), Company())
             self._put(node, seed, 1)
             for shape, units in slots:
-                self._fill_slot(node, family.types[row], shape, units)
+                self._fill_slot(node, int(family.types[row]), shape, units)
+            if slots:
+                self._top_up(node, int(family.types[row]), family.room[row])
             chosen = node.family.cheapest_holding(node.load)
             assert chosen is not None  # noqa: S101 (each unit was put where it fits)
             alike = 1
@@ -149,24 +156,38 @@ class Forced:
             made.append(draft)
         return made
 
-    def _fill_slot(self, node: _Node, type_row: int, shape: int, units: int) -> None:
-        """Put up to `units` of a shape on a node that is to be of one type."""
-        for lot in self._of_shape[shape][:_TRIED]:
-            if not units:
-                break
-            left = self._left[lot.index]
-            if not self._rules.free(lot):
-                left = int(min(left, self._rules.most(node.company, lot)))
-            if not left:
+    def _fill_slot(self, node: _Node, type_row: int, shape: int, units: int) -> int:
+        """Put up to `units` of a shape on a node that is to be of one type; return how many found a place."""
+        wanted = units
+        for family, lots in self._of_shape[shape].items():
+            met = self._families.meet(node.family, family)
+            if met is None or (met is not node.family and type_row not in met.types):
                 continue
-            family = self._families.meet(node.family, lot.chain[0].family)
-            if family is None or (family is not node.family and type_row not in family.types):
-                continue
-            taken = min(left, units)
-            node.family = family
-            node.load = node.load + taken * lot.requests
-            self._put(node, lot, taken)
-            units -= taken
+            for lot in list(lots.values())[:_TRIED]:
+                left: float = self._left[lot.index]
+                if not self._rules.free(lot):
+                    left = min(left, self._rules.most(node.company, lot))
+                taken = int(min(left, units))
+                if taken:
+                    node.family = met
+                    node.load = node.load + taken * lot.requests
+                    self._put(node, lot, taken)
+                    units -= taken
+                if not units:
+                    return wanted
+        return wanted - units
+
+    def _top_up(self, node: _Node, type_row: int, room: Floats) -> None:
+        """Put on a node what still fits of whatever shape, the most valuable first."""
+        tried = np.zeros(len(self._shapes), dtype=np.bool_)
+        while True:
+            free = room - node.load
+            able = holds(free, self._shapes) & (self._units > 0) & ~tried
+            if not able.any():
+                return
+            shape = int(np.where(able, self._values, -1.0).argmax())
+            units = int(min(count_fitting(free, self._shapes[shape]), self._units[shape]))
+            tried[shape] = self._fill_slot(node, type_row, shape, units) < units or units == 0
 
     def _put(self, node: _Node, lot: Lot, units: int) -> None:
         node.parts[lot.index] = node.parts.get(lot.index, 0) + units
@@ -176,10 +197,10 @@ class Forced:
 
     def _take(self, lot: Lot, units: int) -> None:
         self._left[lot.index] -= units
-        self._units[self._shape_of[lot.index]] -= units
+        shape = self._shape_of[lot.index]
+        self._units[shape] -= units
         if not self._left[lot.index]:
-            of_shape = self._of_shape[self._shape_of[lot.index]]
-            of_shape.remove(lot)
+            del self._of_shape[shape][lot.chain[0].family][lot.index]
 
 
 def seeds_of(lots: Sequence[Lot], left: dict[int, int]) -> list[Lot]:
