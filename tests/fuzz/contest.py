@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from tests.fuzz.catalogue import catalogue
+from tests.fuzz.check.scenario import Scenario
 from tests.fuzz.check.verdict import Verdict, check
 from tests.fuzz.manifests import Manifest
 from tests.fuzz.scenarios import pending, pod_name
@@ -26,18 +27,28 @@ class Decider(Protocol):
 
 @dataclass(kw_only=True)
 class Side:
-    """What one did: `faults` are what is wrong with it, `seconds` the median of its repeats."""
+    """What one did: `faults` are what is wrong with it, `seconds` the median of its repeats.
+
+    Where it raised, that is its only fault.
+    """
 
     faults: list[str]
     kinds: dict[str, int]
     placed: int
     cost: float
     seconds: float
+    over_with_largest: list[str] = field(default_factory=list)
+    given_up: int = 0
+    needlessly: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
 class Match:
-    """One scenario. Costs are over the pods that Karpenter places, in $/h; None where Treenail misses one."""
+    """One scenario. `missed` are pods that Karpenter places, `beyond` those that Treenail places, alone.
+
+    Pods that nothing tells apart stand for each other. `same_pods_cost` is Treenail's over exactly those
+    that Karpenter places, in $/h; None where it misses one.
+    """
 
     seed: int
     pods: int
@@ -52,18 +63,28 @@ def play(
     seed: int, items: Sequence[Manifest], ours: Decider, theirs: Decider | None = None, *, repeat: int = 1
 ) -> Match:
     """Decide on a scenario and check what was decided."""
-    decision = ours.decide(items, repeat=repeat)
-    match = Match(seed=seed, pods=sum(map(pending, items)), treenail=_side(items, decision))
+    mine = _decided(items, ours, repeat)
+    match = Match(seed=seed, pods=sum(map(pending, items)), treenail=_side(items, mine))
     if theirs is not None:
-        other = theirs.decide(items, repeat=repeat)
-        match.karpenter = _side(items, other)
-        mine, his = placed(decision), placed(other)
-        match.missed, match.beyond = sorted(his - mine), sorted(mine - his)
-        match.same_pods_cost = _cost_of(items, his, ours) if mine != his else decision["cost"]
+        his = theirs.decide(items, repeat=repeat)
+        match.karpenter = _side(items, his)
+        if not isinstance(mine, str):
+            match.missed, match.beyond = _excess(items, his, mine), _excess(items, mine, his)
+            match.same_pods_cost = _cost_of(items, placed(his), mine, ours)
     return match
 
 
-def _side(items: Sequence[Manifest], decision: Written) -> Side:
+def _decided(items: Sequence[Manifest], ours: Decider, repeat: int = 1) -> Written | str:
+    """Return a decision, or what was raised."""
+    try:
+        return ours.decide(items, repeat=repeat)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
+
+
+def _side(items: Sequence[Manifest], decision: Written | str) -> Side:
+    if isinstance(decision, str):
+        return Side(faults=[decision], kinds={"raised": 1}, placed=0, cost=0, seconds=0)
     verdict: Verdict = check(items, catalogue(), decision)
     return Side(
         faults=[str(fault) for fault in verdict.faults],
@@ -71,6 +92,9 @@ def _side(items: Sequence[Manifest], decision: Written) -> Side:
         placed=len(placed(decision)),
         cost=decision["cost"],
         seconds=statistics.median(decision["seconds"]),
+        over_with_largest=list(verdict.over_with_largest),
+        given_up=len(verdict.given_up),
+        needlessly=[f"{one.pod}: {one.preference}" for one in verdict.given_up if one.needless],
     )
 
 
@@ -80,9 +104,27 @@ def placed(decision: Written) -> set[str]:
     return new | {name for names in (decision["existing"] or {}).values() for name in names}
 
 
-def _cost_of(items: Sequence[Manifest], names: set[str], ours: Decider) -> float | None:
+def _excess(items: Sequence[Manifest], one: Written, other: Written) -> list[str]:
+    """Return names of pods that `one` places beyond as many alike ones as `other` does."""
+    pods = Scenario(items, catalogue()).pending
+    left = Counter(pods[name].shape for name in placed(other))
+    names = []
+    for name in sorted(placed(one), key=lambda name: (name not in placed(other), name)):
+        shape = pods[name].shape
+        if left[shape]:
+            left[shape] -= 1
+        else:
+            names.append(name)
+    return names
+
+
+def _cost_of(items: Sequence[Manifest], names: set[str], decision: Written, ours: Decider) -> float | None:
     """Return what Treenail pays for exactly those pods, or None if it does not place them all."""
-    alone = [one for one in items if not pending(one) or pod_name(one) in names]
-    decision = ours.decide(alone)
+    if placed(decision) != names:
+        alone = [one for one in items if not pending(one) or pod_name(one) in names]
+        again = _decided(alone, ours)
+        if isinstance(again, str) or placed(again) != names:
+            return None
+        decision = again
     cost: float = decision["cost"]
-    return cost if placed(decision) == names else None
+    return cost

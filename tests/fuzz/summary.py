@@ -32,7 +32,12 @@ def _faults(name: str, sides: Sequence[tuple[int, Side]]) -> list[str]:
     wrong = [seed for seed, side in sides if side.faults]
     placed = sum(side.placed for _, side in sides)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
-    return [f"{name}: {placed} pods placed; faults: {told}; in seeds {wrong}"]
+    given, needless = sum(side.given_up for _, side in sides), sum(len(side.needlessly) for _, side in sides)
+    over = [seed for seed, side in sides if side.over_with_largest]
+    return [
+        f"{name}: {placed} pods placed; faults: {told}; in seeds {wrong}",
+        f"    {given} preferences given up, {needless} needlessly; with largest types over limits: {over}",
+    ]
 
 
 def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
@@ -44,8 +49,9 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     ]
     ours, theirs = sum(c for _, c, _ in costs), sum(c for _, _, c in costs)
     dearer = {seed: round(c / other, 4) for seed, c, other in costs if c > other * _MORE}
-    faster = statistics.median(side.seconds / m.treenail.seconds for m, side in compared)
-    total = sum(side.seconds for _, side in compared) / sum(m.treenail.seconds for m, _ in compared)
+    times = [(side.seconds, m.treenail.seconds) for m, side in compared if "raised" not in m.treenail.kinds]
+    faster = statistics.median(his / mine for his, mine in times)
+    total = sum(his for his, _ in times) / sum(mine for _, mine in times)
     return [
         f"pods that karpenter places and treenail does not, by seed: {missed}",
         f"of these in seeds where karpenter breaks no rule: {sound}",

@@ -46,8 +46,15 @@ class Decided:
         return {**self._written, "cost": cost, "seconds": [0.1] * repeat}
 
 
-def contest(ours: dict[str, Any], theirs: dict[str, Any]) -> Match:
-    items = [pool(), waiting("a"), waiting("b")]
+class Raising:
+    """Never decides."""
+
+    def decide(self, _items: Any, *, repeat: int = 1) -> dict[str, Any]:
+        raise ValueError(f"not even once in {repeat}")
+
+
+def contest(ours: dict[str, Any], theirs: dict[str, Any], *, alike: bool = False) -> Match:
+    items = [pool(), waiting("a"), waiting("b", "web" if alike else "db")]
     return play(1, items, Decided(ours), Decided(theirs))
 
 
@@ -57,6 +64,20 @@ def test_a_contest_names_the_pods_that_only_one_places() -> None:
     assert match.missed == ["default/b"]
     assert match.beyond == ["default/a"]
     assert match.same_pods_cost is None
+
+
+def test_alike_pods_stand_for_each_other() -> None:
+    match = contest(decision(claim("a"), refused=["b"]), decision(claim("b"), refused=["a"]), alike=True)
+
+    assert match.missed == match.beyond == []
+
+
+def test_a_decision_that_raises_is_a_fault() -> None:
+    match = play(1, [pool(), waiting("a")], Raising(), Decided(decision(claim("a"))))
+
+    assert match.treenail.faults == ["ValueError: not even once in 1"]
+    assert match.karpenter is not None
+    assert match.karpenter.faults == []
 
 
 def test_a_contest_compares_the_cost_of_the_same_pods() -> None:

@@ -55,7 +55,8 @@ def _ask_for_choice(dice: random.Random, requirements: list[Manifest]) -> None:
     if known is None:
         known = need(key, "Exists")
         requirements.append(known)
-    known["minValues"] = least
+    listed = len(known["values"]) if known["operator"] == "In" else least
+    known["minValues"] = min(least, listed)
 
 
 def _limit(dice: random.Random, spec: Manifest) -> None:
