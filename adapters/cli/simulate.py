@@ -17,12 +17,12 @@ from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.embed.simulation import Catalogues, EC2Catalogues, FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain.packing.problem import Packing, PackingOrder, Settings
+from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy, Settings
 
 _MOST_REPEATS = 1000
 
 
-def simulate(
+def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
     instance_types: Annotated[
         Path | None,
@@ -38,6 +38,22 @@ def simulate(
     packing_order: Annotated[
         PackingOrder, typer.Option(envvar="PACKING_ORDER", help="What first-fit-descending calls large.")
     ] = PackingOrder.CPU,
+    preference_policy: Annotated[
+        PreferencePolicy,
+        typer.Option(
+            envvar="PREFERENCE_POLICY",
+            case_sensitive=False,
+            help="Whether preferences of pods are kept while they can be.",
+        ),
+    ] = PreferencePolicy.RESPECT,
+    min_values_policy: Annotated[
+        MinValuesPolicy,
+        typer.Option(
+            envvar="MIN_VALUES_POLICY",
+            case_sensitive=False,
+            help="Whether a node needs all of the choice that minValues ask for.",
+        ),
+    ] = MinValuesPolicy.STRICT,
     seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
 ) -> None:
     """Show which nodes would be bought, which pods would go where, and why others would not."""
@@ -47,7 +63,9 @@ def simulate(
     catalogues: Catalogues = (
         EC2Catalogues(seed=seed) if instance_types is None else FixedCatalogue(read_catalogue(instance_types))
     )
-    settings = Settings(packing=packing, order=packing_order)
+    settings = Settings(
+        packing=packing, order=packing_order, preferences=preference_policy, min_values=min_values_policy
+    )
     seconds: list[float] = []
     with Waiting("deciding", repeat, sys.stderr) as waiting:
         for done in range(repeat):

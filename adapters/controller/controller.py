@@ -168,7 +168,12 @@ class Controller:
             provisioning=self._provisioning,
             batch_idle_seconds=settings.batch_idle_duration,
             batch_max_seconds=settings.batch_max_duration,
-            packing=PackingSettings(packing=settings.packing, order=settings.packing_order),
+            packing=PackingSettings(
+                packing=settings.packing,
+                order=settings.packing_order,
+                preferences=settings.preference_policy,
+                min_values=settings.min_values_policy,
+            ),
             early_binding=settings.early_binding,
         )
 

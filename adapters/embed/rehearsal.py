@@ -197,7 +197,7 @@ class Rehearsal:
         return decoded
 
     def _new_namespaces(self, decoded: Decoded) -> tuple[Namespace, ...]:
-        """Return the namespaces that manifests live in, though nobody wrote them, and that are not there yet."""
+        """Return the namespaces that manifests live in and that nobody has written."""
         there = {one.name for one in (*self.cluster.objects(Namespace), *decoded.namespaces)}
         return tuple(one for one in namespaces_of(decoded) if one.name not in there)
 

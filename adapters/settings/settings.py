@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from treenail.adapters.settings import values
-from treenail.domain.packing.problem import Packing, PackingOrder
+from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 # Those that Karpenter has, with their defaults. None of them changes anything here yet.
 GATES: Final = {
@@ -135,6 +135,20 @@ class Settings:
             "What first-fit-descending calls large: `cpu`, `memory` or `euclidean`.",
         )
     )
+    preference_policy: PreferencePolicy = field(
+        metadata=_variable(
+            "Respect",
+            values.one_of(PreferencePolicy),
+            "Whether preferences of pods are kept while they can be: `Respect`, or `Ignore`.",
+        )
+    )
+    min_values_policy: MinValuesPolicy = field(
+        metadata=_variable(
+            "Strict",
+            values.one_of(MinValuesPolicy),
+            "Whether a node needs all of the choice that `minValues` ask for: `Strict`, or `BestEffort`.",
+        )
+    )
     log_level: LogLevel = field(
         metadata=_variable(
             "info",
@@ -217,8 +231,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "LOG_ERROR_OUTPUT_PATHS": "stderr",
     "LOG_OUTPUT_PATHS": "stdout",
     "MEMORY_LIMIT": "-1",
-    "MIN_VALUES_POLICY": "Strict",
-    "PREFERENCE_POLICY": "Respect",
     "SCHEDULER_CONFIG": "",
     "SUBNET_REFRESH_INTERVAL": "1m",
     "SYSTEM_NAMESPACE": "",

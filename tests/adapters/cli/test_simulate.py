@@ -172,6 +172,31 @@ def test_the_way_of_packing_can_be_chosen(tmp_path: Path, catalogue: str) -> Non
     assert costs["cheapest"] <= costs["first-fit-descending"]
 
 
+@pytest.mark.parametrize(("policy", "bought"), [("Respect", ["c-16x"]), ("ignore", ["c-4x", "c-16x"])])
+def test_preferences_may_be_left_out_of_account(
+    tmp_path: Path, catalogue: str, policy: str, bought: list[str]
+) -> None:
+    large = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["c-16x"]}
+    wish = {"weight": 1, "preference": {"matchExpressions": [large]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}
+    options = ("--instance-types", catalogue, "--preference-policy", policy)
+
+    found = simulated(tmp_path, KWOK_POOL, pod("a", "1", affinity=affinity), options=options)
+
+    assert found["nodeClaims"][0]["instanceTypes"] == bought
+
+
+@pytest.mark.parametrize("option", ["--preference-policy", "--min-values-policy"])
+def test_a_policy_that_there_is_not_is_bad_input(tmp_path: Path, catalogue: str, option: str) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text(text(KWOK_POOL, pod("a", "3")))
+
+    ran = treenail("simulate", "-f", str(file), "--instance-types", catalogue, option, "Lax")
+
+    assert ran.code == 2
+    assert option in ran.err
+
+
 def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogue: str) -> None:
     file = tmp_path / "given.yaml"
     file.write_text(text(KWOK_POOL, NODE, pod("a", "3"), pod("b", "3"), pod("huge", "900")))

@@ -11,7 +11,7 @@ from treenail.adapters.settings.settings import (
     SettingError,
     read_settings,
 )
-from treenail.domain.packing.problem import Packing, PackingOrder
+from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}
 
@@ -45,6 +45,8 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("LOG_LEVEL", "DEBUG", "log_level", LogLevel.DEBUG),
         ("PACKING", "first-fit-descending", "packing", Packing.FIRST_FIT_DESCENDING),
         ("PACKING_ORDER", "euclidean", "packing_order", PackingOrder.EUCLIDEAN),
+        ("PREFERENCE_POLICY", "ignore", "preference_policy", PreferencePolicy.IGNORE),
+        ("MIN_VALUES_POLICY", "BestEffort", "min_values_policy", MinValuesPolicy.BEST_EFFORT),
         ("CLUSTER_ENDPOINT", "https://10.0.0.1:6443", "cluster_endpoint", "https://10.0.0.1:6443"),
         ("RESERVED_ENIS", "2", "reserved_enis", 2),
         ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
