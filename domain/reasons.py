@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from treenail.domain.remedies import Remedy
 
@@ -14,7 +15,6 @@ class Reason(StrEnum):
 
     NO_POOLS = "NoPools"
     POOL_NOT_READY = "PoolNotReady"
-    CONSTRAINT_NOT_SUPPORTED = "ConstraintNotSupported"
     RESOURCE_CLAIM = "ResourceClaim"
     VOLUME_CLAIM = "VolumeClaim"
     CONTRADICTORY_REQUIREMENTS = "ContradictoryRequirements"
@@ -42,6 +42,18 @@ class Reason(StrEnum):
     NO_CAPACITY = "NoCapacity"
     LIMIT_REACHED = "LimitReached"
     SET_ASIDE = "SetAside"
+
+
+# Those that are about where other pods are.
+TOPOLOGY: Final = frozenset(
+    {
+        Reason.POD_AFFINITY_NAMESPACE,
+        Reason.POD_AFFINITY,
+        Reason.POD_ANTI_AFFINITY,
+        Reason.OTHERS_ANTI_AFFINITY,
+        Reason.TOPOLOGY_SPREAD,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

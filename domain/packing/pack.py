@@ -28,6 +28,7 @@ from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.seating import Seating
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
+from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.packing.topology.choices import Choices
 from treenail.domain.packing.topology.scope import Scopes
 from treenail.domain.packing.topology.universe import Universe
@@ -51,6 +52,7 @@ class _Packer:
     """One solve: places are chosen class by class, then the nodes for all who are to get new ones."""
 
     def __init__(self, problem: Problem) -> None:
+        self._problem = problem
         self._settings = problem.settings
         self._reading = read(problem)
         axis = self._reading.axis
@@ -63,14 +65,12 @@ class _Packer:
         rooms = Rooms(problem.rooms, axis)
         self._outcome = Outcome(self._reading, rooms.names)
         universe = Universe(templates, problem.rooms)
+        choices = Choices(self._chains, self._reading.demands, universe)
+        scopes = Scopes(self._reading.groups)
         self._seating = Seating(
-            RoomSeats(rooms, universe, self._outcome),
-            self._chains,
-            Choices(self._chains, self._reading.demands, universe),
-            Scopes(self._reading.groups),
-            universe,
-            self._outcome,
+            RoomSeats(rooms, universe, self._outcome), self._chains, choices, scopes, universe, self._outcome
         )
+        self._blockers = Blockers(problem, scopes, choices, self._chains, universe)
 
     def plan(self) -> PackingPlan:
         in_order = self._in_order()
@@ -83,7 +83,9 @@ class _Packer:
             self._seating.begin()
             if not lots and self._left() == before:
                 break
-        refusals = Refusals(self._families.templates, self._ledger, self._reading.axis)
+        refusals = Refusals(
+            self._problem, self._families.templates, self._ledger, self._reading.axis, self._blockers
+        )
         self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
         return plan_of(self._outcome, self._ledger)
 

@@ -14,7 +14,7 @@ from treenail.domain.packing.topology.groups import Groups
 from treenail.domain.packing.topology.terms import NO_TERMS, TermReader, Terms
 from treenail.domain.packing.topology.terms import Kind as TermKind
 from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.taints import Effect
 
 # The label every namespace has of itself.
@@ -136,13 +136,14 @@ class _Reader:
 def _refused(kind: Kind) -> Refusal | None:
     """Return why no node would do for the pods of a kind, whatever it is like."""
     if kind.spec.resource_claims:
-        detail = f"resource claim {kind.spec.resource_claims[0]} is not supported yet"
-        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
+        name = kind.spec.resource_claims[0]
+        detail = f"it has the resource claim {name}: nodes are not chosen by such claims"
+        return Refusal("", Reason.RESOURCE_CLAIM, detail, Values(name, name))
     if kind.spec.volumes and kind.volumes is None:
-        detail = f"volume {kind.spec.volumes[0].name}: nothing is known of it"
-        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, detail)
+        name = kind.spec.volumes[0].name
+        return Refusal("", Reason.VOLUME_CLAIM, f"nothing is known of the volume {name}", Values(name))
     if kind.volumes is not None and kind.volumes.problem:
-        return Refusal("", Reason.CONSTRAINT_NOT_SUPPORTED, kind.volumes.problem)
+        return Refusal("", Reason.VOLUME_CLAIM, kind.volumes.problem)
     return None
 
 

@@ -11,9 +11,10 @@ from treenail.domain.packing.problem import Problem, Room
 from treenail.domain.packing.remedies.bystanders import bystanders
 from treenail.domain.packing.remedies.near_rooms import NearRooms, against
 from treenail.domain.packing.remedies.remainder import Remainder
+from treenail.domain.packing.remedies.room_topology import topology_against
 from treenail.domain.packing.remedies.search import Search, Tries
 from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.reasons import Refusal, furthest
+from treenail.domain.reasons import TOPOLOGY, Refusal, furthest
 from treenail.domain.remedies import Remedy
 
 
@@ -89,9 +90,22 @@ class _Adviser:
     def _advised(self, group: RefusedClass) -> RefusedClass:
         pods = tuple(self._remainder.pods[uid] for uid in group.pods)
         rooms = self._nearest_rooms(pods[0].spec)
-        at_nodes = [r for room in rooms[:1] if (r := against(pods[0].spec, room)) is not None]
-        nearest = furthest((*group.refusals, *at_nodes))
+        nearest = self._nearest(group, pods[0], rooms)
         return replace(group, nearest=nearest, remedy=self._remedy(group, pods, rooms))
+
+    def _nearest(self, group: RefusedClass, pod: Pod, rooms: tuple[Room, ...]) -> Refusal | None:
+        """Return the refusal of the pool or node where a pod came furthest, rather a pool's."""
+        of_pools = furthest(group.refusals)
+        if not rooms:
+            return of_pools
+        at_node = against(pod.spec, self._remainder.volumes(pod), rooms[0])
+        if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
+            closed = (
+                replace(room, open=False) for room in self._remainder.rooms if room.name != rooms[0].name
+            )
+            problem = self._remainder.problem((pod,), (), (rooms[0], *closed))
+            at_node = topology_against(problem, rooms[0].name, self._pack, lambda: self._tries.spend(1))
+        return furthest(refusal for refusal in (of_pools, at_node) if refusal is not None)
 
     def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
         if self._near is None:

@@ -11,8 +11,9 @@ from treenail.domain.packing.compatibility.demands import Demands
 from treenail.domain.packing.compatibility.ladder import Rung, Wants, ladder_of
 from treenail.domain.packing.compatibility.masks import NodeMasks
 from treenail.domain.packing.likeness import hint, likest, likest_of
-from treenail.domain.packing.problem import Room
-from treenail.domain.packing.refusals import not_tolerated
+from treenail.domain.packing.problem import Room, VolumeNeeds
+from treenail.domain.packing.refusal_details import not_tolerated, out_of_reach, port_taken
+from treenail.domain.packing.topology.terms import ports_conflict
 from treenail.domain.pods import HostPort, PodSpec
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.requirements import Requirement, Requirements
@@ -69,8 +70,8 @@ class NearRooms:
         return np.array([verdicts[room.taints] for room in self._rooms], dtype=np.bool_)
 
 
-def against(spec: PodSpec, room: Room) -> Refusal | None:
-    """Return the first reason against a pod in `room`, None where none of those known here holds."""
+def against(spec: PodSpec, volumes: VolumeNeeds | None, room: Room) -> Refusal | None:
+    """Return the first reason against a pod in `room`, None where only topology terms can be."""
     required = ladder_of(spec, Wants(soft_taints=True), Demands()).required
     if not required:
         return None
@@ -92,9 +93,24 @@ def against(spec: PodSpec, room: Room) -> Refusal | None:
         return Refusal("", Reason.NODE_FULL, *_full(spec, room, short), node=room.name)
     port = _taken(spec, room)
     if port is not None:
-        detail = f"the host port {port.port}/{port.protocol} is taken"
-        values = Values(f"{port.port}/{port.protocol}", str(port.port))
-        return Refusal("", Reason.HOST_PORT_TAKEN, detail, values, node=room.name)
+        return Refusal("", Reason.HOST_PORT_TAKEN, *port_taken(port, "there"), node=room.name)
+    return _against_volumes(volumes, room) if volumes is not None else None
+
+
+def _against_volumes(volumes: VolumeNeeds, room: Room) -> Refusal | None:
+    known = Requirements.from_labels(room.labels)
+    unreached = [known.conflict(alternative) for alternative in volumes.alternatives]
+    if all(unreached):
+        first = next(c for c in unreached if c is not None)
+        said = out_of_reach(first, known.get(first.key), "node")
+        return Refusal("", Reason.VOLUME_TOPOLOGY, *said, node=room.name)
+    for driver, left in sorted(room.attachable.items()):
+        wanted = sum(count for of, count in volumes.fresh if of == driver)
+        wanted += sum(one[0] == driver and one not in room.attached for one in volumes.known)
+        if wanted > left:
+            detail = f"{wanted} more volumes of {driver} are to be attached, and {left} can be"
+            values = Values(driver, str(wanted), (str(left),))
+            return Refusal("", Reason.VOLUME_LIMIT, detail, values, node=room.name)
     return None
 
 
@@ -126,12 +142,4 @@ def _full(spec: PodSpec, room: Room, short: Sequence[str]) -> tuple[str, Values]
 def _taken(spec: PodSpec, room: Room) -> HostPort | None:
     """Return the first host port of a pod that another one has in `room`, if any."""
     held = [port for resident, _ in room.residents for port in resident.host_ports]
-    return next((own for own in spec.host_ports if any(same_port(own, other) for other in held)), None)
-
-
-def same_port(one: HostPort, other: HostPort) -> bool:
-    """Tell whether no node has both ports: an address left open is every address."""
-    anywhere = ("", "0.0.0.0", "::")  # noqa: S104
-    return (one.port, one.protocol) == (other.port, other.protocol) and (
-        one.ip == other.ip or one.ip in anywhere or other.ip in anywhere
-    )
+    return next((own for own in spec.host_ports if any(ports_conflict(own, other) for other in held)), None)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from treenail.domain.packing.problem import Problem, Resident
 from treenail.domain.packing.remedies.step import Step, of_pod
 from treenail.domain.pods import Expression, HostPort, LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.remedies import ChangeKind, Fragment
@@ -172,9 +173,12 @@ def _spread(spread: TopologySpread) -> Fragment:
 
 
 def drop_affinity(term: PodAffinityTerm) -> Step:
-    """Let the pod do without a required term of pod affinity or anti-affinity."""
+    """Let the pod do without a required term of pod affinity or anti-affinity.
+
+    Those of its kind that have their place do without it too: they come from the same template.
+    """
     kind = "anti-affinity" if term.anti else "affinity"
-    return of_pod(
+    step = of_pod(
         ChangeKind.DROP_POD_AFFINITY,
         _affinity_path(term),
         (_term(term), None),
@@ -182,6 +186,23 @@ def drop_affinity(term: PodAffinityTerm) -> Step:
         _DROP_AFFINITY,
         lambda spec: replace(spec, pod_affinity=tuple(t for t in spec.pod_affinity if t != term)),
     )
+    return (
+        replace(step, apply=lambda problem: step.apply(_without_term(problem, term))) if term.anti else step
+    )
+
+
+def _without_term(problem: Problem, term: PodAffinityTerm) -> Problem:
+    """Return `problem` with `term` lifted from residents that are like its pods."""
+    pod = problem.pods[0]
+    labels = tuple(sorted(pod.labels.items()))
+
+    def lifted(one: Resident) -> Resident:
+        if term not in one.anti_affinity or (one.namespace, one.labels) != (pod.namespace, labels):
+            return one
+        return replace(one, anti_affinity=tuple(t for t in one.anti_affinity if t != term))
+
+    rooms = (replace(r, residents=tuple((lifted(one), n) for one, n in r.residents)) for r in problem.rooms)
+    return replace(problem, rooms=tuple(rooms))
 
 
 def add_namespace(term: PodAffinityTerm, namespace: str, own: str) -> Step:

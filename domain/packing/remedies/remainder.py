@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room
+from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, VolumeNeeds
 from treenail.domain.pods import Pod
 from treenail.domain.residents import Residents
 from treenail.domain.resources import NOTHING, total
@@ -49,6 +49,10 @@ class Remainder:
                 counted = claim.largest.plus({NODES: 1})
                 offers[claim.pool] = replace(offer, limits_left=offer.limits_left.minus(counted))
         return offers
+
+    def volumes(self, pod: Pod) -> VolumeNeeds | None:
+        """What a pod's volumes ask of its node."""
+        return self._problem.volumes.get(pod.uid)
 
     def problem(self, pods: tuple[Pod, ...], pools: Iterable[str], rooms: tuple[Room, ...]) -> Problem:
         """Return the problem of placing `pods` onto what is left of `rooms` and of the pools named."""

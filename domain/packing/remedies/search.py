@@ -107,7 +107,11 @@ class Search:
         return raised(case.offer, case.problem, self._pack)
 
     def _of_rooms(self, problem: Problem) -> Sequence[Refusal]:
-        """Return what the rooms that came nearest, which are the first, say against the pods."""
-        spec = problem.pods[0].spec
+        """Return what the rooms that came nearest, which are the first, say against the pods.
+
+        Topology terms that keep pods off a room keep them off new nodes as well, or a pool names them.
+        """
+        pod = problem.pods[0]
+        volumes = problem.volumes.get(pod.uid)
         rooms = [room for room in problem.rooms if room.open][:_ROOMS_ASKED]
-        return [refusal for room in rooms if (refusal := against(spec, room)) is not None]
+        return [refusal for room in rooms if (refusal := against(pod.spec, volumes, room)) is not None]

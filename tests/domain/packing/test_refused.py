@@ -21,7 +21,7 @@ from treenail.domain import labels
 from treenail.domain.node_pools import Generation
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.pods import LabelSelector, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
+from treenail.domain.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
@@ -294,21 +294,11 @@ def test_a_soft_taint_is_no_reason() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
-        ({"volumes": (PodVolume("data", claim_name="data-0"),)}, "volume data"),
-        ({"resource_claims": ("gpu",)}, "resource claim gpu"),
-    ],
-)
-def test_constraints_packing_would_break_are_refused_by_name(more: dict[str, object], named: str) -> None:
-    spec = PodSpec(requests=Resources.parse({"cpu": 1, "pods": 1}), **more)  # type: ignore[arg-type]
-
-    reason, detail = refusal(spec)
-
-    assert reason is Reason.CONSTRAINT_NOT_SUPPORTED
-    assert detail.startswith(named)
-    assert detail.endswith("is not supported yet")
+def test_a_resource_claim_is_refused_by_name() -> None:
+    assert refusal(replace(asking(), resource_claims=("gpu",))) == (
+        Reason.RESOURCE_CLAIM,
+        "it has the resource claim gpu: nodes are not chosen by such claims",
+    )
 
 
 @pytest.mark.parametrize(

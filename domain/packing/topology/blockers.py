@@ -1,0 +1,177 @@
+"""Which topology term keeps pods off the new nodes of a pool, said with what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from treenail.domain.packing.chains import Chains
+from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.groups import Group
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.scope import Scope, Scopes
+from treenail.domain.packing.topology.terms import Kind, Term
+from treenail.domain.packing.topology.universe import Universe
+from treenail.domain.pods import Expression, LabelSelector
+from treenail.domain.reasons import Reason, Values
+
+Blocked: TypeAlias = tuple[Reason, str, Values]
+# So many domains are named in a sentence.
+_SHOWN: Final = 6
+
+
+class Blockers:
+    """Explains by what the groups of a problem count once all is placed that can be."""
+
+    def __init__(
+        self, problem: Problem, scopes: Scopes, choices: Choices, chains: Chains, universe: Universe
+    ) -> None:
+        self._problem = problem
+        self._scopes = scopes
+        self._choices = choices
+        self._chains = chains
+        self._universe = universe
+
+    def against(self, one: PodClass, rung: Rung, template: int) -> Blocked | None:
+        """Return which term keeps pods of a class off new nodes of a template; None where none does."""
+        scope = self._scopes.of(one, rung)
+        alone = next((r for r in scope.together if not r.selects or _any(r.group)), None)
+        if alone is not None:
+            return self._without_company(alone)
+        if not scope.by_domain:
+            return None
+        families = self._chains.families
+        found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys))
+        choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
+        if not choices:
+            return _no_domain(scope.by_domain[0].group.term)
+        blocked = [(choice, self._blocking(scope, choice)) for choice in choices]
+        choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
+        return self._said(scope, choices, choice, blocking[0]) if blocking else None
+
+    def _blocking(self, scope: Scope, choice: Choice) -> list[Restriction]:
+        """Return the restrictions that let no pod into the domains of a choice."""
+        return [r for r in scope.by_domain if not self._quota(scope, r, choice)]
+
+    def _quota(self, scope: Scope, restriction: Restriction, choice: Choice) -> float:
+        domain = choice.known.get(restriction.group.term.key)
+        if domain is None:
+            return 0.0
+        if restriction.owned and restriction.group.term.kind is Kind.TOGETHER:
+            allowed = restriction.quota(domain, 0.0)
+            return allowed or float(restriction.may_begin(scope.strict))
+        return restriction.quota(domain, restriction.floor(self._universe, scope.strict))
+
+    def _said(self, scope: Scope, choices: Sequence[Choice], choice: Choice, by: Restriction) -> Blocked:
+        key = by.group.term.key
+        domains = list(dict.fromkeys(c.known[key] for c in choices if key in c.known))
+        if by.owned and by.group.term.kind is Kind.SPREAD:
+            return self._uneven(scope, domains, choice.known[key], by)
+        if by.owned and by.group.term.kind is Kind.TOGETHER:
+            return self._without_company(by)
+        return _too_near(by, domains)
+
+    def _uneven(self, scope: Scope, domains: Sequence[str], at: str, by: Restriction) -> Blocked:
+        term, counts = by.group.term, by.group.counts
+        floor = int(by.floor(self._universe, scope.strict))
+        measured = self._universe.of(by.group, scope.strict.get(term.key))
+        shown = _counted(measured, counts)
+        needed = counts.get(at, 0) - floor + (1 if by.selects else 0)
+        detail = (
+            f"its spread over {term.key} (maxSkew {term.max_skew}) lets no more into {_listed(domains)}: "
+        )
+        detail += f"the pods counted are {shown}"
+        if len(measured) < term.min_domains:
+            detail += f", in {len(measured)} of the {term.min_domains} domains it wants at least"
+        asked = f"maxSkew {term.max_skew}"
+        if term.min_domains:
+            asked += f", minDomains {term.min_domains}"
+        values = Values(term.key, asked, tuple(f"{d}={counts.get(d, 0)}" for d in measured), str(needed))
+        return Reason.TOPOLOGY_SPREAD, detail, values
+
+    def _without_company(self, by: Restriction) -> Blocked:
+        """Say that the pods to be near are not where these could go, and where there are such."""
+        term = by.group.term
+        wanted = said(term.selector)
+        held = sorted(domain for domain, count in by.group.counts.items() if count)
+        if _any(by.group):
+            where = f" (they are in {_listed(held)})" if held else ""
+            detail = f"it must share its {term.key} with pods of {wanted}, where it finds no room{where}"
+            return Reason.POD_AFFINITY, detail, Values(term.key, wanted, tuple(held))
+        elsewhere = self._namespaces_with(term)
+        asked_in = f"namespace {', '.join(term.namespaces)}" if term.namespaces else "no namespace"
+        detail = f"it must share its {term.key} with pods of {wanted}, and there are none in {asked_in}"
+        if elsewhere:
+            detail += f"; there are some in namespace {elsewhere[0]}"
+            values = Values(term.key, wanted, tuple(elsewhere), elsewhere[0])
+            return Reason.POD_AFFINITY_NAMESPACE, detail, values
+        return Reason.POD_AFFINITY, detail, Values(term.key, wanted)
+
+    def _namespaces_with(self, term: Term) -> list[str]:
+        """Return the namespaces, sorted, in which pods are that `term` would select if it looked there."""
+        if term.selector is None:
+            return []
+        found = {pod.namespace for pod in self._problem.pods if term.selector.selects(pod.labels)}
+        for room in self._problem.rooms:
+            for resident, _ in room.residents:
+                if resident.namespace not in found and term.selector.selects(dict(resident.labels)):
+                    found.add(resident.namespace)
+        return sorted(found.difference(term.namespaces))
+
+
+def _any(group: Group) -> bool:
+    """Tell whether there are any pods that the group counts."""
+    return bool(group.on_new or group.on_rooms.any()) or any(group.counts.values())
+
+
+def _no_domain(term: Term) -> Blocked:
+    reason = {
+        Kind.SPREAD: Reason.TOPOLOGY_SPREAD,
+        Kind.TOGETHER: Reason.POD_AFFINITY,
+        Kind.APART: Reason.POD_ANTI_AFFINITY,
+    }[term.kind]
+    detail = f"its {_named(term)} needs to know the {term.key} of a new node, which the pool does not define"
+    return reason, detail, Values(term.key, said(term.selector))
+
+
+def _named(term: Term) -> str:
+    names = {Kind.SPREAD: "spread", Kind.TOGETHER: "pod affinity", Kind.APART: "pod anti-affinity"}
+    return f"{names[term.kind]} over {term.key}"
+
+
+def _too_near(by: Restriction, domains: Sequence[str]) -> Blocked:
+    term = by.group.term
+    wanted = said(term.selector)
+    values = Values(term.key, wanted, tuple(domains))
+    where = f"every {term.key} it could go to: {_listed(domains)}"
+    if by.owned:
+        detail = f"it must keep apart from pods of {wanted}, and there are some in {where}"
+        return Reason.POD_ANTI_AFFINITY, detail, values
+    detail = f"there are pods that keep apart from pods of {wanted}, as it is one, in {where}"
+    return Reason.OTHERS_ANTI_AFFINITY, detail, values
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _counted(domains: Sequence[str], counts: Mapping[str, int]) -> str:
+    return _listed([f"{counts.get(domain, 0)} in {domain}" for domain in domains])
+
+
+def said(selector: LabelSelector | None) -> str:
+    """Return a selector of pods as a person would write it."""
+    if selector is None:
+        return "no label at all"
+    parts = [f"{key}={value}" for key, value in selector.match_labels]
+    parts += [_expression(e) for e in selector.expressions]
+    return " and ".join(parts) or "any label"
+
+
+def _expression(expression: Expression) -> str:
+    values = f" [{', '.join(expression.values)}]" if expression.values else ""
+    return f"{expression.key} {expression.operator.value}{values}"
