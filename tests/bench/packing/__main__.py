@@ -22,7 +22,8 @@ import msgspec
 
 from tests.bench.packing.catalogues import CATALOGUES, catalogue
 from tests.bench.packing.chart import lines_of, svg
-from tests.bench.packing.contest import KARPENTER, Case, Contest, Variant
+from tests.bench.packing.contest import KARPENTER, Case, Contest, Measurement, Variant
+from tests.bench.packing.decisions import UndecidedError
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.peer import PeerNotBuiltError
 from tests.bench.packing.report import table
@@ -40,17 +41,26 @@ def main() -> None:
     variants = [_variant(written) for written in asked.variant] or [BARE, DECODED, ANY_NODES]
     with tempfile.TemporaryDirectory() as folder:
         contest = _contest(asked, Path(folder), variants)
-        measurements = []
+        measurements: list[Measurement] = []
+        undecided: list[Case] = []
         try:
             for case in _cases(asked):
-                for one in contest.measure(case):
+                try:
+                    measured = contest.measure(case)
+                except UndecidedError as error:
+                    undecided.append(case)
+                    sys.stderr.write(f"{case}: {error}\n")
+                    continue
+                for one in measured:
                     print(msgspec.json.encode(one).decode(), flush=True)  # noqa: T201
-                    measurements.append(one)
+                measurements += measured
         except PeerNotBuiltError as error:
             sys.exit(str(error))
     sys.stdout.write(table(measurements))
     if asked.chart:
         asked.chart.write_text(svg(lines_of(measurements)))
+    if undecided:
+        sys.exit(f"{len(undecided)} cases were not decided: what went wrong stands above")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,7 +6,7 @@ import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +87,6 @@ class Contest:
     karpenter_runs: int = 5
     with_karpenter: bool = True
     karpenter_options: Sequence[str] = ()
-    _written: dict[Case, Path] = field(default_factory=dict)
 
     def measure(self, case: Case) -> list[Measurement]:
         """Decide on `case`, and return what each side did: Karpenter, then the variants.
@@ -100,27 +99,23 @@ class Contest:
         types = self.catalogue(case.catalogue)
         with ExitStack() as stack:
             sides: dict[str, Contestant] = {}
-            if self.with_karpenter:
-                sides[KARPENTER] = stack.enter_context(karpenter(types, options=self.karpenter_options))
-            for v in self.variants:
-                sides[v.name] = stack.enter_context(treenail(types, pods=v.pods, settings=v.settings))
-            firsts = self._firsts(sides, path, content)
+            firsts: dict[str, tuple[Path, Decision]] = {}
+            for name, side in self._contestants(types).items():
+                # One by one: a process that still starts would slow down another's first decision.
+                sides[name] = stack.enter_context(side)
+                firsts[name] = (path, side.decide(path))
+                if name == KARPENTER:
+                    path = _of_placed(path, content, firsts[name][1])
             decided = self._in_turns(sides, firsts)
         launches = self.launches(case.catalogue)
         return [self._measurement(name, case, firsts[name][1], decided[name], launches) for name in sides]
 
-    def _firsts(
-        self, sides: Mapping[str, Contestant], path: Path, content: Mapping[str, Any]
-    ) -> dict[str, tuple[Path, Decision]]:
-        """Have each side decide for the first time, Karpenter before all others, and return on what."""
-        firsts: dict[str, tuple[Path, Decision]] = {}
-        for_us = path
-        for name, side in sides.items():
-            firsts[name] = (for_us, side.decide(for_us))
-            if name == KARPENTER and firsts[name][1].unschedulable:
-                for_us = path.with_suffix(".placed.json")
-                for_us.write_text(json.dumps(without(content, frozenset(firsts[name][1].unschedulable))))
-        return firsts
+    def _contestants(self, types: Path) -> dict[str, Contestant]:
+        """Return the sides, not started yet, Karpenter before all others."""
+        sides = {v.name: treenail(types, pods=v.pods, settings=v.settings) for v in self.variants}
+        if self.with_karpenter:
+            return {KARPENTER: karpenter(types, options=self.karpenter_options), **sides}
+        return sides
 
     def _in_turns(
         self, sides: Mapping[str, Contestant], firsts: Mapping[str, tuple[Path, Decision]]
@@ -161,6 +156,15 @@ class Contest:
             peak_mib=first.peak_mib,
             timed_out=any(d.timed_out for d in (first, *later)),
         )
+
+
+def _of_placed(path: Path, content: Mapping[str, Any], decision: Decision) -> Path:
+    """Return a file of the manifests in `path` less the pods that were not placed."""
+    if not decision.unschedulable:
+        return path
+    less = path.with_suffix(".placed.json")
+    less.write_text(json.dumps(without(content, frozenset(decision.unschedulable))))
+    return less
 
 
 def without(content: Mapping[str, Any], pods: frozenset[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from pathlib import Path
+from traceback import format_exc
 from typing import IO, Any, get_type_hints
 
 import msgspec
@@ -88,6 +89,8 @@ def answer(side: Treenail, lines: IO[bytes], to: IO[bytes]) -> None:
             result = side.decide(scenario) if scenario else Failure("there is no last file")
         except ManifestError as error:
             scenario, result = None, Failure(str(error))
+        except Exception:  # noqa: BLE001 (whatever went wrong with one decision, others can be made)
+            result = Failure(format_exc())
         to.write(msgspec.json.encode(result) + b"\n")
         to.flush()
 

@@ -7,13 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.bench.packing import ours
 from tests.bench.packing.catalogues import ladder
 from tests.bench.packing.decisions import Decision, UndecidedError, cheapest, read_decision
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.ours import Treenail, answer, settings_of
 from tests.bench.packing.workloads import manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain.packing.problem import PackingOrder, Settings
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import PackingOrder, Problem, Settings
 
 
 def ask(lines: list[str], folder: Path) -> list[bytes]:
@@ -49,6 +51,21 @@ def test_a_file_that_cannot_be_read_is_told_and_the_next_one_decided_on(tmp_path
     with pytest.raises(UndecidedError, match="no last file"):
         read_decision(again)
     assert read_decision(good).pods == 3
+
+
+def test_a_decision_that_fails_is_told_with_its_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pods.json"
+    path.write_text(json.dumps(manifests("generic", 3, 1)))
+
+    def fail(problem: Problem) -> PackingPlan:
+        raise ZeroDivisionError(f"{len(problem.pods)} pods")
+
+    monkeypatch.setattr(ours, "pack", fail)
+
+    with pytest.raises(UndecidedError, match="ZeroDivisionError: 3 pods"):
+        read_decision(ask([str(path)], tmp_path)[0])
 
 
 def test_settings_are_read_by_their_names() -> None:
