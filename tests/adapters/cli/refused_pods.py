@@ -429,4 +429,248 @@ STOCK: Final = (
     ),
 )
 
-CASES: Final = (*TAINTS, *LABELS, *AMOUNTS, *STOCK)
+
+def _term(app: str, key: str, **more: Any) -> dict[str, Any]:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
+
+
+def _near(app: str, key: str = ZONE, **more: Any) -> dict[str, Any]:
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_term(app, key, **more)]}}
+
+
+def _apart(app: str, key: str = ZONE) -> dict[str, Any]:
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_term(app, key)]}}
+
+
+def _spread(key: str = ZONE, **more: Any) -> list[dict[str, Any]]:
+    return [_term("web", key, maxSkew=1, whenUnsatisfiable="DoNotSchedule", **more)]
+
+
+def _many(replicas: int, **spec: Any) -> Manifest:
+    made = deployment("web", replicas)
+    return changed(made, "spec.template.spec", {**made["spec"]["template"]["spec"], **spec})
+
+
+def _there(app: str, on: str, *, namespace: str = "default", **spec: Any) -> Manifest:
+    """A pod that has its place on a node."""
+    name = f"{app}-on-{on}"
+    return pod({"cpu": "1"}, name=name, namespace=namespace, labels={"app": app}, nodeName=on, **spec)
+
+
+def _zonal(zone: str, *, cpu: str = "2") -> Manifest:
+    return node(f"in-{zone}", cpu=cpu, labels={ZONE: f"zone-{zone}"})
+
+
+def _with_port(port: int) -> Manifest:
+    ports = [{"containerPort": 80, "hostPort": port}]
+    return changed(pod(), "spec.containers.0", {"name": "app", "ports": ports})
+
+
+TOPOLOGY: Final = (
+    Case(
+        "a spread over more zones than there are",
+        Reason.TOPOLOGY_SPREAD,
+        (pool(), _many(3, topologySpreadConstraints=_spread(minDomains=3))),
+        about=ZONE,
+    ),
+    Case(
+        "a spread that a full node holds back",
+        Reason.TOPOLOGY_SPREAD,
+        (
+            pool("default", need(ZONE, "zone-a")),
+            _zonal("b", cpu="500m"),
+            _many(2, topologySpreadConstraints=_spread()),
+        ),
+    ),
+    Case(
+        "a spread over a label that nodes do not have",
+        Reason.TOPOLOGY_SPREAD,
+        (pool(), _many(2, topologySpreadConstraints=_spread("example.com/rack"))),
+        about="example.com/rack",
+    ),
+    Case(
+        "near pods that are nowhere",
+        Reason.POD_AFFINITY,
+        (pool(), pod(affinity=_near("db"))),
+        about=ZONE,
+    ),
+    Case(
+        "near pods of another namespace",
+        Reason.POD_AFFINITY_NAMESPACE,
+        (pool(), _zonal("a"), _there("db", "in-a", namespace="data"), pod(affinity=_near("db"))),
+    ),
+    Case(
+        "on the node of pods, where there is no room",
+        Reason.POD_AFFINITY,
+        (pool(), _zonal("a", cpu="1500m"), _there("db", "in-a"), pod(affinity=_near("db", HOST))),
+        about=HOST,
+    ),
+    Case(
+        "near pods in a zone the pool is not in",
+        Reason.POD_AFFINITY,
+        (pool(), _zonal("c", cpu="1500m"), _there("db", "in-c"), pod(affinity=_near("db"))),
+    ),
+    Case(
+        "more pods apart than there are zones",
+        Reason.POD_ANTI_AFFINITY,
+        (pool(), _many(4, affinity=_apart("web"))),
+        about=ZONE,
+    ),
+    Case(
+        "apart from pods that are in every zone",
+        Reason.POD_ANTI_AFFINITY,
+        (
+            pool(),
+            _zonal("a", cpu="1"),
+            _zonal("b", cpu="1"),
+            _there("db", "in-a"),
+            _there("db", "in-b"),
+            pod(affinity=_apart("db")),
+        ),
+    ),
+    Case(
+        "pods in every zone that keep apart from it",
+        Reason.OTHERS_ANTI_AFFINITY,
+        (
+            pool(),
+            _zonal("a", cpu="1"),
+            _zonal("b", cpu="1"),
+            _there("db", "in-a", affinity=_apart("web")),
+            _there("db", "in-b", affinity=_apart("web")),
+            _many(1),
+        ),
+        curable=False,
+    ),
+    Case(
+        "a port of a daemon",
+        Reason.HOST_PORT_TAKEN,
+        (
+            pool(),
+            changed(daemon_set({"cpu": "100m"}), "spec.template.spec", _with_port(9100)["spec"]),
+            _with_port(9100),
+        ),
+        about="9100/TCP",
+    ),
+    Case(
+        "a port of a pod on the only node",
+        Reason.HOST_PORT_TAKEN,
+        (
+            node("n1"),
+            changed(_with_port(80), "metadata.name", "there")
+            | {"spec": {**_with_port(80)["spec"], "nodeName": "n1"}},
+            _with_port(80),
+        ),
+        about="80/TCP",
+    ),
+)
+
+
+def _volume(zone: str, name: str = "data") -> tuple[Manifest, Manifest]:
+    """A volume in one zone, and the claim on it."""
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [need(ZONE, zone)]}]}}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "csi": {"driver": "ebs.csi.aws.com", "volumeHandle": f"vol-{name}"},
+        "claimRef": {"namespace": "default", "name": name},
+        "nodeAffinity": affinity,
+    }
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"pv-{name}"},
+        "spec": spec,
+    }
+    return volume, _claim(name, volumeName=f"pv-{name}")
+
+
+def _claim(name: str = "data", phase: str = "Bound", **spec: Any) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "gp3",
+            **spec,
+        },
+        "status": {"phase": phase},
+    }
+
+
+def _storing(*names: str, **spec: Any) -> Manifest:
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names or ("data",)]
+    return pod(volumes=volumes, **spec)
+
+
+def _storage_class(name: str = "gp3", mode: str = "WaitForFirstConsumer", **more: Any) -> Manifest:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": "ebs.csi.aws.com",
+        "volumeBindingMode": mode,
+        **more,
+    }
+
+
+_ONLY_C: Final = [{"matchLabelExpressions": [{"key": ZONE, "values": ["zone-c"]}]}]
+
+VOLUMES: Final = (
+    Case(
+        "a volume in another zone than the pod wants",
+        Reason.VOLUME_TOPOLOGY,
+        (pool(), *_volume("zone-b"), _storing(nodeSelector={ZONE: "zone-a"})),
+        about=ZONE,
+    ),
+    Case(
+        "a volume in a zone the pool is not in",
+        Reason.VOLUME_TOPOLOGY,
+        (pool(), *_volume("zone-c"), _storing()),
+        about=ZONE,
+    ),
+    Case(
+        "a volume still to be made, in a zone the pool is not in",
+        Reason.VOLUME_TOPOLOGY,
+        (pool(), _storage_class(allowedTopologies=_ONLY_C), _claim(phase="Pending"), _storing()),
+    ),
+    Case("a claim that is not there", Reason.VOLUME_CLAIM, (pool(), _storing()), curable=False),
+    Case(
+        "a claim that lost its volume",
+        Reason.VOLUME_CLAIM,
+        (pool(), _claim(phase="Lost", volumeName="pv-data"), _storing()),
+        curable=False,
+    ),
+    Case(
+        "volumes in two zones",
+        Reason.VOLUME_CLAIM,
+        (pool(), *_volume("zone-a", "one"), *_volume("zone-b", "two"), _storing("one", "two")),
+        curable=False,
+    ),
+    Case(
+        "a node that takes no more volumes",
+        Reason.VOLUME_LIMIT,
+        (
+            node("n1", labels={ZONE: "zone-a"}),
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSINode",
+                "metadata": {"name": "n1"},
+                "spec": {
+                    "drivers": [{"name": "ebs.csi.aws.com", "nodeID": "n1", "allocatable": {"count": 0}}]
+                },
+            },
+            *_volume("zone-a"),
+            _storing(),
+        ),
+        curable=False,
+    ),
+    Case(
+        "a resource claim",
+        Reason.RESOURCE_CLAIM,
+        (pool(), pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}])),
+    ),
+)
+
+CASES: Final = (*TAINTS, *LABELS, *AMOUNTS, *STOCK, *TOPOLOGY, *VOLUMES)

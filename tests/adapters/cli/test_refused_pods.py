@@ -17,6 +17,7 @@ from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.problem import Settings
 from treenail.domain.planning import PlanCommitted
+from treenail.domain.reasons import Reason
 
 # What the API server takes of an event's message.
 LONGEST_MESSAGE = 1024
@@ -36,6 +37,14 @@ def simulated(catalogue: Path, tmp_path: Path, *manifests: Manifest) -> dict[str
     assert (ran.code, ran.err) == (0, "")
     found: dict[str, Any] = json.loads(ran.out)
     return found
+
+
+def test_there_are_sixty_cases_of_which_fifty_can_be_helped() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 60
+    assert sum(case.curable for case in CASES) >= 50
+    causes = {case.reason for case in CASES}
+    # The first is the controller's to say, the second needs pools that are wrong, the last a defect.
+    assert set(Reason) - causes == {Reason.POOL_NOT_READY, Reason.MIN_VALUES, Reason.SET_ASIDE}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

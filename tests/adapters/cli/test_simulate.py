@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.cli.command import INFLATE, treenail
-from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
+from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 
 NODE: Manifest = {
     "apiVersion": "v1",
@@ -129,23 +129,69 @@ def test_kwoks_types_keep_100m_cpu_and_10mi_for_themselves(tmp_path: Path, catal
 
 
 def test_pods_that_go_nowhere_are_refused_with_a_reason(tmp_path: Path, catalogue: str) -> None:
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "topology.kubernetes.io/zone",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
     found = simulated(
         tmp_path,
         KWOK_POOL,
         pod("huge", "900"),
-        pod("spread", "1", topologySpreadConstraints=[spread]),
+        pod("picky", "1", nodeSelector={"disk": "ssd"}),
         options=("--instance-types", catalogue),
     )
 
     assert found["nodeClaims"] == []
     assert "cpu 900 is asked for" in found["unschedulable"]["default/huge"]
-    assert "not supported yet" in found["unschedulable"]["default/spread"]
+    assert "disk In ['ssd'] is asked for" in found["unschedulable"]["default/picky"]
+
+
+def test_refusals_are_data_for_programs(tmp_path: Path, catalogue: str) -> None:
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        deployment("huge", 2, cpu="900", memory="1Mi"),
+        options=("--instance-types", catalogue),
+    )
+
+    refusal = {
+        "nodePool": "default",
+        "node": None,
+        "reason": "TooLarge",
+        "values": {"about": "cpu", "asked": "900", "offered": ["15900m"], "nearest": "c-16x"},
+        "sentence": "cpu 900 is asked for, and the largest type leaves 15900m to pods (c-16x)",
+    }
+    helpful = "it would fit if it asked for 15900m of cpu instead of 900"
+    assert found["refused"] == [
+        {
+            "pods": ["default/huge-0", "default/huge-1"],
+            "refusals": [refusal],
+            "nearest": refusal,
+            "remedy": {
+                "forAll": True,
+                "changes": [
+                    {
+                        "kind": "LowerRequest",
+                        "object": "Pod",
+                        "path": "spec.containers[].resources.requests",
+                        "from": {"cpu": "900"},
+                        "to": {"cpu": "15900m"},
+                    }
+                ],
+                "sentence": helpful,
+            },
+        }
+    ]
+    assert found["unschedulable"]["default/huge-1"] == f"TooLarge: default: {refusal['sentence']}; {helpful}"
+
+
+def test_a_node_that_came_nearest_has_the_name_its_manifest_gives_it(tmp_path: Path, catalogue: str) -> None:
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        changed(NODE, "metadata.labels", {"karpenter.sh/nodepool": "default", "disk": "ssd"}),
+        pod("picky", "5", nodeSelector={"disk": "ssd"}),
+        options=("--instance-types", catalogue),
+    )
+
+    assert found["refused"][0]["nearest"]["node"] == "worn"
+    assert found["unschedulable"]["default/picky"].startswith("NodeFull: node worn: cpu 5 is asked for")
 
 
 def test_manifests_may_be_several_files_and_lists(tmp_path: Path) -> None:
@@ -205,5 +251,9 @@ def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogu
 
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert "default c-4x 2 0.1000 1 cpu 3, pods 1" in lines
-    assert "unschedulable: default/huge" in lines
+    at = lines.index("unschedulable: default/huge")
+    assert lines[at + 1 : at + 3] == [
+        "TooLarge: default: cpu 900 is asked for, and the largest type leaves 15900m to pods (c-16x)",
+        "it would fit if it asked for 15900m of cpu instead of 900",
+    ]
     assert lines[-1].startswith("3 pods, 1 nodes to buy for $0.1000/h")
