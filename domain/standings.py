@@ -32,6 +32,7 @@ class Standings(Inventory):
         self._void: dict[str, None] = {}
         self._rooms: dict[str, Room | None] = {}
         self._maker = RoomMaker(self.storage)
+        self._volumes = VolumeResolver(self.storage)
         self._limits: dict[str, Resources | None] = {}
 
     def going(self, view: NodeView) -> bool:
@@ -91,7 +92,7 @@ class Standings(Inventory):
             node_classes=dict(self.node_classes),
             daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
             limits_left=limits,
-            volumes=VolumeResolver(self.storage).needs(pods),
+            volumes=self._volumes.needs(pods),
             namespaces={name: self.namespaces[name].labels for name in sorted(self.namespaces)},
         )
 

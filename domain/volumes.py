@@ -13,7 +13,7 @@ from treenail.domain.cluster_facts import Kind
 from treenail.domain.packing.problem import VolumeNeeds
 from treenail.domain.pods import Expression, Pod, PodVolume
 from treenail.domain.requirements import ANYTHING, Requirement, Requirements
-from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
+from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from treenail.domain.storage_book import StorageBook
 
 Alternatives: TypeAlias = tuple[Requirements, ...]
@@ -27,6 +27,7 @@ _PLACES: Final = (
     "failure-domain.beta.kubernetes.io/region",
 )
 _BETWEEN_PLACES: Final = "__"
+_MOST_REMEMBERED: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +41,21 @@ class _Found:
 
 
 class VolumeResolver:
-    """Finds what pods' volumes ask for in the storage as it stands: what it found, it remembers."""
+    """Finds what pods' volumes ask for in the storage as it stands. What it worked out, it remembers."""
 
     def __init__(self, storage: StorageBook) -> None:
         self._storage = storage
-        self._reach: dict[tuple[str, str], Alternatives] = {}
+        # With the object it was read from, as long as that is the one in use.
+        self._places: dict[tuple[type, str], tuple[PersistentVolume | StorageClass, Alternatives]] = {}
         self._met: dict[tuple[Alternatives, ...], Alternatives] = {}
-        self._needs: dict[VolumeNeeds, VolumeNeeds] = {}
 
     def needs(self, pods: Iterable[Pod]) -> dict[str, VolumeNeeds]:
         """Return the needs of those of `pods` that have volumes, by uid. Equal ones are one object."""
-        return {pod.uid: self._needs_of(pod) for pod in pods if pod.spec.volumes}
+        if len(self._places) + len(self._met) > _MOST_REMEMBERED:
+            self._places, self._met = {}, {}
+        known: dict[VolumeNeeds, VolumeNeeds] = {}
+        found = ((pod.uid, self._needs_of(pod)) for pod in pods if pod.spec.volumes)
+        return {uid: known.setdefault(needs, needs) for uid, needs in found}
 
     def _needs_of(self, pod: Pod) -> VolumeNeeds:
         found = [self._find(pod, volume) for volume in pod.spec.volumes]
@@ -63,13 +68,12 @@ class VolumeResolver:
         for one in found:
             if one.fresh:
                 fresh[one.fresh] = fresh.get(one.fresh, 0) + 1
-        made = VolumeNeeds(
+        return VolumeNeeds(
             alternatives=alternatives or _ANYWHERE,
             known=tuple(sorted({one.known for one in found if one.known is not None})),
             fresh=tuple(sorted(fresh.items())),
             problem=problem,
         )
-        return self._needs.setdefault(made, made)
 
     # --- one volume
 
@@ -102,11 +106,19 @@ class VolumeResolver:
             return self._missing(Kind.PERSISTENT_VOLUME, f"{named} is not there")
         if volume.deleting:
             return _Found(problem=f"{named} is being deleted")
-        where = ("volume", volume.name)
-        if where not in self._reach:
-            self._reach[where] = places_of(volume)
         known = (volume.driver, volume.handle) if volume.driver else None
-        return _Found(alternatives=self._reach[where], known=known)
+        return _Found(alternatives=self._places_of(volume), known=known)
+
+    def _places_of(self, thing: PersistentVolume | StorageClass) -> Alternatives:
+        key = (type(thing), thing.name)
+        known = self._places.get(key)
+        if known is None or known[0] is not thing:
+            if isinstance(thing, PersistentVolume):
+                places = places_of(thing)
+            else:
+                places = _alternatives(thing.allowed_topologies)
+            known = self._places[key] = thing, places
+        return known[1]
 
     def _to_be_made(self, key: str, class_name: str | None) -> _Found:
         if class_name == "":
@@ -123,13 +135,11 @@ class VolumeResolver:
             return _Found(
                 problem=f"the claim {key} is not bound, and its StorageClass {found.name} waits for no pod"
             )
-        where = ("class", found.name)
-        if where not in self._reach:
-            self._reach[where] = _alternatives(found.allowed_topologies)
+        alternatives = self._places_of(found)
         if self._storage.shared(key):
             known = (found.driver, key) if found.driver else None
-            return _Found(alternatives=self._reach[where], known=known)
-        return _Found(alternatives=self._reach[where], fresh=found.driver)
+            return _Found(alternatives=alternatives, known=known)
+        return _Found(alternatives=alternatives, fresh=found.driver)
 
     def _missing(self, kind: Kind, problem: str) -> _Found:
         if kind in self._storage.unreadable:

@@ -333,6 +333,21 @@ def test_what_is_attached_follows_every_change() -> None:
     assert room_of(known).attached == frozenset()
 
 
+def test_where_a_volume_or_a_class_is_follows_every_change() -> None:
+    limited = replace(FAST, allowed_topologies=(in_zones("a"),))
+    known = model(storage_claim(), limited, using("data"))
+    assert zones(known.snapshot(START).volumes["p1"]) == [["a"]]
+
+    see(known, replace(FAST, resource_version=2, allowed_topologies=(in_zones("b"),)))
+    assert zones(known.snapshot(START).volumes["p1"]) == [["b"]]
+
+    see(known, replace(BOUND, resource_version=2), volume("v1", "a"))
+    assert zones(known.snapshot(START).volumes["p1"]) == [["a"]]
+
+    see(known, replace(volume("v1", "c"), resource_version=2))
+    assert zones(known.snapshot(START).volumes["p1"]) == [["c"]]
+
+
 def test_pods_that_wait_for_a_claim_may_hope_when_it_changes() -> None:
     known = model(storage_claim(), using("data"), pending_pod("p2"))
 
