@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
         (m.seed, m.same_pods_cost, theirs.cost) for m, theirs in compared if m.same_pods_cost is not None
     ]
     ours, theirs = sum(c for _, c, _ in costs), sum(c for _, _, c in costs)
-    dearer = {seed: round(c / other, 4) for seed, c, other in costs if c > other * _MORE}
+    dearer = {s: round(c / other, 4) if other else math.inf for s, c, other in costs if c > other * _MORE}
     times = [(side.seconds, m.treenail.seconds) for m, side in compared if "raised" not in m.treenail.kinds]
     faster = statistics.median(his / mine for his, mine in times)
     total = sum(his for his, _ in times) / sum(mine for _, mine in times)

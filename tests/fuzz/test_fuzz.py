@@ -13,7 +13,7 @@ from tests.fuzz.check.verdict import check
 from tests.fuzz.contest import Match, play
 from tests.fuzz.ours import Treenail
 from tests.fuzz.scenarios import GENERATORS
-from tests.fuzz.situations import claim, decision, pool, waiting
+from tests.fuzz.situations import claim, decision, machine, pool, waiting
 from tests.fuzz.summary import summary
 from treenail.adapters.kwok.catalogue import read_catalogue
 
@@ -93,6 +93,15 @@ def test_a_summary_tells_faults_and_what_was_missed() -> None:
     lines = summary([match]).splitlines()
     assert lines[1] == "treenail: 1 pods placed; faults: 1 refused without cause; in seeds [1]"
     assert "pods that karpenter places and treenail does not, by seed: {1: 1}" in lines
+
+
+def test_a_summary_bears_decisions_that_cost_nothing() -> None:
+    items = [pool(), machine("node"), waiting("a")]
+    there = Decided(decision(existing={"node": ["a"]}))
+
+    assert "dearer than karpenter, by seed: {1: inf}" in summary(
+        [play(1, items, Decided(decision(claim("a"))), there)]
+    )
 
 
 def test_seeds_are_read_as_ranges() -> None:
