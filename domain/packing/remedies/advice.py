@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Room
-from treenail.domain.packing.remedies.bystanders import bystanders
+from treenail.domain.packing.remedies.bystanders import Bystanders
 from treenail.domain.packing.remedies.near_rooms import NearRooms, against
 from treenail.domain.packing.remedies.remainder import Remainder
 from treenail.domain.packing.remedies.room_topology import topology_against
@@ -77,6 +77,7 @@ class _Adviser:
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
         self._near: NearRooms | None = None
+        self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
         self._classes_left -= 1
@@ -100,10 +101,7 @@ class _Adviser:
             return of_pools
         at_node = against(pod.spec, self._remainder.volumes(pod), rooms[0])
         if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
-            closed = (
-                replace(room, open=False) for room in self._remainder.rooms if room.name != rooms[0].name
-            )
-            problem = self._remainder.problem((pod,), (), (rooms[0], *closed))
+            problem = self._remainder.problem((pod,), (), (rooms[0], *self._others(pod.spec, rooms[:1])))
             at_node = topology_against(problem, rooms[0].name, self._pack, lambda: self._tries.spend(1))
         return furthest(refusal for refusal in (of_pools, at_node) if refusal is not None)
 
@@ -115,12 +113,16 @@ class _Adviser:
     def _remedy(self, group: RefusedClass, pods: tuple[Pod, ...], rooms: tuple[Room, ...]) -> Remedy | None:
         """Look for what would place all pods; where there is none, for what would place one."""
         pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
+        if pods[0].spec.spread:
+            # Each has domains of its own, in which a spread counts pods.
+            pools = tuple(self._remainder.offers)
         refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
         everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
         others = self._others(pods[0].spec, rooms)
         for some, tries in self._shares(pods, everybody):
             problem = self._remainder.problem(some, pools, (*rooms, *others))
-            changes = Search(problem, self._pack, self._tries.part(tries)).best(refusals)
+            together = bool(pods[0].spec.spread)
+            changes = Search(problem, self._pack, self._tries.part(tries), together=together).best(refusals)
             if changes:
                 return Remedy(changes, for_all=some is everybody)
         return None
@@ -136,13 +138,9 @@ class _Adviser:
 
     def _others(self, spec: PodSpec, rooms: tuple[Room, ...]) -> tuple[Room, ...]:
         """Return the rooms that are not tried, for those in them who have a say in where the pods may go."""
-        keep_off = any(
-            resident.anti_affinity for room in self._remainder.rooms for resident, _ in room.residents
-        )
-        if not keep_off and not spec.spread and not spec.pod_affinity:
-            return ()
-        kept = {room.name for room in rooms}
-        return bystanders([room for room in self._remainder.rooms if room.name not in kept], spec)
+        if self._bystanders is None:
+            self._bystanders = Bystanders(self._remainder.rooms)
+        return self._bystanders.without(rooms, spec)
 
 
 def _depend(spec: PodSpec) -> bool:

@@ -11,34 +11,68 @@ from treenail.domain.packing.problem import Resident, Room
 from treenail.domain.pods import PodSpec
 from treenail.domain.taints import Taint
 
-_Kind: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
+_Sort: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
 
 
-def bystanders(rooms: Sequence[Room], spec: PodSpec) -> tuple[Room, ...]:
-    """Return one closed room for all those of `rooms` that `spec` and those on them cannot tell apart.
+class Bystanders:
+    """Puts rooms together that pods to be placed, and those there, cannot tell apart.
 
-    Of rooms put together the first gives its name: that they are several nodes is lost. For a new node,
-    which is a host of its own, it makes no difference.
+    That they are several nodes is lost: to a new node, which is a host of its own, it makes no difference.
     """
-    keys = sorted(_keys(rooms, spec) - {labels.HOSTNAME})
-    kinds: dict[_Kind, list[Room]] = {}
-    for room in rooms:
-        kind = tuple(room.labels.get(key) for key in keys), room.taints
-        kinds.setdefault(kind, []).append(room)
-    return tuple(_together(alike) for alike in kinds.values())
+
+    def __init__(self, rooms: Sequence[Room]) -> None:
+        self._rooms = rooms
+        residents = {id(one): one for room in rooms for one, _ in room.residents}
+        self._keys = {term.topology_key for one in residents.values() for term in one.anti_affinity}
+        self._known: dict[tuple[str, ...], dict[_Sort, list[int]]] = {}
+        self._there: dict[tuple[tuple[str, ...], _Sort], dict[int, tuple[Resident, int]]] = {}
+
+    def without(self, kept: Iterable[Room], spec: PodSpec) -> tuple[Room, ...]:
+        """Return a closed room for all rooms of a sort but those `kept`, as pods of `spec` tell sorts.
+
+        None at all where nobody has a say in where such pods may go.
+        """
+        if not self._keys and not spec.spread and not spec.pod_affinity:
+            return ()
+        names = {room.name for room in kept}
+        keys = tuple(sorted((self._keys | _looked_at(spec)) - {labels.HOSTNAME}))
+        if keys not in self._known:
+            self._known[keys] = self._sorts(keys)
+        found = []
+        for sort, members in self._known[keys].items():
+            first = next((at for at in members if self._rooms[at].name not in names), None)
+            if first is not None:
+                left_out = [self._rooms[at] for at in members if self._rooms[at].name in names]
+                there = self._less(keys, sort, left_out)
+                found.append(replace(self._rooms[first], open=False, residents=there))
+        return tuple(found)
+
+    def _sorts(self, keys: tuple[str, ...]) -> dict[_Sort, list[int]]:
+        sorts: dict[_Sort, list[int]] = {}
+        for at, room in enumerate(self._rooms):
+            sort = tuple(room.labels.get(key) for key in keys), room.taints
+            sorts.setdefault(sort, []).append(at)
+            _count(self._there.setdefault((keys, sort), {}), room, 1)
+        return sorts
+
+    def _less(
+        self, keys: tuple[str, ...], sort: _Sort, left_out: Iterable[Room]
+    ) -> tuple[tuple[Resident, int], ...]:
+        """Return who is in the rooms of a sort, less those in the rooms `left_out`."""
+        counts = dict(self._there[keys, sort])
+        for room in left_out:
+            _count(counts, room, -1)
+        return tuple((one, count) for one, count in counts.values() if count)
 
 
-def _together(alike: Sequence[Room]) -> Room:
-    counts: dict[Resident, int] = {}
-    for room in alike:
-        for resident, count in room.residents:
-            counts[resident] = counts.get(resident, 0) + count
-    return replace(alike[0], open=False, residents=tuple(counts.items()))
+def _count(counts: dict[int, tuple[Resident, int]], room: Room, sign: int) -> None:
+    # Alike residents are one object: to compare them would take longer.
+    for one, count in room.residents:
+        _, known = counts.get(id(one), (one, 0))
+        counts[id(one)] = one, known + sign * count
 
 
-def _keys(rooms: Iterable[Room], spec: PodSpec) -> set[str]:
-    """Return the labels by which nodes may differ to the pods on them, or to those to be placed."""
-    residents = {resident for room in rooms for resident, _ in room.residents}
-    keys = {term.topology_key for resident in residents for term in resident.anti_affinity}
-    keys |= {term.topology_key for term in spec.pod_affinity} | {s.topology_key for s in spec.spread}
+def _looked_at(spec: PodSpec) -> set[str]:
+    """Return the labels by which nodes may differ to pods of `spec`."""
+    keys = {term.topology_key for term in spec.pod_affinity} | {s.topology_key for s in spec.spread}
     return keys | {key for wanted in spec.alternatives() for key in wanted}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from treenail.domain.packing.plan import PackingPlan
@@ -51,58 +51,84 @@ class _Part(Tries):
         return super().spend(1) and self._whole.spend(pools)
 
 
-@dataclass(order=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _Attempt:
-    """Steps to be tried together, ordered by their size in all, then by when they came up."""
+    """Steps to be tried together, ordered by their size in all, then by when they came up.
+
+    `offers` are those of the pool, if it was one, that proposed the steps by its refusals: they help there.
+    """
 
     size: float
     number: int
     steps: tuple[Step, ...] = field(compare=False)
+    offers: tuple[str, ...] = field(compare=False)
 
 
 class Search:
-    """Tries the smallest set of changes first; where it does not help, what its refusals propose on top."""
+    """Tries the smallest set of changes first; where it does not help, what its refusals propose on top.
 
-    def __init__(self, problem: Problem, pack: Callable[[Problem], PackingPlan], tries: Tries) -> None:
+    `together` says that pools are to be looked at together: to a spread, each has domains of its own.
+    """
+
+    def __init__(
+        self, problem: Problem, pack: Callable[[Problem], PackingPlan], tries: Tries, *, together: bool
+    ) -> None:
         self._problem = problem
         self._pack = pack
         self._tries = tries
+        self._all = tuple(offer.pool.name for offer in problem.offers)
+        self._together = together
         self._open: list[_Attempt] = []
-        self._seen: set[frozenset[str]] = set()
+        self._seen: set[tuple[frozenset[str], tuple[str, ...]]] = set()
 
     def best(self, refusals: Iterable[Refusal]) -> tuple[Change, ...]:
         """Return the smallest found, given what the pools say against the pods as they are; else nothing."""
-        self._expand(self._problem, (), refusals)
+        furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
+        self._expand(self._problem, (), (*furthest_first, *self._of_rooms(self._problem)))
         while self._open:
             attempt = heapq.heappop(self._open)
-            if not self._tries.spend(len(self._problem.offers)):
+            if not self._tries.spend(len(attempt.offers)):
                 return ()
-            problem = self._problem
-            for step in attempt.steps:
-                problem = step.apply(problem)
+            problem = self._with(attempt)
             plan = self._pack(problem)
             if not plan.refused and not plan.deferred:
                 return tuple(step.change for step in attempt.steps)
             if len(attempt.steps) < _MOST_CHANGES:
-                self._expand(problem, attempt.steps, (r for group in plan.refused for r in group.refusals))
+                of_pools = (r for group in plan.refused for r in group.refusals)
+                self._expand(problem, attempt.steps, (*of_pools, *self._of_rooms(problem)))
         return ()
 
-    def _expand(self, problem: Problem, steps: tuple[Step, ...], refusals: Iterable[Refusal]) -> None:
-        for refusal in (*refusals, *self._of_rooms(problem)):
-            for step in self._against(Case(problem, refusal)):
-                self._add((*steps, step))
+    def _with(self, attempt: _Attempt) -> Problem:
+        offers = tuple(o for o in self._problem.offers if o.pool.name in attempt.offers)
+        problem = replace(self._problem, offers=offers)
+        for step in attempt.steps:
+            problem = step.apply(problem)
+        return problem
 
-    def _add(self, steps: tuple[Step, ...]) -> None:
-        key = frozenset(step.key for step in steps)
-        if len(key) == len(steps) and key not in self._seen:
-            self._seen.add(key)
+    def _expand(self, problem: Problem, steps: tuple[Step, ...], refusals: Iterable[Refusal]) -> None:
+        for refusal in refusals:
+            for step in self._against(Case(problem, refusal)):
+                self._add((*steps, step), self._offers(problem, refusal))
+
+    def _offers(self, problem: Problem, refusal: Refusal) -> tuple[str, ...]:
+        """Return the pools on which what a refusal proposes may help."""
+        if self._together:
+            return self._all
+        if refusal.node:
+            return ()
+        return (refusal.pool,) if refusal.pool else tuple(offer.pool.name for offer in problem.offers)
+
+    def _add(self, steps: tuple[Step, ...], offers: tuple[str, ...]) -> None:
+        keys = frozenset(step.key for step in steps)
+        if len(keys) == len(steps) and (keys, offers) not in self._seen:
+            self._seen.add((keys, offers))
             size = round(sum(step.size for step in steps), 6)
-            heapq.heappush(self._open, _Attempt(size, len(self._seen), steps))
+            heapq.heappush(self._open, _Attempt(size, len(self._seen), steps, offers))
 
     def _against(self, case: Case) -> Iterable[Step]:
         if case.refusal.reason is not Reason.LIMIT_REACHED:
             return proposals(case)
-        if case.offer is None or not self._tries.spend(len(self._problem.offers)):
+        if case.offer is None or not self._tries.spend(len(case.problem.offers)):
             return ()
         return raised(case.offer, case.problem, self._pack)
 

@@ -13,7 +13,7 @@ from treenail.domain import labels
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Resident, Room, VolumeNeeds
-from treenail.domain.packing.remedies.advice import with_remedies
+from treenail.domain.packing.remedies.advice import Effort, with_remedies
 from treenail.domain.pods import (
     HostPort,
     LabelSelector,
@@ -26,6 +26,7 @@ from treenail.domain.pods import (
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.remedies import ChangeKind
 from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.taints import Effect, Taint
 
 WEB = LabelSelector((("app", "web"),))
 DB = LabelSelector((("app", "db"),))
@@ -319,6 +320,34 @@ def test_what_keeps_pods_off_a_node_with_room(spec: PodSpec, resident: Resident,
     nearest = at_node(spec, home("n", "zone-a", (resident, 1), cpu=4))
 
     assert (nearest.node, nearest.reason) == ("n", reason)
+
+
+def test_those_on_nodes_that_are_not_tried_have_their_say_too() -> None:
+    hermit = of_app("hermit", terms=(apart(),))
+    rooms = tuple(home(f"n{n:02}", ("zone-a", "zone-b")[n % 2], (hermit, 2)) for n in range(40))
+    of = problem(web(1, asking()), rooms=rooms)
+
+    (group,) = with_remedies(of, pack(of), pack, Effort(rooms=2)).refused
+
+    assert group.refusals[0].reason is Reason.OTHERS_ANTI_AFFINITY
+    assert group.remedy is None
+
+
+def test_advice_keeps_in_mind_the_zones_of_pools_that_pods_cannot_use() -> None:
+    team = Taint("team", Effect.NO_SCHEDULE, "gpu")
+    offers = (
+        offer(pool("a", is_in(labels.ZONE, "zone-a"))),
+        offer(pool("b", is_in(labels.ZONE, "zone-b"), taints=(team,))),
+    )
+
+    group = refused(problem(web(4, replace(asking(), spread=(spread(),))), offers=offers))
+
+    assert len(group.pods) == 3
+    assert [refusal.reason for refusal in group.refusals] == [
+        Reason.TOPOLOGY_SPREAD,
+        Reason.UNTOLERATED_TAINT,
+    ]
+    assert str(group.remedy) == "it would fit if it tolerated team=gpu:NoSchedule"
 
 
 def test_a_plan_of_many_terms_is_advised_as_one_of_few() -> None:

@@ -367,7 +367,7 @@ def test_tries_are_counted_for_a_class_and_for_all() -> None:
     assert tries(Effort(tries=5, classes=2)) == 2 * 5
 
 
-def test_a_try_has_the_pools_and_nodes_that_came_nearest() -> None:
+def test_tries_are_made_on_the_pools_and_nodes_that_came_nearest() -> None:
     rooms = tuple(room(f"n{n:02}", {"cpu": n, "memory": "9Gi", "pods": 9}) for n in range(50))
     offers = tuple(
         offer(pool(f"p{n}", is_in(labels.ZONE, "zone-c"), taints=(TEAM,) if n % 3 else ())) for n in range(9)
@@ -381,7 +381,8 @@ def test_a_try_has_the_pools_and_nodes_that_came_nearest() -> None:
 
     with_remedies(of, pack(of), packing, Effort(pools=2, rooms=3))
 
-    assert {tuple(o.pool.name for o in one.offers) for one in seen} == {("p0", "p1")}
+    pools = {tuple(o.pool.name for o in one.offers) for one in seen}
+    assert {()} < pools <= {(), ("p0",), ("p1",)}
     assert {tuple(r.name for r in one.rooms) for one in seen} == {("n49", "n48", "n47")}
 
 
