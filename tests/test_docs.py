@@ -22,6 +22,7 @@ from treenail.adapters.cli.rehearsal_report import as_json
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
 from treenail.domain.reasons import Reason
+from treenail.domain.remedies import ChangeKind
 from treenail.domain.requirements import Operator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,6 +121,10 @@ def _keys(part: list[Any]) -> set[str]:
 
 def test_every_reason_is_documented() -> None:
     assert {reason.value for reason in Reason} <= in_code(page("packing"))
+
+
+def test_every_change_that_may_help_is_documented() -> None:
+    assert {kind.value for kind in ChangeKind} <= in_code(page("packing"))
 
 
 def test_every_kind_is_documented_beside_its_version() -> None:
