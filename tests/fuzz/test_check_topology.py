@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.check.faults import Kind
-from tests.fuzz.manifests import CAPACITY_TYPE, HOSTNAME, ZONE, Manifest, need
+from tests.fuzz.manifests import CAPACITY_TYPE, HOSTNAME, REQUIRED, ZONE, Manifest, need
 from tests.fuzz.situations import (
     A,
     B,
@@ -157,6 +157,14 @@ def test_only_one_domain_can_have_had_the_first_pod() -> None:
 
     assert kinds(items, in_zones(A, A, A, A)) == set()
     assert kinds(items, in_zones(A, A, B, B)) == {Kind.AFFINITY}
+
+
+def test_a_first_pod_needs_no_mate_where_none_is_that_it_could_join() -> None:
+    there = [machine("node", A), running("there", "node")]
+    for zones, expected in (((B, C), set()), ((A, B), {Kind.AFFINITY})):
+        elsewhere = {"nodeSelectorTerms": [{"matchExpressions": [need(ZONE, "In", *zones)]}]}
+        affinity = {"nodeAffinity": {REQUIRED: elsewhere}, **together()}
+        assert kinds([pool(), *there, *alike(1, affinity=affinity)], in_zones(B)) == expected
 
 
 def test_a_node_whose_zone_is_open_gives_company_to_its_own_pods_alone() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -16,6 +16,8 @@ from tests.fuzz.scenarios import GENERATORS
 from tests.fuzz.situations import claim, decision, machine, pool, waiting
 from tests.fuzz.summary import summary
 from treenail.adapters.kwok.catalogue import read_catalogue
+
+NOT_KEPT_YET: Final = frozenset({Kind.MIN_VALUES})
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def test_decisions_on_random_scenarios_break_no_rule(types: Path, generator: str
 
     found = check(items, catalogue(), Treenail(types).decide(items))
 
-    assert [str(fault) for fault in found.faults if fault.kind is not Kind.REFUSED] == []
+    assert [str(fault) for fault in found.faults if fault.kind not in NOT_KEPT_YET] == []
 
 
 class Decided:

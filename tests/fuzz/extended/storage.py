@@ -26,8 +26,8 @@ class Storage:
         self._split = dice.sample(ZONES, 3)
 
     def manifests(self) -> list[Manifest]:
-        """Return the claims and volumes made, and the classes if there are any."""
-        return [*self._classes(), *self._made] if self._made else []
+        """Return the classes, and the claims and volumes made."""
+        return [*self._classes(), *self._made]
 
     def limit(self, node: str, count: int) -> None:
         """Say how many volumes of the usual driver a node can hold."""

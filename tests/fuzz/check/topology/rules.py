@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tests.fuzz.check.catalogue import HOSTNAME
 from tests.fuzz.check.homes import Home
+from tests.fuzz.check.label_values import Term
 from tests.fuzz.check.pods import PodTerm, Shape, Spread
 from tests.fuzz.check.scenario import Scenario
 from tests.fuzz.check.taints import first_refused
@@ -91,14 +92,15 @@ class TermRule:
             return False
         if tally.at_home[home] or all(tally.sure[domain] for domain in landings):
             return True
-        return bool(more) and self._may_be_first(tally)
+        return bool(more) and any(
+            self._may_be_first(tally, term) for term in self.owner.terms if home.meets([term])
+        )
 
-    def _may_be_first(self, tally: Tally) -> bool:
-        """A first pod needs no mate: none counts anywhere, or none where this shape could go."""
+    def _may_be_first(self, tally: Tally, alternative: Term) -> bool:
+        """A first pod needs no mate: none counts anywhere, or none where this alternative lets it go."""
+        demands = [values for key, values in alternative if key == self.key]
         return not any(
-            tally.most(domain) and all(values.has(domain) for key, values in term if key == self.key)
-            for domain in tally.seen
-            for term in self.owner.terms
+            tally.most(domain) and all(values.has(domain) for values in demands) for domain in tally.seen
         )
 
     def __str__(self) -> str:
