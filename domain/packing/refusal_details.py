@@ -166,6 +166,8 @@ def too_few_values(template: Template, types: Indices) -> Said | None:
         left = {v for one in own if one is not None for v in one.values if requirement.has(v)}
         if len(left) < requirement.min_values:
             wanted = str(requirement.min_values)
-            detail = f"{len(left)} values of {requirement.key} are left, and the pool wants {wanted} at least"
+            detail = (
+                f"the pool's minValues for {requirement.key} is {wanted}, and what is left has {len(left)}"
+            )
             return detail, Values(requirement.key, wanted, (str(len(left)),))
     return None

@@ -151,9 +151,11 @@ class Refusals:
         name = template.limited[column]
         of = template.shelf.types[able[smallest]].name
         rest, least = _amount(name, left, column), _amount(name, capacity[smallest], column)
-        detail = (
-            f"{rest} of {name} is left of the limit, and the smallest type that would do has {least} ({of})"
-        )
+        detail = f"{rest} of {name} is left of the limit, and "
+        if capacity[:, column].min() > left[column]:
+            detail += f"the smallest type that would do has {least} ({of})"
+        else:
+            detail += f"of types within other limits the nearest has {least} ({of})"
         return detail, Values(name, least, (rest,), of)
 
 

@@ -16,7 +16,8 @@ from treenail.domain.requirements import Operator
 _SELECTOR: Final = "spec.nodeSelector"
 _AFFINITY: Final = "spec.affinity.nodeAffinity"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_EXPRESSIONS: Final = f"{_AFFINITY}.{_REQUIRED}.nodeSelectorTerms[].matchExpressions[]"
+_TERMS: Final = f"{_AFFINITY}.{_REQUIRED}.nodeSelectorTerms[]"
+_FIELD: Final = "metadata.name"
 # Putting a name right is the smallest change there is.
 _CORRECT: Final = 1.0
 _DROP: Final = 3.0
@@ -28,6 +29,11 @@ class Demand:
 
     expression: Expression
     term: int = -1
+
+    @property
+    def part(self) -> str:
+        """The list of a term that it stands in: demands on a node's name are apart from those on labels."""
+        return "matchFields" if self.expression.key == labels.NODE_NAME else "matchExpressions"
 
     @property
     def key(self) -> str:
@@ -56,9 +62,11 @@ def dropped(spec: PodSpec, demand: Demand, *, size: float = _DROP) -> Iterable[S
     terms = spec.node_affinity.required
     if len(terms[demand.term]) > 1:
         edit = _with_expression(demand, ())
-        yield of_pod(kind, _EXPRESSIONS, (_fragment(demand.expression), None), condition, size, edit)
+        yield of_pod(
+            kind, f"{_TERMS}.{demand.part}[]", (_fragment(demand.expression), None), condition, size, edit
+        )
     elif len(terms) == 1:
-        whole = {_REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [_fragment(demand.expression)]}]}}
+        whole = {_REQUIRED: {"nodeSelectorTerms": [{demand.part: [_fragment(demand.expression)]}]}}
         yield of_pod(kind, _AFFINITY, (whole, None), condition, size, _with_terms(()))
 
 
@@ -72,7 +80,9 @@ def corrected(demand: Demand, *, key: str = "", value: str = "", size: float = _
         change = (_entry(old), _entry(new))
         return of_pod(kind, _SELECTOR, change, condition, size, _with_entry(old.key, new))
     change = (_fragment(old), _fragment(new))
-    return of_pod(kind, _EXPRESSIONS, change, condition, size, _with_expression(demand, (new,)))
+    return of_pod(
+        kind, f"{_TERMS}.{demand.part}[]", change, condition, size, _with_expression(demand, (new,))
+    )
 
 
 def _with_value(values: tuple[str, ...], value: str) -> tuple[str, ...]:
@@ -92,7 +102,8 @@ def _entry(expression: Expression) -> Fragment:
 
 
 def _fragment(expression: Expression) -> Fragment:
-    written: dict[str, object] = {"key": expression.key, "operator": expression.operator.value}
+    key = _FIELD if expression.key == labels.NODE_NAME else expression.key
+    written: dict[str, object] = {"key": key, "operator": expression.operator.value}
     return {**written, "values": list(expression.values)} if expression.values else written
 
 

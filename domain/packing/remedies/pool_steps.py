@@ -99,7 +99,7 @@ def lower_min_values(pool: NodePool, key: str, to: int) -> Iterable[Step]:
         pool,
         _path(pool, "requirements[]"),
         ({"key": key, "minValues": own.min_values}, {"key": key, "minValues": to}),
-        f"{_name(pool)} were content with {to} values of {key} instead of {own.min_values}",
+        f"the minValues of {_name(pool)} for {key} were {to} instead of {own.min_values}",
         _LOWER_MIN_VALUES,
         _with_requirement(replace(own, min_values=to)),
     )

@@ -145,6 +145,12 @@ def requiring(*terms: Sequence[dict[str, object]], selector: Mapping[str, str] |
     return pod(affinity={"nodeAffinity": required}, nodeSelector=dict(selector or {}))
 
 
+def _on_node(name: str) -> Manifest:
+    fields = [{"matchFields": [need("metadata.name", name)]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": fields}}
+    return pod(affinity={"nodeAffinity": required})
+
+
 def node(
     name: str = "worn",
     *,
@@ -323,6 +329,16 @@ LABELS: Final = (
         Reason.HOSTNAME_REQUIRED,
         (pool(), selecting(HOST="node-7")),
         about=HOST,
+    ),
+    Case(
+        "a node by its field that no node has",
+        Reason.HOSTNAME_REQUIRED,
+        (pool(), _on_node("node-7")),
+    ),
+    Case(
+        "a node by its field that is full",
+        Reason.NODE_FULL,
+        (node("n7", cpu="500m"), pool(), _on_node("n7")),
     ),
     Case(
         "a label and a taint at once",

@@ -67,7 +67,10 @@ def test_pods_over_the_limit_are_refused_and_say_so() -> None:
         ((refused,), left) = ([r.refusals for r in plan.refused], sum(len(r.pods) for r in plan.refused))
         assert left == 4
         assert refused[0].reason is Reason.LIMIT_REACHED
-        assert refused[0].detail == "1 of cpu is left of the limit, and the smallest type that would do has 4"
+        assert (
+            refused[0].detail
+            == "1 of cpu is left of the limit, and the smallest type that would do has 4 (c5.xlarge)"
+        )
 
 
 def test_a_limit_on_nodes_counts_claims() -> None:
@@ -115,8 +118,9 @@ def test_limits_that_only_together_leave_nothing() -> None:
     plan = pack(problem(pods("web", 1), offers=(offer(pool(), types, limits={"cpu": 4, "memory": "16Gi"}),)))
 
     assert plan.refused[0].refusals[0].reason is Reason.LIMIT_REACHED
-    assert (
-        plan.refused[0].refusals[0].detail == "no type that would do is within all that is left of the limits"
+    assert plan.refused[0].refusals[0].detail == (
+        "16Gi of memory is left of the limit, and "
+        "of types within other limits the nearest has 32Gi (r5.xlarge)"
     )
 
 

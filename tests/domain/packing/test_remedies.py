@@ -23,9 +23,9 @@ from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import PoolOffer, Problem, Room
 from treenail.domain.packing.remedies.advice import Effort, with_remedies
 from treenail.domain.pods import PodSpec
-from treenail.domain.reasons import Reason
+from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.remedies import Change, ChangeKind
-from treenail.domain.requirements import Operator
+from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.resources import Resources
 from treenail.domain.taints import NOT_READY, Effect, Taint
 
@@ -255,6 +255,28 @@ def test_a_pool_is_changed_only_where_the_pod_cannot_be() -> None:
         ChangeKind.DROP_POOL_REQUIREMENT,
         "NodePool default did not require kubernetes.io/arch In [riscv]",
     )
+
+
+def test_a_wish_for_choice_would_have_to_be_given_up() -> None:
+    choosy = Requirement.of(labels.INSTANCE_FAMILY, Operator.IN, ("c5", "m5"), min_values=2)
+    limited = replace(pool("default", choosy), limits=Resources.parse({"cpu": 1}))
+    of = replace(offer(limited), limits_left=Resources.parse({"cpu": 1}))
+
+    (group,) = advised(problem(pods("web", 1, asking(1, "100Gi")), offers=(of,)))
+
+    assert group.refusals == (
+        Refusal(
+            "default",
+            Reason.MIN_VALUES,
+            "the pool's minValues for karpenter.k8s.aws/instance-family is 2, and what is left has 1",
+            Values(labels.INSTANCE_FAMILY, "2", ("1",)),
+        ),
+    )
+    assert group.remedy is not None
+    assert [change.condition for change in group.remedy.changes] == [
+        "the minValues of NodePool default for karpenter.k8s.aws/instance-family were 1 instead of 2",
+        "NodePool default were allowed 32 of cpu instead of 1",
+    ]
 
 
 # --- what came nearest
