@@ -27,20 +27,26 @@ class Component:
 
     def lower_bound(self, units: Mapping[int, int]) -> float:
         """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index)."""
-        held = [i for i, lot in enumerate(self.lots) if units.get(lot.index)]
-        if not held:
+        # Lots of equal requests and reach are one to the bound.
+        alike: dict[tuple[int, int], list[int]] = {}
+        counts: dict[tuple[int, int], int] = {}
+        for i, lot in enumerate(self.lots):
+            if units.get(lot.index):
+                key = (id(lot.requests), id(self.reach[i]))
+                alike.setdefault(key, []).append(i)
+                counts[key] = counts.get(key, 0) + units[lot.index]
+        if not alike:
             return 0.0
+        held = [members[0] for members in alike.values()]
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
-        counts = np.array([units[self.lots[i].index] for i in held], dtype=np.float64)
         requests = np.array([self.lots[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
-        known: dict[tuple[int, ...], Floats] = {}
+        known: dict[int, Floats] = {}
         for i in held:
-            key = tuple(family.index for family in self.reach[i])
-            if key not in known:
-                known[key] = _prices(self.reach[i], list(templates.values()))
-        prices = np.array([known[tuple(family.index for family in self.reach[i])] for i in held])
-        return lower_bound(counts, requests, room, prices)
+            if id(self.reach[i]) not in known:
+                known[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
+        prices = np.array([known[id(self.reach[i])] for i in held])
+        return lower_bound(np.array(list(counts.values()), dtype=np.float64), requests, room, prices)
 
 
 def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:

@@ -21,6 +21,8 @@ from treenail.domain.packing.steps import Steps
 _WEIGHED: Final = 16
 # A type may be worth so much more than the node's share: types are not of every size.
 _SLACK: Final = 1.25
+# How many times its share of one shape a node may take.
+_MIXED: Final = 1.5
 # So many lots of one shape are tried for a place before it stays empty.
 _TRIED: Final = 24
 
@@ -62,10 +64,13 @@ class Forced:
         self._worth = worth
         by_shape: dict[int, list[Lot]] = {}
         # The hardest to place first: those with terms, then those that may be in few places.
-        for lot in sorted(stock.lots, key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index)):
+        for lot in sorted(
+            stock.lots, key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index)
+        ):
             by_shape.setdefault(id(lot.requests), []).append(lot)
         self._shapes: Floats = np.array([lots[0].requests for lots in by_shape.values()])
         self._values: Floats = self._shapes @ worth
+        self._dearest: Indices = np.argsort(-self._values, kind="stable")
         self._of_shape: list[dict[Family, dict[int, Lot]]] = []
         for lots in by_shape.values():
             families: dict[Family, dict[int, Lot]] = {}
@@ -75,16 +80,17 @@ class Forced:
         self._units: Floats = np.array(
             [sum(self._left[lot.index] for lot in lots) for lots in by_shape.values()], dtype=np.float64
         )
+        self._nodes = 0
         self._shape_of = {lot.index: at for at, lots in enumerate(by_shape.values()) for lot in lots}
 
     def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
         """Return nodes for all units of `seeds`, and for what of the rest is on them."""
         drafts: list[Draft] = []
-        for at, lot in enumerate(seeds):
+        self._nodes = sum(self._left[lot.index] for lot in seeds)
+        for lot in seeds:
             while self._left[lot.index] and not self._steps.exhausted:
                 self._steps.spend()
-                nodes = sum(self._left[seed.index] for seed in seeds[at:])
-                made = self._pattern(lot, nodes, ration)
+                made = self._pattern(lot, self._nodes, ration)
                 if not made:
                     break
                 drafts += made
@@ -99,13 +105,15 @@ class Forced:
         start = np.zeros((len(rows), len(self._shapes)))
         shape = self._shape_of[seed.index]
         start[:, shape] = 1.0
-        units = np.maximum(self._units, start[0])
+        # Each node has its share of every shape, so that what is left stays as mixed as it was.
+        share = np.ceil(self._units / max(nodes, 1) * _MIXED)
+        units = np.maximum(np.minimum(self._units, share), start[0])
         counts = fill(family.room[rows], self._shapes, np.tile(units, (len(rows), 1)), start)
         loads = counts @ self._shapes
         best = int((family.prices[rows] - loads @ self._worth).argmin())
         counts = counts[best]
         used = np.flatnonzero(counts)
-        copies = max(1, int((self._units[used] / counts[used]).min() // 2))
+        copies = max(1, int((self._units[used] / counts[used]).min()))
         if counts.sum() == 1:
             copies = self._left[seed.index]
         copies = min(copies, self._left[seed.index])
@@ -179,15 +187,11 @@ class Forced:
 
     def _top_up(self, node: _Node, type_row: int, room: Floats) -> None:
         """Put on a node what still fits of whatever shape, the most valuable first."""
-        tried = np.zeros(len(self._shapes), dtype=np.bool_)
-        while True:
-            free = room - node.load
-            able = holds(free, self._shapes) & (self._units > 0) & ~tried
-            if not able.any():
-                return
-            shape = int(np.where(able, self._values, -1.0).argmax())
-            units = int(min(count_fitting(free, self._shapes[shape]), self._units[shape]))
-            tried[shape] = self._fill_slot(node, type_row, shape, units) < units or units == 0
+        able = holds(room - node.load, self._shapes) & (self._units > 0)
+        for shape in self._dearest[able[self._dearest]].tolist():
+            fits = min(float(count_fitting(room - node.load, self._shapes[shape])), self._units[shape])
+            if fits >= 1:
+                self._fill_slot(node, type_row, shape, int(fits))
 
     def _put(self, node: _Node, lot: Lot, units: int) -> None:
         node.parts[lot.index] = node.parts.get(lot.index, 0) + units
@@ -197,6 +201,8 @@ class Forced:
 
     def _take(self, lot: Lot, units: int) -> None:
         self._left[lot.index] -= units
+        if lot.rules.owned:
+            self._nodes -= units
         shape = self._shape_of[lot.index]
         self._units[shape] -= units
         if not self._left[lot.index]:

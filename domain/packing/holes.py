@@ -31,8 +31,11 @@ def fill_holes(
     ruled = [i for i, lot in enumerate(lots) if not rules.free(lot)]
     free = np.array([rules.free(lot) for lot in lots], dtype=np.bool_)
     filled: list[Draft] = []
-    for draft in drafts:
-        now = _same_node(draft, family, families)
+    least = requests.min(axis=0)
+    frees = np.array([draft.free for draft in drafts]).reshape(len(drafts), len(least))
+    roomy = holds(frees, least)
+    for at, draft in enumerate(drafts):
+        now = _same_node(draft, family, families) if roomy[at] else None
         copies = draft.copies
         while now is not None and copies and left.any():
             counts = _added(draft, lots, requests, left, free, ruled, rules)

@@ -216,7 +216,10 @@ class _Packer:
             drafts = (
                 cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
             )
-            if drafts is not first:
-                bound = component.lower_bound(placed_in(drafts))
+            placed = placed_in(drafts)
+            if any(
+                placed.get(lot.index, 0) != count for lot, count in zip(component.lots, wanted, strict=True)
+            ):
+                bound = component.lower_bound(placed)
         self._outcome.buy(drafts, by_index, bound)
         return drafts
