@@ -16,7 +16,7 @@ ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 HOSTNAME: Final = "kubernetes.io/hostname"
 WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
-# No label but the field of a node that affinity may name, among labels under a key that none of them can have.
+# No label but a field of nodes that affinity may name: it stands among labels under a key that none can have.
 NODE_NAME: Final = "field metadata.name"
 
 NODEPOOL: Final = "karpenter.sh/nodepool"

@@ -187,7 +187,7 @@ class _Daemon:
         self.revision = revision
         self.spec = replace(daemon_set.spec, tolerations=(*daemon_set.spec.tolerations, *_GIVEN))
         self._needs = needs_of(self.spec)
-        self._not_simulated = not_simulated(self.spec)
+        self._not_simulated = not_simulated(self.spec) or ("volumes" if self.spec.volumes else "")
         self.owner = Owner("DaemonSet", self.name, self.uid, "apps/v1", block_deletion=True)
         self.template = PodTemplate(labels={_NAME: self.name, _REVISION: revision}, spec=self.spec)
         self._alternatives = self.spec.alternatives()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.storage import Hindrance
 from treenail.domain.pods import PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import CPU, MEMORY, PODS
@@ -25,7 +27,6 @@ def not_simulated(spec: PodSpec) -> str:
     found = (
         ("topology spread constraints", any(spread.hard for spread in spec.spread)),
         ("pod affinity", any(term.weight is None for term in spec.pod_affinity)),
-        ("volumes", bool(spec.volumes)),
         ("resource claims", bool(spec.resource_claims)),
     )
     return ", ".join(what for what, there in found if there)
@@ -72,15 +73,29 @@ class _Judgement:
     unmet: int
 
 
+def _no_hindrance(_account: NodeAccount) -> str:
+    return ""
+
+
 class Profile:
     """Pods of one spec that wait for a node, and the nodes they fit, the best one first.
 
-    It looks only at nodes that changed since it last looked, so that it costs little to ask often.
+    It looks only at nodes that changed since it last looked, so that it costs little to ask often; where
+    `volumes` have a say (for the one pod whose volumes they are), it looks at all.
     `waiting` are uids with their place in the queue; `fresh` those of them never yet refused.
     """
 
-    def __init__(self, spec: PodSpec, accounts: Accounts, *, fill: bool) -> None:
+    def __init__(
+        self,
+        spec: PodSpec,
+        accounts: Accounts,
+        *,
+        fill: bool,
+        volumes: Callable[[], Hindrance] | None = None,
+    ) -> None:
         self.spec = spec
+        self._volumes = volumes
+        self._hindrance: Hindrance = _no_hindrance
         self.waiting: dict[str, int] = {}
         self.fresh: dict[str, None] = {}
         self.not_simulated = not_simulated(spec)
@@ -111,11 +126,15 @@ class Profile:
         if self.not_simulated:
             return f"pods with {self.not_simulated} are not simulated by this scheduler"
         accounts = tuple(self._accounts.present())
-        reasons = Counter(self._judge(a).misfit or room_misfit(self.spec, self._needs, a) for a in accounts)
+        reasons = Counter(self._misfit(account) for account in accounts)
         counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         return f"0/{len(accounts)} nodes are available{': ' if counted else ''}{counted}."
 
     def _catch_up(self) -> None:
+        if self._volumes is not None:
+            self._hindrance = self._volumes()
+            self._start_over()
+            return
         accounts = self._accounts
         position = accounts.forgotten + len(accounts.history)
         if self._seen == position:
@@ -140,9 +159,9 @@ class Profile:
     def _candidate(self, account: NodeAccount | None) -> _Candidate | None:
         if account is None or account.node is None:
             return None
-        judgement = self._judge(account)
-        if judgement.misfit or room_misfit(self.spec, self._needs, account):
+        if self._misfit(account):
             return None
+        judgement = self._judge(account)
         use = self._share(account, CPU) + self._share(account, MEMORY)
         return (
             judgement.dislikes,
@@ -151,6 +170,13 @@ class Profile:
             account.order,
             account.name,
             account.version,
+        )
+
+    def _misfit(self, account: NodeAccount) -> str:
+        return (
+            self._judge(account).misfit
+            or room_misfit(self.spec, self._needs, account)
+            or self._hindrance(account)
         )
 
     def _judge(self, account: NodeAccount) -> _Judgement:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Final
 
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
-from treenail.adapters.fake.cluster.objects import Change
+from treenail.adapters.fake.cluster.objects import Change, address
 from treenail.adapters.fake.cluster.placement import Profile
+from treenail.adapters.fake.cluster.storage import KINDS, Storage
 from treenail.adapters.fake.luck import draw
+from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod, PodSpec
 
 _NAME: Final = "default-scheduler"
@@ -25,19 +28,28 @@ class Scheduler:
     Those for whom there is no room wait until a node changes for the better.
     """
 
-    def __init__(self, plane: ControlPlane, accounts: Accounts) -> None:
+    def __init__(self, plane: ControlPlane, accounts: Accounts, storage: Storage) -> None:
         self._plane = plane
+        self._storage = storage
         self._dice = plane.fork()
         self._accounts = accounts
         self._profiles: dict[PodSpec, Profile] = {}
         # The same by identity: the pods of one template share their spec, and hashing one is slow.
         self._known: dict[int, tuple[PodSpec, Profile]] = {}
         self._profile_of: dict[str, Profile] = {}
+        # Of pods with volumes, which are each pod's own: by uid.
+        self._singles: dict[str, Profile] = {}
         self._most_profiles = _MOST_IDLE_PROFILES
         self._arrivals = count()
         self._due = False
         plane.store.listen(self._pod_changed, "Pod")
+        plane.store.listen(self._storage_changed, *KINDS)
         accounts.improved.append(self._node_improved)
+
+    def _storage_changed(self, change: Change) -> None:
+        del change
+        if self._singles:
+            self._wake()
 
     def _pod_changed(self, change: Change) -> None:
         pod = change.after
@@ -53,7 +65,9 @@ class Scheduler:
             self._wake()
 
     def _enqueue(self, pod: Pod) -> None:
-        profile = self._profile_of[pod.uid] = self._profile(pod.spec)
+        profile = self._profile_of[pod.uid] = (
+            self._single(pod) if pod.spec.volumes else self._profile(pod.spec)
+        )
         profile.waiting[pod.uid] = next(self._arrivals)
         profile.fresh[pod.uid] = None
         self._wake()
@@ -61,8 +75,15 @@ class Scheduler:
     def _dequeue(self, uid: str) -> None:
         profile = self._profile_of.pop(uid, None)
         if profile is not None:
+            self._singles.pop(uid, None)
             del profile.waiting[uid]
             profile.fresh.pop(uid, None)
+
+    def _single(self, pod: Pod) -> Profile:
+        fill = self._plane.settings.fill_nodes
+        volumes = partial(self._storage.hindrance, pod)
+        profile = self._singles[pod.uid] = Profile(pod.spec, self._accounts, fill=fill, volumes=volumes)
+        return profile
 
     def _profile(self, spec: PodSpec) -> Profile:
         known = self._known.get(id(spec))
@@ -87,7 +108,8 @@ class Scheduler:
     def _schedule(self) -> None:
         """Bind all that fits; refuse the rest."""
         self._due = False
-        profiles = [profile for profile in self._profiles.values() if profile.waiting]
+        known = (*self._profiles.values(), *self._singles.values())
+        profiles = [profile for profile in known if profile.waiting]
         queue = [
             (-profile.spec.priority, next(iter(profile.waiting.values())), number)
             for number, profile in enumerate(profiles)
@@ -106,7 +128,10 @@ class Scheduler:
 
     def _bind(self, uid: str, node: str) -> None:
         pod = self._plane.store.by_uid(uid)
+        there = self._plane.store.find(address("Node", node))
         if isinstance(pod, Pod):
+            if pod.spec.volumes and isinstance(there, Node):
+                self._storage.provide(pod, there)
             pods.bind(self._plane.store, pod, node)
 
     def _refuse(self, profile: Profile) -> None:

@@ -12,6 +12,7 @@ from treenail.adapters.fake.cluster.offspring import Offspring
 from treenail.adapters.fake.cluster.replica_sets import DeploymentController, ReplicaSetController
 from treenail.adapters.fake.cluster.scheduler import Scheduler
 from treenail.adapters.fake.cluster.stateful_sets import StatefulSetController
+from treenail.adapters.fake.cluster.storage import Storage
 
 
 def run_workloads(plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:
@@ -22,5 +23,5 @@ def run_workloads(plane: ControlPlane, accounts: Accounts, server: ApiServer) ->
     ReplicaSetController(plane, offspring, maker)
     StatefulSetController(plane, offspring, maker)
     DaemonSetController(plane, accounts, offspring, maker)
-    Scheduler(plane, accounts)
+    Scheduler(plane, accounts, Storage(plane))
     GarbageCollector(plane)

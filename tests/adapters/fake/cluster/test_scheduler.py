@@ -12,7 +12,6 @@ from treenail.domain.pods import (
     NodeAffinity,
     PodAffinityTerm,
     PodSpec,
-    PodVolume,
     TopologySpread,
 )
 from treenail.domain.ports import NodePatch
@@ -262,7 +261,6 @@ def test_pods_of_another_scheduler_are_left_alone() -> None:
     [
         (a_spec(spread=(TopologySpread("zone", 1, hard=True),)), "topology spread constraints"),
         (a_spec(pod_affinity=(PodAffinityTerm("zone"),)), "pod affinity"),
-        (a_spec(volumes=(PodVolume("data", "claim"),)), "volumes"),
         (a_spec(resource_claims=("gpu",)), "resource claims"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
