@@ -145,7 +145,7 @@ class Refusals:
         if not template.limited:
             return "its limits leave too little", Values()
         # The type that would take the least over what is left, and of that what it exceeds first.
-        over = np.maximum(capacity - left, 0.0) / np.maximum(capacity, 1.0)
+        over = np.maximum(capacity - left, 0.0) / np.maximum(capacity.max(axis=0), 1.0)
         smallest = int(over.sum(axis=1).argmin())
         column = int(over[smallest].argmax())
         name = template.limited[column]

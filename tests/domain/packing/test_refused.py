@@ -181,6 +181,14 @@ def test_a_limit_says_what_is_left_and_what_the_smallest_type_has() -> None:
     )
 
 
+def test_of_a_limit_that_is_used_up_the_smallest_type_is_the_measure() -> None:
+    large, small = (instance_type(f"c5.{n}large", cpu=n, memory=4 * n, price=n) for n in (8, 2))
+
+    (only,) = refusals(asking(1), offer(types=(large, small), limits={"cpu": 0}))
+
+    assert only.values == Values("cpu", "2", ("0",), "c5.2large")
+
+
 def test_no_type_with_such_a_label() -> None:
     assert refusal(asking(selector={labels.INSTANCE_TYPE: "c5.xlrage"})) == (
         Reason.NO_INSTANCE_TYPE_MATCHES,
