@@ -9,7 +9,8 @@ import pytest
 from tests.actors.test_pod_watcher import Watching
 from tests.adapters.cli.changed_manifests import with_changes
 from tests.adapters.cli.command import treenail
-from tests.adapters.cli.refused_pods import CASES, CATALOGUE, Case
+from tests.adapters.cli.refused_manifests import CATALOGUE, Case
+from tests.adapters.cli.refused_pods import CASES
 from tests.builders import decision
 from tests.scenarios.manifests import Manifest, text
 from treenail.adapters.api.manifests import decode_all, read_manifests
