@@ -37,7 +37,7 @@ _DEARER: Final = 2.0
 # By how much a node may take more than its share of what may go anywhere: which is best shows by trying.
 _RATIONS: Final = (1.0, 0.6, 1.6)
 # With more units than this, only the first is tried.
-_FEW_UNITS: Final = 1_500
+_FEW_UNITS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Floats, Indices, count_fitting, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import fill
@@ -40,7 +41,7 @@ class _Node:
     """A node while it is filled."""
 
     family: Family
-    load: Floats
+    free: list[float]
     company: Company
     parts: dict[int, int] = field(default_factory=dict)
 
@@ -64,19 +65,20 @@ class Forced:
         self._worth = worth
         by_shape: dict[int, list[Lot]] = {}
         # The hardest to place first: those with terms, then those that may be in few places.
-        for lot in sorted(
-            stock.lots, key=lambda lot: (not lot.rules.owned, lot.chain[0].family.choices, lot.index)
-        ):
+        for lot in sorted(stock.lots, key=_hardest_first):
             by_shape.setdefault(id(lot.requests), []).append(lot)
         self._shapes: Floats = np.array([lots[0].requests for lots in by_shape.values()])
+        self._asked: list[list[tuple[int, float]]] = [
+            [(column, float(row[column])) for column in np.flatnonzero(row).tolist()] for row in self._shapes
+        ]
         self._values: Floats = self._shapes @ worth
         self._dearest: Indices = np.argsort(-self._values, kind="stable")
         self._of_shape: list[dict[Family, dict[int, Lot]]] = []
         for lots in by_shape.values():
-            families: dict[Family, dict[int, Lot]] = {}
+            by_family: dict[Family, dict[int, Lot]] = {}
             for lot in lots:
-                families.setdefault(lot.chain[0].family, {})[lot.index] = lot
-            self._of_shape.append(families)
+                by_family.setdefault(lot.chain[0].family, {})[lot.index] = lot
+            self._of_shape.append(by_family)
         self._units: Floats = np.array(
             [sum(self._left[lot.index] for lot in lots) for lots in by_shape.values()], dtype=np.float64
         )
@@ -107,7 +109,8 @@ class Forced:
         start[:, shape] = 1.0
         # Each node has its share of every shape, so that what is left stays as mixed as it was.
         share = np.ceil(self._units / max(nodes, 1) * _MIXED)
-        units = np.maximum(np.minimum(self._units, share), start[0])
+        joins = self._joining(seed)
+        units = np.maximum(np.where(joins, np.minimum(self._units, share), 0.0), start[0])
         counts = fill(family.room[rows], self._shapes, np.tile(units, (len(rows), 1)), start)
         loads = counts @ self._shapes
         best = int((family.prices[rows] - loads @ self._worth).argmin())
@@ -117,7 +120,23 @@ class Forced:
         if counts.sum() == 1:
             copies = self._left[seed.index]
         copies = min(copies, self._left[seed.index])
-        return self._alike(seed, family, int(rows[best]), counts, copies)
+        return self._alike(seed, family, int(rows[best]), counts, copies, joins)
+
+    def _joining(self, seed: Lot) -> Bools:
+        """Tell of which shapes some units may share a node with one of `seed`."""
+        company = Company()
+        company.add(seed, 1)
+        return np.array(
+            [
+                any(
+                    self._rules.free(lot) or self._rules.most(company, lot)
+                    for lots in by_family.values()
+                    for lot in islice(lots.values(), _TRIED)
+                )
+                for by_family in self._of_shape
+            ],
+            dtype=np.bool_,
+        )
 
     def _weighed(self, seed: Lot, family: Family, nodes: int, ration: float) -> Indices:
         """Return the types, by row, that hold the seed and no more of the rest than its share."""
@@ -138,7 +157,9 @@ class Forced:
         picked = np.unique(np.linspace(0, len(within) - 1, _WEIGHED).astype(np.intp))
         return within[picked]
 
-    def _alike(self, seed: Lot, family: Family, row: int, counts: Floats, copies: int) -> list[Draft]:
+    def _alike(
+        self, seed: Lot, family: Family, row: int, counts: Floats, copies: int, joins: Bools
+    ) -> list[Draft]:
         wanted = counts.copy()
         wanted[self._shape_of[seed.index]] -= 1
         slots = [(int(s), int(wanted[s])) for s in np.flatnonzero(wanted)]
@@ -147,19 +168,20 @@ class Forced:
         for _ in range(copies if slots else 1):
             if not self._left[seed.index]:
                 break
-            node = _Node(family, seed.requests.copy(), Company())
+            node = _Node(family, (family.room[row] - seed.requests).tolist(), Company())
             self._put(node, seed, 1)
             for shape, units in slots:
                 self._fill_slot(node, int(family.types[row]), shape, units)
             if slots:
-                self._top_up(node, int(family.types[row]), family.room[row])
-            chosen = node.family.cheapest_holding(node.load)
+                self._top_up(node, int(family.types[row]), joins)
+            load = family.room[row] - np.array(node.free)
+            chosen = node.family.cheapest_holding(load)
             assert chosen is not None  # noqa: S101 (each unit was put where it fits)
             alike = 1
             if not slots and copies > 1:
                 alike = copies
                 self._take(seed, copies - 1)
-            draft = Draft(node.family, chosen, node.load, node.parts, alike)
+            draft = Draft(node.family, chosen, load, node.parts, alike)
             self._ledger.take(draft.family.template, draft.family.capacity[chosen] * alike)
             made.append(draft)
         return made
@@ -171,25 +193,28 @@ class Forced:
             met = self._families.meet(node.family, family)
             if met is None or (met is not node.family and type_row not in met.types):
                 continue
-            for lot in list(lots.values())[:_TRIED]:
+            for lot in tuple(islice(lots.values(), _TRIED)):
                 left: float = self._left[lot.index]
                 if not self._rules.free(lot):
                     left = min(left, self._rules.most(node.company, lot))
                 taken = int(min(left, units))
                 if taken:
                     node.family = met
-                    node.load = node.load + taken * lot.requests
+                    for column, amount in self._asked[shape]:
+                        node.free[column] -= taken * amount
                     self._put(node, lot, taken)
                     units -= taken
                 if not units:
                     return wanted
         return wanted - units
 
-    def _top_up(self, node: _Node, type_row: int, room: Floats) -> None:
-        """Put on a node what still fits of whatever shape, the most valuable first."""
-        able = holds(room - node.load, self._shapes) & (self._units > 0)
+    def _top_up(self, node: _Node, type_row: int, joins: Bools) -> None:
+        """Put on a node what still fits of whatever shape joins it, the most valuable first."""
+        able = holds(np.array(node.free), self._shapes) & (self._units > 0) & joins
         for shape in self._dearest[able[self._dearest]].tolist():
-            fits = min(float(count_fitting(room - node.load, self._shapes[shape])), self._units[shape])
+            fits = float(self._units[shape])
+            for column, amount in self._asked[shape]:
+                fits = min(fits, node.free[column] // amount)
             if fits >= 1:
                 self._fill_slot(node, type_row, shape, int(fits))
 
@@ -207,6 +232,10 @@ class Forced:
         self._units[shape] -= units
         if not self._left[lot.index]:
             del self._of_shape[shape][lot.chain[0].family][lot.index]
+
+
+def _hardest_first(lot: Lot) -> tuple[bool, int, int]:
+    return (not lot.rules.owned, lot.chain[0].family.choices, lot.index)
 
 
 def seeds_of(lots: Sequence[Lot], left: dict[int, int]) -> list[Lot]:
