@@ -74,10 +74,6 @@ class Bundles:
         self._of_lot: dict[int, Bundle] = {}
         self._spent: set[tuple[int, Rung]] = set()
 
-    def begin(self) -> None:
-        """Begin new bundles: those before are decided."""
-        self._bundles, self._of_lot = [], {}
-
     def seat(self, one: PodClass, rung: Rung, scope: Scope, pods: int, alone: Alone | None) -> None:
         """Seat up to `pods` pods with those they must be with; in rooms only, unless told who is `alone`."""
         placed = self._rooms.together(one, rung, scope, pods, begin=False)
@@ -110,6 +106,7 @@ class Bundles:
 
     def lots(self, first: int) -> list[Lot]:
         """Return the bundles as lots numbered from `first`."""
+        self._of_lot = {}
         made: list[Lot] = []
         for bundle in self._bundles:
             lot = Lot(first + len(made), bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
@@ -122,6 +119,7 @@ class Bundles:
         """Note that a bundle got no node: its pods are to be seated anew."""
         bundle = self._of_lot[lot.index]
         lot.bundle = {}
+        self._bundles.remove(bundle)
         for one, rung, scope, pods in bundle.seats:
             self._outcome.unseat(one.index, pods)
             scope.note(bundle.known, None, -pods)
@@ -194,7 +192,7 @@ class Bundles:
         for group in scope.counted:
             if group.term.per_node:
                 bundle.counts[group.index] = bundle.counts.get(group.index, 0) + pods
-        for index in scope.rules.owned:
+        for index in scope.rules.firm:
             bundle.owned[index] = bundle.owned.get(index, 0) + pods
         bundle.seats.append((one, rung, scope, pods))
 
@@ -223,4 +221,5 @@ def _most_in(bundle: Bundle, group: Group, *, owned: bool, selects: bool) -> flo
 
 
 def _rules(bundle: Bundle) -> Rules:
-    return Rules(tuple(sorted(bundle.owned)), tuple(sorted(bundle.counts.items())))
+    owned = tuple(sorted(bundle.owned))
+    return Rules(owned, tuple(sorted(bundle.counts.items())), owned)

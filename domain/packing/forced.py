@@ -13,6 +13,7 @@ from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import fill
+from treenail.domain.packing.first_fit import cheapest_allowed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import Company, NodeRules
@@ -119,6 +120,8 @@ class Forced:
         copies = max(1, int((self._units[used] / counts[used]).min()))
         if counts.sum() == 1:
             copies = self._left[seed.index]
+        if family.template.limited:
+            copies = 1
         copies = min(copies, self._left[seed.index])
         return self._alike(seed, family, int(rows[best]), counts, copies, joins)
 
@@ -175,7 +178,7 @@ class Forced:
             if slots:
                 self._top_up(node, int(family.types[row]), joins)
             load = family.room[row] - np.array(node.free)
-            chosen = node.family.cheapest_holding(load)
+            chosen = cheapest_allowed(node.family, load, self._ledger, 0.0)
             assert chosen is not None  # noqa: S101 (each unit was put where it fits)
             alike = 1
             if not slots and copies > 1:

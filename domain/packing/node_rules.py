@@ -12,7 +12,10 @@ from treenail.domain.packing.topology.terms import Kind, Term
 
 @dataclass(slots=True, eq=False)
 class Company:
-    """The units on a node: how many pods each term counts, and how many units have it, by its number."""
+    """The units on a node: how many pods each term counts, and how many units have it for good.
+
+    Both by the number of the term's group.
+    """
 
     counted: dict[int, int] = field(default_factory=dict)
     owned: dict[int, int] = field(default_factory=dict)
@@ -24,7 +27,7 @@ class Company:
         """Note that `units` more are there."""
         for group, count in lot.rules.counted:
             self.counted[group] = self.counted.get(group, 0) + units * count
-        for group in lot.rules.owned:
+        for group in lot.rules.firm:
             self.owned[group] = self.owned.get(group, 0) + units
 
 

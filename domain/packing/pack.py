@@ -74,23 +74,12 @@ class _Packer:
 
     def plan(self) -> PackingPlan:
         in_order = self._in_order()
-        for _ in range(_ROUNDS):
-            before = self._left()
-            self._seat(in_order)
-            lots = self._seating.lots
-            if lots:
-                self._onto_new_nodes(lots)
-            self._seating.begin()
-            if not lots and self._left() == before:
-                break
+        self._settle(in_order)
         refusals = Refusals(
             self._problem, self._families.templates, self._ledger, self._reading.axis, self._blockers
         )
         self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
         return plan_of(self._outcome, self._ledger)
-
-    def _left(self) -> int:
-        return sum(self._outcome.left.values())
 
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
@@ -146,41 +135,58 @@ class _Packer:
         ordered = largest_first(known, self._settings.order, axis, most)
         return sorted(ordered, key=lambda one: one.index not in nowhere)
 
-    def _onto_new_nodes(self, lots: Sequence[Lot]) -> None:
+    def _settle(self, in_order: Sequence[PodClass]) -> None:
+        """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
+        place = {one.index: at for at, one in enumerate(in_order)}
+        for _ in range(_ROUNDS):
+            self._seat(in_order)
+            lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
+            units = {lot.index: lot.units for lot in lots}
+            shops = self._planned(lots, units)
+            placed = placed_in(draft for _, drafts, _ in shops for draft in drafts)
+            short = [lot for lot in lots if placed.get(lot.index, 0) < units[lot.index]]
+            for lot in short:
+                self._seating.take_back(lot, units[lot.index] - placed.get(lot.index, 0))
+            if not short or self._steps.exhausted:
+                break
         by_index = {lot.index: lot for lot in lots}
-        rules = NodeRules(self._reading.groups.terms, lots)
-        units = {lot.index: lot.units for lot in lots}
-        drafts: list[Draft] | None = None
-        if self._needs_first_fit(lots, rules):
-            drafts = self._first_fit(lots, units, rules)
-        bought: list[Draft] = []
+        for _, drafts, bound in shops:
+            self._outcome.buy(drafts, by_index, bound)
+        if self._steps.exhausted:
+            waiting = [one.index for one in self._reading.classes if self._outcome.waiting(one.index)]
+            self._outcome.deferred.update(waiting)
+
+    def _planned(
+        self, lots: Sequence[Lot], units: dict[int, int]
+    ) -> list[tuple[Component, list[Draft], float]]:
+        """Return the nodes for each component of `lots`, and what they must cost at least."""
+        self._rules = NodeRules(self._reading.groups.terms, lots)
+        self._ledger = Ledger()
+        first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
+        planned = []
         for component in components(lots, self._families):
             members = {lot.index for lot in component.lots}
-            own = None if drafts is None else [d for d in drafts if not members.isdisjoint(d.parts)]
-            bought += self._buy(component, own, units, by_index, rules)
-        placed = placed_in(bought)
-        for lot in lots:
-            left = units[lot.index] - placed.get(lot.index, 0)
-            if left:
-                self._seating.take_back(lot, left)
+            own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
+            planned.append((component, *self._cheapest(component, own, units)))
+        return planned
 
-    def _needs_first_fit(self, lots: Sequence[Lot], rules: NodeRules) -> bool:
+    def _needs_first_fit(self, lots: Sequence[Lot]) -> bool:
         """Tell whether the classic plan is wanted, as a plan or to compare with.
 
         Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of
         their own take it long.
         """
-        if self._settings.packing is not Packing.CHEAPEST or rules.none or len(lots) <= _MANY_LOTS:
+        if self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS:
             return True
         return any(link.family.template.limited for lot in lots for link in lot.chain)
 
-    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int], rules: NodeRules) -> list[Draft]:
+    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int]) -> list[Draft]:
         """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
         columns = len(self._reading.axis.names)
-        before, failed = self._ledger, set[int]()
+        failed: set[int] = set()
         while True:
-            self._ledger = before.copy()
-            first_fit = FirstFit(self._families, self._ledger, self._steps, columns, rules)
+            self._ledger = Ledger()
+            first_fit = FirstFit(self._families, self._ledger, self._steps, columns, self._rules)
             for lot in lots:
                 # What is decided stands; the rest is deferred.
                 if self._steps.exhausted:
@@ -198,28 +204,20 @@ class _Packer:
             if self._steps.exhausted:
                 return first_fit.drafts()
 
-    def _buy(
-        self,
-        component: Component,
-        first: list[Draft] | None,
-        units: dict[int, int],
-        by_index: dict[int, Lot],
-        rules: NodeRules,
-    ) -> list[Draft]:
+    def _cheapest(
+        self, component: Component, first: list[Draft] | None, units: dict[int, int]
+    ) -> tuple[list[Draft], float]:
         """Take first-fit's nodes for the lots of a component, or cheaper ones."""
         wanted = [units[lot.index] for lot in component.lots]
         bound = component.lower_bound(units if first is None else placed_in(first))
-        drafts = first or []
-        if self._settings.packing is Packing.CHEAPEST:
-            most = self._settings.most_nodes
-            cheapest = Cheapest(component, self._families, self._ledger, self._steps, rules, most)
-            drafts = (
-                cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
-            )
-            placed = placed_in(drafts)
-            if any(
-                placed.get(lot.index, 0) != count for lot, count in zip(component.lots, wanted, strict=True)
-            ):
-                bound = component.lower_bound(placed)
-        self._outcome.buy(drafts, by_index, bound)
-        return drafts
+        if self._settings.packing is not Packing.CHEAPEST and first is not None:
+            return first, bound
+        most = self._settings.most_nodes
+        cheapest = Cheapest(component, self._families, self._ledger, self._steps, self._rules, most)
+        drafts = cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
+        placed = placed_in(drafts)
+        if drafts is not first and any(
+            placed.get(i, 0) != units[i] for i in (o.index for o in component.lots)
+        ):
+            bound = component.lower_bound(placed)
+        return drafts, bound

@@ -25,7 +25,7 @@ from treenail.domain.packing.topology.universe import Universe
 class Seating:
     """Seats one class after the other, rung by rung: in rooms first, then on nodes to be bought.
 
-    Those for new nodes are gathered as `lots`, until `begin` starts new ones.
+    Those for new nodes are gathered as `lots`.
     """
 
     def __init__(
@@ -51,15 +51,10 @@ class Seating:
         self._listed: dict[int, Lot] = {}
         self.bundles = Bundles(rooms, chains, choices, universe, outcome)
 
-    def begin(self) -> None:
-        """Begin new lots: those before are decided."""
-        self._by_key, self._seats, self._listed = {}, {}, {}
-        self.bundles.begin()
-
     @property
     def lots(self) -> list[Lot]:
-        """The lots gathered since `begin`, bundles included."""
-        lots = list(self._listed.values())
+        """The lots there are, bundles included."""
+        lots = [lot for lot in self._listed.values() if lot.waiting]
         return lots + self.bundles.lots(len(self._by_key))
 
     def seat(self, one: PodClass, *, buying: bool = True) -> None:
@@ -89,7 +84,9 @@ class Seating:
             seat = self._seats.get((lot.index, index))
             if seat is not None:
                 seat.scope.note(seat.choice.known, None, -pods)
-                self._spent.add((index, seat.rung, seat.choice.number))
+                # Those that might have any node have been tried on all rungs.
+                rungs = seat.one.ladder.rungs if seat.scope.free else (seat.rung,)
+                self._spent.update((index, rung, seat.choice.number) for rung in rungs)
 
     def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int, *, buying: bool) -> None:
         """Fill rooms and new nodes by turns: each may make way for the other."""

@@ -24,12 +24,13 @@ class Rung:
     """One set of demands. `wishes` tells whether a preference is among them.
 
     `strict` is what is required of the node's labels without wishes and volumes: which domains a spread
-    counts. `terms` are what is asked about other pods.
+    counts. `terms` are what is asked about other pods, the `firm` ones among them for good.
     """
 
     demand: Demand
     strict: Requirements
     terms: tuple[Term, ...] = ()
+    firm: tuple[Term, ...] = ()
     wishes: bool = False
 
     @property
@@ -137,7 +138,7 @@ def _rungs(
             requirements = met[0].with_(volumes) if volumes else met[0]
             if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
                 demand = demands.of(requirements, tolerations, met[1], spec.host_ports)
-                yield Rung(demand, strict[0], terms, wishes)
+                yield Rung(demand, strict[0], terms, wants.terms.hard, wishes)
 
 
 def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | None:

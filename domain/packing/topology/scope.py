@@ -111,7 +111,7 @@ class Scopes:
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._known: dict[tuple[Rung, tuple[Group, ...]], Scope] = {}
-        self._rules: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], Rules] = {((), ()): FREE}
+        self._rules: dict[Rules, Rules] = {FREE: FREE}
 
     def of(self, one: PodClass, rung: Rung) -> Scope:
         """Return what the terms mean to the pods of `one` at `rung`."""
@@ -138,13 +138,15 @@ class Scopes:
             together=together,
             counted=counted,
             apart=tuple(g for g in owned if g.opposed),
-            rules=self._rules_of(owned, counted),
+            rules=self._rules_of(owned, counted, rung),
         )
 
-    def _rules_of(self, owned: tuple[Group, ...], counted: tuple[Group, ...]) -> Rules:
+    def _rules_of(self, owned: tuple[Group, ...], counted: tuple[Group, ...], rung: Rung) -> Rules:
         of_nodes = (Kind.SPREAD, Kind.APART)
         own = tuple(sorted(g.index for g in owned if g.term.per_node and g.term.kind in of_nodes))
         others = tuple(
             sorted((g.index, 1) for g in counted if g.asked and g.term.per_node and g.term.kind in of_nodes)
         )
-        return self._rules.setdefault((own, others), Rules(own, others) if own or others else FREE)
+        firm = tuple(sorted(g.index for g in owned if g.index in own and g.term in rung.firm))
+        rules = Rules(own, others, firm) if own or others else FREE
+        return self._rules.setdefault(rules, rules)
