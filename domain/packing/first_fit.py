@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, Indices, count_fitting, holds
+from treenail.domain.packing.arrays import Bools, Floats, Indices, count_fitting, holds
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.dealing import fewest_first
@@ -13,22 +13,20 @@ from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import Company, NodeRules
 from treenail.domain.packing.steps import Steps
-from treenail.domain.packing.templates import Template
 
 
-def most_pods(family: Family, loads: Floats, requests: Floats, ledger: Ledger, own: Floats) -> Floats:
+def most_pods(family: Family, loads: Floats, requests: Floats, allowed: Bools | None) -> Floats:
     """Return how many pods of `requests` (R) a claim of `family` can still take, for each of `loads` (C, R).
 
-    Any type will do that holds the load and that the limits allow, where what the claim counts with
-    already (`own`, by claim: C, L) is given back.
+    Any type will do that holds the load and that is `allowed` (C, U), where not all are.
     """
-    bound = bool(family.template.limited) and not ledger.allowed(family).all()
-    room = family.room if bound else family.largest
+    if allowed is not None and allowed.all():
+        allowed = None
+    room = family.largest if allowed is None else family.room
     free = room[np.newaxis, :, :] - loads[:, np.newaxis, :]
     counts = np.where(holds(free, np.zeros(free.shape[-1])), count_fitting(free, requests), 0.0)
-    if bound:
-        left = ledger.left(family.template) + own
-        counts = np.where(holds(left[:, np.newaxis], family.capacity), counts, 0.0)
+    if allowed is not None:
+        counts = np.where(allowed, counts, 0.0)
     most: Floats = counts.max(axis=1, initial=0.0)
     return most
 
@@ -37,7 +35,9 @@ class FirstFit:
     """The claims opened so far, each open to every type that holds its load, as in Karpenter.
 
     A pod goes to the open claim with the fewest pods that can take it, else to a new claim of the
-    first pool that can have one.
+    first pool that can have one. While it is `cautious`, as Karpenter is, a new claim uses up of the limits
+    what the largest of its types would: so whoever it would place has a place, before others get one that
+    only the true types leave room for.
     """
 
     def __init__(
@@ -53,9 +53,16 @@ class FirstFit:
         self._row: list[int] = []
         self._load: Floats = np.zeros((0, columns))
         self._pods: Floats = np.zeros(0)
+        # Which types of its template a claim may be that was opened with caution.
+        self._reserved: list[Bools | None] = []
+        self._cautious: Ledger | None = Ledger()
 
-    def place(self, one: Lot, pods: int) -> None:
-        """Place up to `pods` units of a lot, as far as the limits allow."""
+    def be_bold(self) -> None:
+        """From now on, count claims with the types they would be."""
+        self._cautious = None
+
+    def place(self, one: Lot, pods: int) -> int:
+        """Place up to `pods` units of a lot, as far as the limits allow; return how many are left."""
         for demands in one.alternatives:
             if not pods:
                 break
@@ -65,6 +72,7 @@ class FirstFit:
                 if not pods:
                     break
                 pods -= self._into_new(one, template, demands, pods)
+        return pods
 
     def drafts(self) -> list[Draft]:
         """Return the claims, alike ones as copies, in the order they were opened."""
@@ -95,8 +103,7 @@ class FirstFit:
             both = self._families.meet(family, wanted) if wanted else None
             if both is not None:
                 met[family.index] = both
-                own = self._own_capacity(family.template, rows)
-                fits[rows] = most_pods(both, self._load[rows], one.requests, self._ledger, own)
+                fits[rows] = most_pods(both, self._load[rows], one.requests, self._allowed(both, rows))
         if not self._rules.free(one):
             self._keep_rules(one, fits, pods)
         dealt = fewest_first(self._pods, fits, pods)
@@ -125,20 +132,30 @@ class FirstFit:
         known = {family.index: family for family in self._family}
         return [(family, np.flatnonzero(indices == index)) for index, family in known.items()]
 
-    def _own_capacity(self, template: Template, rows: Indices) -> Floats:
-        own = np.zeros((len(rows), len(template.limited)))
-        if template.limited:
-            own[:] = [self._family[at].capacity[self._row[at]] for at in rows]
-        return own
+    def _allowed(self, family: Family, rows: Indices) -> Bools | None:
+        """Return of which types (C, U) each of these claims may be; None where limits do not matter."""
+        if not family.template.limited:
+            return None
+        if self._cautious is not None:
+            none = np.zeros(len(family.types), dtype=np.bool_)
+            masks = [self._reserved[at] for at in rows]
+            return np.array([none if mask is None else mask[family.types] for mask in masks])
+        own = np.array([self._family[at].capacity[self._row[at]] for at in rows])
+        return holds((self._ledger.left(family.template) + own)[:, np.newaxis], family.capacity)
+
+    def _allowed_one(self, family: Family, at: int) -> Bools:
+        allowed = self._allowed(family, np.array([at], dtype=np.intp))
+        return np.ones(len(family.types), dtype=np.bool_) if allowed is None else allowed[0]
 
     def _add(self, at: int, family: Family, one: Lot, pods: int) -> int:
         load = self._load[at] + pods * one.requests
         if family.template.limited:
             # Claims that grow at once may want the same last bit of a limit: the earlier one has it.
             own = self._family[at].capacity[self._row[at]]
-            row = cheapest_allowed(family, load, self._ledger, own)
-            if row is None:
+            able = holds(family.room, load) & self._allowed_one(family, at)
+            if not able.any():
                 return 0
+            row = int(able.argmax())
             self._ledger.take(family.template, family.capacity[row] - own)
             self._row[at] = row
         self._family[at] = family
@@ -157,25 +174,34 @@ class FirstFit:
         alone = pods if self._rules.free(one) else self._rules.most(Company(), one)
         placed = 0
         while placed < pods:
-            own = np.zeros((1, family.capacity.shape[1]))
-            each = int(
-                min(most_pods(family, empty, one.requests, self._ledger, own)[0], pods - placed, alone)
-            )
+            allowed = self._affordable(family)
+            each = int(min(most_pods(family, empty, one.requests, allowed)[0], pods - placed, alone))
             if not each:
                 break
             copies = 1 if family.template.limited else (pods - placed) // each
-            self._open(family, one, each, copies)
+            self._open(family, one, each, copies, allowed)
             placed += each * copies
         return placed
 
-    def _open(self, family: Family, one: Lot, pods: int, copies: int) -> None:
+    def _affordable(self, family: Family) -> Bools | None:
+        """Return of which types (1, U) a new claim may be; None where limits do not matter."""
+        if not family.template.limited:
+            return None
+        ledger = self._ledger if self._cautious is None else self._cautious
+        return ledger.allowed(family)[np.newaxis]
+
+    def _open(self, family: Family, one: Lot, pods: int, copies: int, allowed: Bools | None) -> None:
         load = pods * one.requests
-        row = 0
-        if family.template.limited:
-            found = cheapest_allowed(family, load, self._ledger, 0.0)
-            assert found is not None  # noqa: S101
-            row = found
+        row, reserved = 0, None
+        if allowed is not None:
+            able = holds(family.room, load) & allowed[0]
+            row = int(able.argmax())
             self._ledger.take(family.template, family.capacity[row])
+            if self._cautious is not None:
+                reserved = np.zeros(len(family.template.room), dtype=np.bool_)
+                reserved[family.types[able]] = True
+                self._cautious.take(family.template, family.capacity[able].max(axis=0))
+        self._reserved += [reserved] * copies
         self._family += [family] * copies
         self._row += [row] * copies
         self._parts += [{one.index: pods} for _ in range(copies)]

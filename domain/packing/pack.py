@@ -187,22 +187,34 @@ class _Packer:
         while True:
             self._ledger = Ledger()
             first_fit = FirstFit(self._families, self._ledger, self._steps, columns, self._rules)
-            for lot in lots:
-                # What is decided stands; the rest is deferred.
-                if self._steps.exhausted:
-                    break
-                if lot.index not in failed:
-                    try:
-                        first_fit.place(lot, units[lot.index])
-                    except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
-                        failed.add(lot.index)
-                        for index in lot.classes():
-                            self._reading.set_aside(index, error)
-                        break
-            else:
+            known = len(failed)
+            waiting = [(lot, units[lot.index]) for lot in lots if lot.index not in failed]
+            waiting = self._place(first_fit, waiting, failed)
+            first_fit.be_bold()
+            if waiting and len(failed) == known:
+                self._place(first_fit, waiting, failed)
+            if len(failed) == known:
                 return first_fit.drafts()
+
+    def _place(
+        self, first_fit: FirstFit, waiting: Sequence[tuple[Lot, int]], failed: set[int]
+    ) -> list[tuple[Lot, int]]:
+        """Let first-fit place lots; return what is left of them. Those it fails on are noted in `failed`."""
+        still = []
+        for lot, units in waiting:
+            # What is decided stands; the rest is deferred.
             if self._steps.exhausted:
-                return first_fit.drafts()
+                break
+            try:
+                left = first_fit.place(lot, units)
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
+                failed.add(lot.index)
+                for index in lot.classes():
+                    self._reading.set_aside(index, error)
+                break
+            if left:
+                still.append((lot, left))
+        return still
 
     def _cheapest(
         self, component: Component, first: list[Draft] | None, units: dict[int, int]
