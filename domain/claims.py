@@ -43,7 +43,9 @@ def claim_for(
     `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
     so that a restart finds the promises again.
     """
-    types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types))
+    asked = planned.requirements.get(labels.INSTANCE_TYPE)
+    least = asked.min_values if asked is not None else None
+    types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
     requirements = planned.requirements.without(_NOT_WRITTEN).with_((types,))
     custom = {
         r.key: r.single

@@ -224,7 +224,28 @@ def _overrides(
     ]
     offered.sort(key=lambda item: (min(o.price for o in item[1]), item[0]))
     most = _MOST_TYPES_V1ALPHA5 if claim.generation is Generation.V1ALPHA5 else _MOST_TYPES
-    return tuple(o for _, offers in offered[:most] for o in offers)[:_MOST_OVERRIDES]
+    kept = _keeping_choice([types[name] for name, _ in offered], claim.requirements, most)
+    return tuple(o for n in kept for o in offered[n][1])[:_MOST_OVERRIDES]
+
+
+def _keeping_choice(types: Sequence[InstanceType], requirements: Requirements, most: int) -> list[int]:
+    """Return, by number and in order, which of `types` to ask for.
+
+    Those that `minValues` need come first, then the cheapest, as types are in order of price.
+    """
+    needed: dict[int, None] = {}
+    for requirement in requirements.in_order():
+        seen: set[str] = set()
+        for number, one in enumerate(types):
+            own = one.requirements.get(requirement.key)
+            new = own.values - seen if own is not None and not own.complement else frozenset()
+            if len(seen) >= (requirement.min_values or 0):
+                break
+            if new:
+                seen |= new
+                needed[number] = None
+    rest = (number for number in range(len(types)) if number not in needed)
+    return sorted([*needed, *rest][:most])
 
 
 def _offers(

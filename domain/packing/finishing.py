@@ -35,13 +35,19 @@ class Finishing:
         self._requests = requests
         self._known: dict[tuple[int, bytes], PlannedClaim] = {}
 
-    def claim(self, draft: Draft, parts: Mapping[int, int]) -> PlannedClaim:
-        """Return the claim of `draft`, its pods, so many of which class (`parts`), still to be named."""
+    def claim(self, draft: Draft, parts: Mapping[int, int]) -> PlannedClaim | None:
+        """Return the claim of `draft`, its pods, so many of which class (`parts`), still to be named.
+
+        None where the types that the limits leave are not the choice that is asked for.
+        """
         family = draft.family
-        able = holds(family.room, draft.load)
+        able = holds(family.whole, draft.load)
         own = family.capacity[draft.row]
         if family.template.limited:
             able &= self._ledger.allowed(family, own)
+            if family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist()):
+                self._ledger.take(family.template, -own)
+                return None
             self._ledger.take(family.template, family.capacity[able].max(axis=0) - own)
         key = (family.index, able.tobytes())
         if key not in self._known:

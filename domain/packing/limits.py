@@ -19,6 +19,12 @@ class Ledger:
     def __init__(self) -> None:
         self._left: dict[int, Floats] = {}
 
+    def copy(self) -> Ledger:
+        """Return a ledger of the same entries."""
+        other = Ledger()
+        other._left = dict(self._left)
+        return other
+
     def left(self, template: Template) -> Floats:
         """Return what is left (L), in the order of `template.limited`."""
         known = self._left.get(template.index)

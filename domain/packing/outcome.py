@@ -8,7 +8,6 @@ from itertools import islice
 
 from treenail.domain.packing.drafts import Draft, added
 from treenail.domain.packing.finishing import Finishing
-from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
 from treenail.domain.packing.reading import Reading
@@ -27,7 +26,7 @@ class Outcome:
         self.rooms = rooms
         self.left = {index: len(pods) for index, (_, pods) in enumerate(reading.parts)}
         self.deferred: set[int] = set()
-        self.nodes: list[tuple[Draft, Mapping[int, int]]] = []
+        self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
         self.bound = 0.0
         self.in_rooms: dict[int, dict[int, int]] = {index: {} for index in self.left}
         self._seated = dict.fromkeys(self.left, 0)
@@ -50,7 +49,9 @@ class Outcome:
         self.in_rooms[index] = added(self.in_rooms[index], to_rooms)
         self.left[index] -= sum(to_rooms.values())
 
-    def buy(self, drafts: Sequence[Draft], lots: Mapping[int, Lot], bound: float) -> None:
+    def buy(
+        self, drafts: Sequence[Draft], lots: Mapping[int, Lot], bound: float, finishing: Finishing
+    ) -> None:
         """Note nodes to buy for `lots` (by index), and what they must cost at least ($/h)."""
         self.bound += bound
         for draft in drafts:
@@ -59,9 +60,12 @@ class Outcome:
                 for index in sorted(draft.parts):
                     for part, pods in lots[index].take(draft.parts[index]):
                         parts[part] = parts.get(part, 0) + pods
-                        self.left[part] -= pods
                         self._seated[part] -= pods
-                self.nodes.append((replace(draft, copies=1), parts))
+                claim = finishing.claim(draft, parts)
+                if claim is not None:
+                    self.nodes.append((claim, parts))
+                    for part, pods in parts.items():
+                        self.left[part] -= pods
 
     def refuse(self, index: int, why: tuple[Refusal, ...]) -> None:
         """Note why those left of the part `index` could not be placed."""
@@ -91,13 +95,13 @@ class _Writer:
                 for uid in self._take(index, count):
                     self.nominations[uid] = self._outcome.rooms[room]
 
-    def name_claims(self, finishing: Finishing) -> None:
-        for draft, parts in self._outcome.nodes:
+    def name_claims(self) -> None:
+        for claim, parts in self._outcome.nodes:
             pods: list[str] = []
             for index in sorted(parts):
                 pods += self._take(index, parts[index])
                 self._to_claims[index][len(self.claims)] = parts[index]
-            self.claims.append(replace(finishing.claim(draft, parts), pods=tuple(pods)))
+            self.claims.append(replace(claim, pods=tuple(pods)))
 
     def report(self, index: int) -> ClassReport:
         _, pods = self._outcome.reading.parts[index]
@@ -120,14 +124,13 @@ class _Writer:
         return tuple(self._take(index, self._outcome.left[index]))
 
 
-def plan_of(outcome: Outcome, ledger: Ledger) -> PackingPlan:
-    """Write the plan; `ledger` comes to count each claim with its largest type."""
+def plan_of(outcome: Outcome) -> PackingPlan:
+    """Write the plan."""
     reading = outcome.reading
     parts = range(len(reading.parts))
     writer = _Writer(outcome)
     writer.name_rooms()
-    requests = [kind.spec.requests for kind, _ in reading.parts]
-    writer.name_claims(Finishing(ledger, reading.axis, requests))
+    writer.name_claims()
     rest = [(writer.rest(index), outcome.why(index)) for index in parts]
     deferred = tuple(uid for pods, why in rest if not why for uid in pods)
     return PackingPlan(

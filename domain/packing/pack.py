@@ -14,6 +14,7 @@ from treenail.domain.packing.compatibility.families import Families
 from treenail.domain.packing.components import Component, components
 from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.drafts import Draft, placed_in
+from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.first_fit import FirstFit
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
@@ -59,7 +60,7 @@ class _Packer:
         self._steps = Steps(problem.settings.steps)
         daemons = read_daemons(problem.daemons, axis)
         templates = Templates(problem.offers, daemons, axis, pods=len(problem.pods))
-        self._families = Families(templates)
+        self._families = Families(templates, problem.settings.min_values)
         self._chains = Chains(self._families)
         self._ledger = Ledger()
         rooms = Rooms(problem.rooms, axis)
@@ -79,7 +80,7 @@ class _Packer:
             self._problem, self._families.templates, self._ledger, self._reading.axis, self._blockers
         )
         self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
-        return plan_of(self._outcome, self._ledger)
+        return plan_of(self._outcome)
 
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
@@ -143,18 +144,34 @@ class _Packer:
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
             units = {lot.index: lot.units for lot in lots}
             shops = self._planned(lots, units)
-            placed = placed_in(draft for _, drafts, _ in shops for draft in drafts)
+            placed = self._placed([draft for _, drafts, _ in shops for draft in drafts])
             short = [lot for lot in lots if placed.get(lot.index, 0) < units[lot.index]]
             for lot in short:
                 self._seating.take_back(lot, units[lot.index] - placed.get(lot.index, 0))
             if not short or self._steps.exhausted:
                 break
         by_index = {lot.index: lot for lot in lots}
+        finishing = self._finishing(self._ledger)
         for _, drafts, bound in shops:
-            self._outcome.buy(drafts, by_index, bound)
+            self._outcome.buy(drafts, by_index, bound, finishing)
         if self._steps.exhausted:
             waiting = [one.index for one in self._reading.classes if self._outcome.waiting(one.index)]
             self._outcome.deferred.update(waiting)
+
+    def _placed(self, drafts: list[Draft]) -> dict[int, int]:
+        """Return how many units of each lot get a node: none where limits leave too little choice of types."""
+        placed = placed_in(drafts)
+        if any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
+            trial = self._finishing(self._ledger.copy())
+            for draft in drafts:
+                lost = sum(trial.claim(draft, {}) is None for _ in range(draft.copies))
+                for index, units in draft.parts.items():
+                    placed[index] -= units * lost
+        return placed
+
+    def _finishing(self, ledger: Ledger) -> Finishing:
+        requests = [kind.spec.requests for kind, _ in self._reading.parts]
+        return Finishing(ledger, self._reading.axis, requests)
 
     def _planned(
         self, lots: Sequence[Lot], units: dict[int, int]

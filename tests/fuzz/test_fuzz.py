@@ -17,7 +17,7 @@ from tests.fuzz.situations import claim, decision, machine, pool, waiting
 from tests.fuzz.summary import summary
 from treenail.adapters.kwok.catalogue import read_catalogue
 
-NOT_KEPT_YET: Final = frozenset({Kind.MIN_VALUES})
+NOT_KEPT_YET: Final[frozenset[Kind]] = frozenset()
 
 
 @pytest.fixture(scope="module")

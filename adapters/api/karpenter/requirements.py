@@ -68,8 +68,6 @@ def of_pool(models: Sequence[AnyRequirement], at: str, generation: Generation) -
         _check_values(model, path)
         if model.values and Operator(model.operator) in _WITHOUT_VALUES:
             not_acted_on.append(f"{path}.values")
-        if isinstance(model, RequirementModel) and model.min_values is not None:
-            not_acted_on.append(f"{path}.minValues")
     return Read(_conjunction(models), tuple(not_acted_on))
 
 

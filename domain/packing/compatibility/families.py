@@ -9,7 +9,9 @@ import numpy as np
 
 from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows
+from treenail.domain.packing.compatibility.choice import Choice
 from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.problem import MinValuesPolicy
 from treenail.domain.packing.templates import Template, Templates
 from treenail.domain.packing.topology.terms import ports_conflict
 from treenail.domain.pods import HostPort
@@ -25,6 +27,7 @@ class Family:
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
     with against limits. `index` numbers families in the order they came up, `choices` is how many
     offerings a node may be bought as. `taken` are ports that daemons would take on some types: those are out.
+    `choice` is what other types a node of one must leave, where that matters.
     """
 
     index: int
@@ -35,9 +38,15 @@ class Family:
     prices: Floats
     choices: int
     taken: tuple[HostPort, ...] = ()
+    choice: Choice | None = None
 
     @cached_property
     def room(self) -> Floats:
+        return self.whole if self.choice is None else self.choice.room(self.whole)
+
+    @cached_property
+    def whole(self) -> Floats:
+        """What pods would get of each type (U, R) if no other had to do as well."""
         return self.template.room[self.types]
 
     @cached_property
@@ -77,8 +86,9 @@ def may_meet(one: Family, other: Family) -> bool:
 class Families:
     """The families of a problem, each made once."""
 
-    def __init__(self, templates: Templates) -> None:
+    def __init__(self, templates: Templates, min_values: MinValuesPolicy = MinValuesPolicy.STRICT) -> None:
         self.templates = templates
+        self._min_values = min_values
         self._by_demand: dict[tuple[int, Demand], Family | None] = {}
         self._by_requirements: dict[
             tuple[int, Requirements, Requirements, tuple[HostPort, ...]], Family | None
@@ -162,8 +172,21 @@ class Families:
         choices = int(np.isfinite(offered[types]).sum())
         # By name where prices are equal: the order of a catalogue means nothing.
         types = types[np.lexsort((shelf.by_name[types], prices[types]))]
+        choice = Choice([shelf.types[t] for t in types], requirements, self._min_values)
+        if not choice.possible:
+            return None
         self._count += 1
-        return Family(self._count - 1, template, requirements, present, types, prices[types], choices, taken)
+        return Family(
+            self._count - 1,
+            template,
+            choice.requirements,
+            present,
+            types,
+            prices[types],
+            choices,
+            taken,
+            None if choice.free else choice,
+        )
 
 
 def _conflict(daemon: HostPort, ports: tuple[HostPort, ...]) -> bool:
