@@ -57,7 +57,7 @@ fuzz: install   ## random scenarios (SEEDS), decided beside Karpenter's schedule
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only
 
-bench-packing: install   ## packing beside Karpenter's scheduler, on the same pods; takes about an hour; needs Go
+bench-packing: install   ## packing beside Karpenter's scheduler, on the same pods; takes long; needs Go
 	tests/bench/packing/karpenter/build
 	$(PYTEST) --benchmark-only tests/bench/packing
 
