@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
-from operator import ge, gt, le, lt
+from collections.abc import Iterator, Mapping, Sequence
 
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.labels import LEFT_OPEN, WELL_KNOWN
+from tests.domain.packing.neighbours import Neighbours, conflict, sociable
+from tests.domain.packing.nodes_of_plans import asks_for, nodes_of, possible_nodes, tolerates
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
-from treenail.domain.packing.problem import PoolOffer, Problem, Room
-from treenail.domain.pods import Expression, Pod, PodSpec
-from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.packing.problem import PoolOffer, Problem, Room, VolumeNeeds
+from treenail.domain.pods import HostPort, Pod, PodSpec
+from treenail.domain.requirements import Requirements
 from treenail.domain.resources import NOTHING, Resources, total
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
-
-EVERY_PREFERENCE = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
+from treenail.domain.taints import untolerated
 
 
 def faults(problem: Problem, plan: PackingPlan) -> list[str]:
@@ -30,6 +27,7 @@ def faults(problem: Problem, plan: PackingPlan) -> list[str]:
         *(fault for claim in plan.claims for fault in _claim(problem, claim, pods)),
         *_limits(problem, plan),
         *_money(plan),
+        *Neighbours(problem, nodes_of(problem, plan)).faults(),
     ]
 
 
@@ -64,14 +62,39 @@ def _rooms(problem: Problem, plan: PackingPlan, pods: Mapping[str, Pod]) -> Iter
         inside = [pods[uid] for uid, name in plan.nominations.items() if name == room.name]
         if inside and not total(pod.spec.requests for pod in inside).fits(room.free):
             yield f"{room.name} is overfull"
+        if not attachable(room, [needs_of(problem, pod) for pod in inside]):
+            yield f"{room.name} cannot attach all volumes"
         for pod in inside:
-            if not accepts_in_room(room, pod.spec):
+            if not accepts_in_room(room, pod.spec) or not reachable(problem, pod, room.labels):
                 yield f"{pod.uid} may not run in {room.name}"
 
 
 def accepts_in_room(room: Room, spec: PodSpec) -> bool:
     """Tell whether labels and taints of a room let the pod run there."""
-    return _tolerates(room.taints, spec) and _asks_for(spec, room.labels)
+    return room.open and tolerates(room.taints, spec) and asks_for(spec, room.labels)
+
+
+def needs_of(problem: Problem, pod: Pod) -> VolumeNeeds:
+    """Return what a pod's volumes need; a pod with volumes nothing is known of can go nowhere."""
+    if not pod.spec.volumes:
+        return VolumeNeeds()
+    return problem.volumes.get(pod.uid, VolumeNeeds(problem="nothing is known"))
+
+
+def reachable(problem: Problem, pod: Pod, node: Mapping[str, str]) -> bool:
+    """Tell whether a node with these labels reaches the pod's volumes."""
+    needs = needs_of(problem, pod)
+    here = Requirements.from_labels(node)
+    return not needs.problem and any(here.compatible(alternative) for alternative in needs.alternatives)
+
+
+def attachable(room: Room, needs: Sequence[VolumeNeeds]) -> bool:
+    """Tell whether all these volumes can be attached to a node, those that several share once."""
+    known = {volume for one in needs for volume in one.known} - room.attached
+    new = Counter(driver for driver, _ in known)
+    for one in needs:
+        new.update(dict(one.fresh))
+    return all(count <= room.attachable.get(driver, count) for driver, count in new.items())
 
 
 def _claim(problem: Problem, claim: PlannedClaim, pods: Mapping[str, Pod]) -> Iterator[str]:
@@ -81,16 +104,19 @@ def _claim(problem: Problem, claim: PlannedClaim, pods: Mapping[str, Pod]) -> It
         return
     specs = list(dict.fromkeys(pods[uid].spec for uid in claim.pods))
     ports = [port for uid in claim.pods for port in pods[uid].spec.host_ports]
-    if len(ports) != len(set(ports)):
-        yield f"{claim.pods} want the same port"
     load = total(pods[uid].spec.requests for uid in claim.pods)
     known = {t.name: t for t in offer.instance_types}
     types = [known[name] for name in claim.instance_types]
     for spec in specs:
-        if not _tolerates(offer.pool.taints, spec) or _unsupported(spec):
+        if not tolerates(offer.pool.taints, spec) or spec.resource_claims:
             yield f"{claim.pods} may not run on nodes of {claim.pool}"
     for instance_type in types:
         yield from _type(problem, offer.pool, claim, instance_type, specs, load)
+        if not clear_of_daemons(problem, offer.pool, instance_type, ports):
+            yield f"daemons take a port of {claim.pods} on {instance_type.name}"
+        for node in possible_nodes(offer.pool, instance_type, claim.requirements):
+            if not all(reachable(problem, pods[uid], node) for uid in claim.pods):
+                yield f"{instance_type.name} may come up as {node}, out of reach of volumes of {claim.pods}"
     prices = [price_of(t, claim.requirements) for t in types]
     if prices != sorted(prices) or claim.price != prices[0]:
         yield f"the types are not in order of price: {prices}"
@@ -123,34 +149,8 @@ def _type(
         yield f"{instance_type.name} is not for sale as {claim.requirements}"
     for node in nodes:
         for spec in specs:
-            if not _asks_for(spec, node):
+            if not asks_for(spec, node):
                 yield f"{instance_type.name} may come up as {node}, where {spec} may not run"
-
-
-def possible_nodes(
-    pool: NodePool, instance_type: InstanceType, requirements: Requirements
-) -> Iterator[Mapping[str, str]]:
-    """Yield the labels a node may come up with: of each offering, of every value the pool leaves open."""
-    own = {key: r.single for key, r in instance_type.requirements.items() if r.single is not None}
-    left_open = {
-        key: sorted(r.values)
-        for key, r in requirements.items()
-        if r.values and not r.complement and key not in WELL_KNOWN and key not in pool.node_labels
-    }
-    for offering in instance_type.offerings:
-        for values in product(*left_open.values()):
-            node = {
-                **own,
-                **_sold_as(offering),
-                **pool.node_labels,
-                **dict(zip(left_open, values, strict=True)),
-            }
-            if offering.available and Requirements.from_labels(node).compatible(requirements):
-                yield node
-
-
-def _sold_as(offering: Offering) -> dict[str, str]:
-    return {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
 
 
 def price_of(instance_type: InstanceType, requirements: Requirements) -> float:
@@ -160,27 +160,40 @@ def price_of(instance_type: InstanceType, requirements: Requirements) -> float:
 
 def daemon_load(problem: Problem, pool: NodePool, instance_type: InstanceType) -> Resources:
     """Return what the daemons request that would run on a node of this type."""
+    return total(daemon.requests for daemon in daemons_on(problem, pool, instance_type))
+
+
+def daemons_on(problem: Problem, pool: NodePool, instance_type: InstanceType) -> list[PodSpec]:
+    """Return the daemons that would run on a node of this type."""
     template = pool.template_requirements()
-    return total(
-        daemon.requests
+    return [
+        daemon
         for daemon in problem.daemons
-        if _tolerates(pool.taints, daemon)
+        if tolerates(pool.taints, daemon)
         and any(
             template.compatible(alternative, may_be_undefined=LEFT_OPEN)
             and instance_type.requirements.intersects(alternative)
             for alternative in daemon.alternatives()
         )
-    )
+    ]
+
+
+def clear_of_daemons(
+    problem: Problem, pool: NodePool, instance_type: InstanceType, ports: Sequence[HostPort]
+) -> bool:
+    """Tell whether no daemon on a node of this type takes one of these ports."""
+    taken = [port for daemon in daemons_on(problem, pool, instance_type) for port in daemon.host_ports]
+    return not any(conflict(mine, theirs) for mine in ports for theirs in taken)
 
 
 def could_host(problem: Problem, offer: PoolOffer, spec: PodSpec) -> bool:
     """Tell whether a node of the pool, alone and with no limit, could hold the pod, wishes left aside."""
-    if not _tolerates(offer.pool.taints, spec):
+    if not tolerates(offer.pool.taints, spec):
         return False
     for instance_type in offer.instance_types:
         load = spec.requests.plus(daemon_load(problem, offer.pool, instance_type))
         nodes = possible_nodes(offer.pool, instance_type, offer.pool.template_requirements())
-        if load.fits(instance_type.allocatable) and any(_asks_for(spec, node) for node in nodes):
+        if load.fits(instance_type.allocatable) and any(asks_for(spec, node) for node in nodes):
             return True
     return False
 
@@ -189,7 +202,7 @@ def _opened_by_rank(problem: Problem, offer: PoolOffer, specs: list[PodSpec]) ->
     """Tell whether some pod of a claim could not have a node of any pool before this one."""
     before = problem.offers[: problem.offers.index(offer)]
     unlimited = [o for o in before if o.limits_left is None]
-    return any(
+    return sociable(problem) or any(
         has_choice(problem, spec) or not any(could_host(problem, o, spec) for o in unlimited)
         for spec in specs
     )
@@ -218,40 +231,3 @@ def _money(plan: PackingPlan) -> Iterator[str]:
         yield f"the cost is {cost}, not {plan.cost}"
     if plan.lower_bound > plan.cost:
         yield f"the cost {plan.cost} is below its bound {plan.lower_bound}"
-
-
-def _tolerates(taints: Iterable[Taint], spec: PodSpec) -> bool:
-    return untolerated(taints, (*spec.tolerations, EVERY_PREFERENCE)) is None
-
-
-def _asks_for(spec: PodSpec, node: Mapping[str, str]) -> bool:
-    """Tell whether a node with these labels has what the pod requires."""
-    if any(node.get(key) != value for key, value in spec.node_selector):
-        return False
-    terms = spec.node_affinity.required
-    return not terms or any(all(_met(expression, node) for expression in term) for term in terms)
-
-
-def _met(expression: Expression, node: Mapping[str, str]) -> bool:
-    value = node.get(expression.key)
-    match expression.operator:
-        case Operator.IN:
-            return value in expression.values
-        case Operator.NOT_IN:
-            return value not in expression.values
-        case Operator.EXISTS:
-            return value is not None
-        case Operator.DOES_NOT_EXIST:
-            return value is None
-        case _:
-            return value is not None and _within(int(value), expression.operator, int(expression.values[0]))
-
-
-def _within(value: int, operator: Operator, bound: int) -> bool:
-    compare = {Operator.GT: gt, Operator.LT: lt, Operator.GTE: ge, Operator.LTE: le}
-    holds: bool = compare[operator](value, bound)
-    return holds
-
-
-def _unsupported(spec: PodSpec) -> bool:
-    return bool(spec.resource_claims or spec.volumes)
