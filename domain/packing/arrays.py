@@ -57,9 +57,9 @@ class Axis:
 def holds(room: Floats, loads: Floats) -> Bools:
     """Tell which `room` (..., R) holds which of `loads` (..., R), the leading axes broadcast."""
     # Column by column: reducing over so short an axis takes several times as long.
-    held: Bools = np.ones(np.broadcast_shapes(room.shape[:-1], loads.shape[:-1]), dtype=np.bool_)
-    for column in range(room.shape[-1]):
-        held &= room[..., column] >= loads[..., column]
+    held: Bools = np.asarray(room[..., 0] >= loads[..., 0])
+    for column in range(1, room.shape[-1]):
+        held = held & (room[..., column] >= loads[..., column])
     return held
 
 

@@ -153,7 +153,8 @@ class Cheapest:
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
-        merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules)
+        fewer = first is not None and nodes_in(drafts) > self._most_nodes(first)
+        merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
         one_node = first is None or nodes_in(first) <= 1
         return merging.run(
             most_nodes=nodes_in(drafts) if first is None or one_node else self._most_nodes(first),

@@ -64,19 +64,20 @@ def _added(
 ) -> Floats:
     """Return how many units of each lot fit beside what one copy holds: those with rules first."""
     counts, room = np.zeros(len(lots)), draft.free
+    able = (left > 0) & holds(room, requests)
     if ruled:
         company = rules.company(draft.parts)
-        able = np.flatnonzero((left > 0) & ~free & holds(room, requests))
-        for i in able.tolist():
+        for i in np.flatnonzero(able & ~free).tolist():
             most = min(rules.most(company, lots[i]), left[i])
             units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0
-            if units:
+            if units >= 1:
                 counts[i] = units
                 room = room - units * requests[i]
                 company.add(lots[i], int(units))
-    rest = np.where(free, left, 0.0)
-    if rest.any():
-        counts += fill(room[np.newaxis], requests, rest[np.newaxis], np.zeros((1, len(left))))[0]
+    rest = np.flatnonzero(able & free)
+    if len(rest):
+        none = np.zeros((1, len(rest)))
+        counts[rest] = fill(room[np.newaxis], requests[rest], left[np.newaxis, rest], none)[0]
     return counts
 
 

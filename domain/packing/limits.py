@@ -37,7 +37,9 @@ class Ledger:
     def allowed(self, family: Family, given_back: Floats | float = 0.0) -> Bools:
         """Return which types (U) of `family` may be bought, or may be instead of what is `given_back` (L)."""
         left = self.left(family.template) + given_back
-        return holds(left, family.capacity)
+        return (
+            holds(left, family.capacity) if family.template.limited else np.ones(len(family.types), np.bool_)
+        )
 
     def copies(self, family: Family, row: int) -> float:
         """Return how many nodes of the type in `row`, one of those allowed, may be bought."""

@@ -38,12 +38,21 @@ class Merging:
     """The nodes of a plan, made fewer."""
 
     def __init__(
-        self, drafts: list[Draft], families: Families, ledger: Ledger, steps: Steps, rules: NodeRules
+        self,
+        drafts: list[Draft],
+        families: Families,
+        ledger: Ledger,
+        steps: Steps,
+        rules: NodeRules,
+        *,
+        fewer: bool,
     ) -> None:
         self._families = families
         self._rules = rules
         self._ledger = ledger
         self._steps = steps
+        # Unions that cost more are only weighed where there may have to be fewer nodes.
+        self._dearer = fewer
         self._kinds: dict[int, Draft] = dict(enumerate(drafts))
         self._tried = sorted(self._kinds, key=lambda at: (self._kinds[at].price, at))[:_MOST_KINDS]
         self._unions: list[_Union] = []
@@ -89,9 +98,11 @@ class Merging:
         able = holds(family.room[rows], loads[:, np.newaxis, :])
         for at in np.flatnonzero(able.any(axis=1)):
             row, other = int(rows[able[at].argmax()]), others[at]
+            extra = float(family.prices[row]) - self._kinds[one].price - self._kinds[other].price
+            if extra > 0 and not self._dearer:
+                continue
             if not self._rules.may_join(self._kinds[one].parts, self._kinds[other].parts):
                 continue
-            extra = float(family.prices[row]) - self._kinds[one].price - self._kinds[other].price
             self._unions.append(_Union(extra, one, other, family, row))
 
     def _possible(self, union: _Union) -> int:

@@ -159,7 +159,7 @@ class _Packer:
             self._outcome.deferred.update(waiting)
 
     def _placed(self, drafts: list[Draft]) -> dict[int, int]:
-        """Return how many units of each lot get a node: none where limits leave too little choice of types."""
+        """Return how many units of each lot get a node: none where limits leave too few types."""
         placed = placed_in(drafts)
         if any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
             trial = self._finishing(self._ledger.copy())
