@@ -8,14 +8,18 @@ from typing import Final
 from treenail.adapters.api.workloads import PodTemplate
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
 from treenail.adapters.fake.cluster.placement import needs_of, not_simulated, room_misfit, shape_misfit
+from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, topology_needs
+from treenail.domain import labels
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.nodes import Node
-from treenail.domain.pods import Owner, Pod, PodSpec
+from treenail.domain.pods import Expression, NodeAffinity, Owner, Pod, PodSpec
+from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Toleration, TolerationOperator
 
@@ -57,13 +61,19 @@ class DaemonSetController:
     """Keeps a pod of each DaemonSet on every node it fits."""
 
     def __init__(
-        self, plane: ControlPlane, accounts: Accounts, offspring: Offspring, maker: PodMaker
+        self,
+        plane: ControlPlane,
+        accounts: Accounts,
+        offspring: Offspring,
+        maker: PodMaker,
+        census: Census,
     ) -> None:
         self._plane = plane
         self._store = plane.store
         self._accounts = accounts
         self._offspring = offspring
         self._maker = maker
+        self._census = census
         self._dice = plane.fork()
         self._daemons: dict[str, _Daemon] = {}
         # On each node the pod of each DaemonSet, by uids; the other way round; and those without room yet.
@@ -75,6 +85,7 @@ class DaemonSetController:
         plane.store.listen(self._node_changed, "Node")
         offspring.listen("DaemonSet", self._pod_changed)
         accounts.improved.append(self._node_improved)
+        census.changed.append(self._pods_moved)
 
     # --- what happens
 
@@ -86,7 +97,7 @@ class DaemonSetController:
             return
         known = self._daemons.get(thing.uid)
         if known is None or known.written != thing.spec:
-            self._daemons[thing.uid] = _Daemon(thing, suffix(self._dice, 10))
+            self._daemons[thing.uid] = _Daemon(thing, suffix(self._dice, 10), self._census)
             for account in self._accounts.present():
                 self._queue.add(account.name)
 
@@ -114,6 +125,10 @@ class DaemonSetController:
         pods_there = self._pods_of.get(account.name)
         if pods_there and any(uid in self._waiting for uid in pods_there.values()):
             self._queue.add(account.name)
+
+    def _pods_moved(self) -> None:
+        for uid in self._waiting:
+            self._queue.add(self._node_of[uid])
 
     def _forget(self, name: str) -> None:
         for uid in self._pods_of.pop(name, {}).values():
@@ -179,7 +194,7 @@ class DaemonSetController:
 class _Daemon:
     """A DaemonSet as its controller sees it."""
 
-    def __init__(self, daemon_set: DaemonSet, revision: str) -> None:
+    def __init__(self, daemon_set: DaemonSet, revision: str, census: Census) -> None:
         self.uid = daemon_set.uid
         self.name = daemon_set.name
         self.namespace = daemon_set.namespace
@@ -191,6 +206,9 @@ class _Daemon:
         self.owner = Owner("DaemonSet", self.name, self.uid, "apps/v1", block_deletion=True)
         self.template = PodTemplate(labels={_NAME: self.name, _REVISION: revision}, spec=self.spec)
         self._alternatives = self.spec.alternatives()
+        self._census = census
+        # Held on to, so that what it counts goes on being counted.
+        self._topology = Topology(NO_NEEDS, census), NO_NEEDS
 
     def comes_to(self, account: NodeAccount) -> bool:
         """Tell whether a new pod may come to a node."""
@@ -200,8 +218,23 @@ class _Daemon:
         """Return why a pod that may come cannot be bound yet, "" where it can."""
         if self._not_simulated:
             return f"pods with {self._not_simulated} are not simulated by this scheduler"
-        return room_misfit(self.spec, self._needs, account)
+        return room_misfit(self.spec, self._needs, account) or self._topology_on(account).misfit(account)
+
+    def _topology_on(self, account: NodeAccount) -> Topology:
+        """Return what its pod on a node asks of where others are: a spread looks at that node alone."""
+        spec = _pinned(self.spec, account.name) if self.spec.spread else self.spec
+        needs = topology_needs(spec, self.namespace, self.template.labels, self._census)
+        if self._topology[1] != needs:
+            self._topology = Topology(needs, self._census), needs
+        return self._topology[0]
 
     def stays_on(self, account: NodeAccount) -> bool:
         """Tell whether the node's labels still let a pod be there; taints are not the controller's matter."""
         return any(account.described.compatible(wanted) for wanted in self._alternatives)
+
+
+def _pinned(spec: PodSpec, node: str) -> PodSpec:
+    """Return the spec of a daemon's pod, which the controller lets go to no other node."""
+    this = Expression(labels.NODE_NAME, Operator.IN, (node,))
+    terms = tuple((*term, this) for term in spec.node_affinity.required or ((),))
+    return replace(spec, node_affinity=NodeAffinity(required=terms))

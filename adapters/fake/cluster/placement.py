@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.matching import UNSCHEDULABLE, repelling
 from treenail.adapters.fake.cluster.storage import Hindrance
+from treenail.adapters.fake.cluster.topology import Topology
 from treenail.domain.pods import PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import CPU, MEMORY, PODS
-from treenail.domain.taints import Effect, Taint, untolerated
-
-UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
+from treenail.domain.taints import Effect, untolerated
 
 # How unsuited a node is: by taints not liked, preferences not met, how full it is, how late it came; then
 # its name and the version of its account.
 _Candidate = tuple[int, int, float, int, str, int]
+# Of the labels that its pods' topologies go by.
+_Values = tuple[str | None, ...]
 
 
 def not_simulated(spec: PodSpec) -> str:
     """Return what of `spec` decides about nodes though it is not simulated here, if anything is."""
-    found = (
-        ("topology spread constraints", any(spread.hard for spread in spec.spread)),
-        ("pod affinity", any(term.weight is None for term in spec.pod_affinity)),
-        ("resource claims", bool(spec.resource_claims)),
-    )
-    return ", ".join(what for what, there in found if there)
+    return "resource claims" if spec.resource_claims else ""
 
 
 def shape_misfit(spec: PodSpec, alternatives: tuple[Requirements, ...], account: NodeAccount) -> str:
@@ -37,10 +33,9 @@ def shape_misfit(spec: PodSpec, alternatives: tuple[Requirements, ...], account:
     node = account.node
     if node is None or node.deleting_since is not None:
         return "node(s) were being deleted"
-    if node.unschedulable and untolerated((UNSCHEDULABLE,), spec.tolerations):
+    if node.unschedulable and untolerated((UNSCHEDULABLE,), spec.tolerations) is not None:
         return "node(s) were unschedulable"
-    repelling = (t for t in node.taints if t.effect is not Effect.PREFER_NO_SCHEDULE)
-    taint = untolerated(repelling, spec.tolerations)
+    taint = untolerated(repelling(node), spec.tolerations)
     if taint is not None:
         return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
     if not any(account.described.compatible(wanted) for wanted in alternatives):
@@ -78,10 +73,11 @@ def _no_hindrance(_account: NodeAccount) -> str:
 
 
 class Profile:
-    """Pods of one spec that wait for a node, and the nodes they fit, the best one first.
+    """Alike pods that wait for a node, and the nodes they fit, the best one first.
 
     It looks only at nodes that changed since it last looked, so that it costs little to ask often; where
-    `volumes` have a say (for the one pod whose volumes they are), it looks at all.
+    `volumes` have a say (for the one pod whose volumes they are), it looks at all. Where `topology` has,
+    nodes are kept apart by the labels it goes by: what it says of one it says of all with the same values.
     `waiting` are uids with their place in the queue; `fresh` those of them never yet refused.
     """
 
@@ -91,9 +87,12 @@ class Profile:
         accounts: Accounts,
         *,
         fill: bool,
+        topology: Topology | None = None,
         volumes: Callable[[], Hindrance] | None = None,
     ) -> None:
         self.spec = spec
+        self.topology = topology
+        self._keys = topology.keys if topology is not None else ()
         self._volumes = volumes
         self._hindrance: Hindrance = _no_hindrance
         self.waiting: dict[str, int] = {}
@@ -105,7 +104,8 @@ class Profile:
         self._wanted = dict(self._needs)
         self._alternatives = spec.alternatives()
         self._judged: dict[str, _Judgement] = {}
-        self._candidates: list[_Candidate] = []
+        # By the values of the keys, the best candidate first.
+        self._candidates: dict[_Values, list[_Candidate]] = {}
         self._seen = -1
 
     def best(self) -> NodeAccount | None:
@@ -113,22 +113,47 @@ class Profile:
         if self.not_simulated:
             return None
         self._catch_up()
-        while self._candidates:
-            *_, name, version = self._candidates[0]
-            account = self._accounts.by_name.get(name)
-            if account is not None and account.version == version:
-                return account
-            heapq.heappop(self._candidates)
-        return None
+        best = min(self._tops(), default=None)
+        return None if best is None else self._accounts.by_name[best[4]]
 
     def refusal(self) -> str:
         """Return why no node takes a pod of this spec, as the scheduler says it."""
         if self.not_simulated:
             return f"pods with {self.not_simulated} are not simulated by this scheduler"
         accounts = tuple(self._accounts.present())
-        reasons = Counter(self._misfit(account) for account in accounts)
+        reasons = Counter(self._misfit(account) or self._topology_misfit(account) for account in accounts)
         counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         return f"0/{len(accounts)} nodes are available{': ' if counted else ''}{counted}."
+
+    def _tops(self) -> Iterator[_Candidate]:
+        """Yield the best node of each kind."""
+        for values, candidates in tuple(self._candidates.items()):
+            top = self._top(candidates)
+            if top is not None:
+                yield top
+            elif not candidates:
+                del self._candidates[values]
+
+    def _top(self, candidates: list[_Candidate]) -> _Candidate | None:
+        """Return the best of candidates of one kind that pods may go to, and drop what is out of date."""
+        kept_off: list[_Candidate] = []
+        found: _Candidate | None = None
+        while candidates and found is None:
+            first = candidates[0]
+            account = self._accounts.by_name.get(first[4])
+            if account is None or account.version != first[5]:
+                heapq.heappop(candidates)
+            elif self.topology is None:
+                found = first
+            elif not kept_off and self.topology.closes(account):
+                break
+            elif self.topology.keeps_off(account):
+                kept_off.append(heapq.heappop(candidates))
+            else:
+                found = first
+        for candidate in kept_off:
+            heapq.heappush(candidates, candidate)
+        return found
 
     def _catch_up(self) -> None:
         if self._volumes is not None:
@@ -144,17 +169,21 @@ class Profile:
             self._start_over()
         else:
             for name in dict.fromkeys(accounts.history[-missed:]):
-                candidate = self._candidate(accounts.by_name.get(name))
-                if candidate is not None:
-                    heapq.heappush(self._candidates, candidate)
+                self._consider(accounts.by_name.get(name))
         self._seen = position
 
     def _start_over(self) -> None:
-        found = (self._candidate(account) for account in self._accounts.by_name.values())
-        self._candidates = [candidate for candidate in found if candidate is not None]
-        heapq.heapify(self._candidates)
+        self._candidates = {}
+        for account in self._accounts.by_name.values():
+            self._consider(account)
         if len(self._judged) > 2 * len(self._accounts.by_name):
             self._judged = {name: j for name, j in self._judged.items() if name in self._accounts.by_name}
+
+    def _consider(self, account: NodeAccount | None) -> None:
+        candidate = self._candidate(account)
+        if candidate is not None and account is not None and account.node is not None:
+            values = tuple(map(account.node.labels.get, self._keys))
+            heapq.heappush(self._candidates.setdefault(values, []), candidate)
 
     def _candidate(self, account: NodeAccount | None) -> _Candidate | None:
         if account is None or account.node is None:
@@ -178,6 +207,9 @@ class Profile:
             or room_misfit(self.spec, self._needs, account)
             or self._hindrance(account)
         )
+
+    def _topology_misfit(self, account: NodeAccount) -> str:
+        return self.topology.misfit(account) if self.topology is not None else ""
 
     def _judge(self, account: NodeAccount) -> _Judgement:
         """Return what the node's shape means for pods of this spec; judged anew when it has changed."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Final
+from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change, address
 from treenail.adapters.fake.cluster.placement import Profile
-from treenail.adapters.fake.cluster.storage import KINDS, Storage
+from treenail.adapters.fake.cluster.storage import KINDS, Hindrance, Storage
+from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, TopologyNeeds, topology_needs
 from treenail.adapters.fake.luck import draw
 from treenail.domain.nodes import Node
 from treenail.domain.pods import Pod, PodSpec
@@ -21,30 +24,39 @@ from treenail.domain.pods import Pod, PodSpec
 _NAME: Final = "default-scheduler"
 _MOST_IDLE_PROFILES: Final = 1_000
 
+# Of the objects that are a pod's spec and labels, and its namespace.
+_Identity: TypeAlias = tuple[int, int, str]
+
 
 class Scheduler:
     """Binds pods that wait, the most important first, then the longest waiting.
 
-    Those for whom there is no room wait until a node changes for the better.
+    Those for whom there is no room wait until a node changes for the better, or other pods do for those
+    that go by them.
     """
 
-    def __init__(self, plane: ControlPlane, accounts: Accounts, storage: Storage) -> None:
+    def __init__(self, plane: ControlPlane, accounts: Accounts, storage: Storage, census: Census) -> None:
         self._plane = plane
         self._storage = storage
+        self._census = census
         self._dice = plane.fork()
         self._accounts = accounts
-        self._profiles: dict[PodSpec, Profile] = {}
-        # The same by identity: the pods of one template share their spec, and hashing one is slow.
-        self._known: dict[int, tuple[PodSpec, Profile]] = {}
+        self._profiles: dict[tuple[PodSpec, TopologyNeeds], Profile] = {}
+        # The same by identity: the pods of one template share spec and labels, and hashing them is slow.
+        self._known: dict[_Identity, tuple[Pod, Profile]] = {}
         self._profile_of: dict[str, Profile] = {}
         # Of pods with volumes, which are each pod's own: by uid.
         self._singles: dict[str, Profile] = {}
+        # How many of those that wait go by where others are.
+        self._choosy = 0
         self._most_profiles = _MOST_IDLE_PROFILES
         self._arrivals = count()
         self._due = False
         plane.store.listen(self._pod_changed, "Pod")
         plane.store.listen(self._storage_changed, *KINDS)
         accounts.improved.append(self._node_improved)
+        census.changed.append(self._pods_moved)
+        census.opposed.append(self._regroup)
 
     def _storage_changed(self, change: Change) -> None:
         del change
@@ -55,7 +67,11 @@ class Scheduler:
         pod = change.after
         if isinstance(pod, Pod) and _wants_a_node(pod):
             if pod.uid not in self._profile_of:
-                self._enqueue(pod)
+                self._enqueue(pod, next(self._arrivals))
+                self._profile_of[pod.uid].fresh[pod.uid] = None
+                self._wake()
+            elif isinstance(change.before, Pod) and change.before.labels != pod.labels:
+                self._regroup()
         elif isinstance(change.before, Pod):
             self._dequeue(change.before.uid)
 
@@ -64,13 +80,15 @@ class Scheduler:
         if self._profile_of:
             self._wake()
 
-    def _enqueue(self, pod: Pod) -> None:
-        profile = self._profile_of[pod.uid] = (
-            self._single(pod) if pod.spec.volumes else self._profile(pod.spec)
-        )
-        profile.waiting[pod.uid] = next(self._arrivals)
-        profile.fresh[pod.uid] = None
-        self._wake()
+    def _pods_moved(self) -> None:
+        if self._choosy:
+            self._wake()
+
+    def _enqueue(self, pod: Pod, arrival: int) -> None:
+        profile = self._single(pod) if pod.spec.volumes else self._profile(pod)
+        self._profile_of[pod.uid] = profile
+        profile.waiting[pod.uid] = arrival
+        self._choosy += profile.topology is not None
 
     def _dequeue(self, uid: str) -> None:
         profile = self._profile_of.pop(uid, None)
@@ -78,27 +96,58 @@ class Scheduler:
             self._singles.pop(uid, None)
             del profile.waiting[uid]
             profile.fresh.pop(uid, None)
+            self._choosy -= profile.topology is not None
+
+    def _regroup(self) -> None:
+        """Put those that wait with their likes again: what is asked of them may have changed."""
+        self._known.clear()
+        waiting = sorted((p.waiting[uid], uid, uid in p.fresh) for uid, p in self._profile_of.items())
+        for _, uid, _ in waiting:
+            self._dequeue(uid)
+        for arrival, uid, fresh in waiting:
+            pod = self._plane.store.by_uid(uid)
+            if isinstance(pod, Pod) and _wants_a_node(pod):
+                self._enqueue(pod, arrival)
+                if fresh:
+                    self._profile_of[uid].fresh[uid] = None
+        self._forget_idle()
+        if waiting:
+            self._wake()
 
     def _single(self, pod: Pod) -> Profile:
-        fill = self._plane.settings.fill_nodes
         volumes = partial(self._storage.hindrance, pod)
-        profile = self._singles[pod.uid] = Profile(pod.spec, self._accounts, fill=fill, volumes=volumes)
+        profile = self._singles[pod.uid] = self._new_profile(pod.spec, self._needs(pod), volumes)
         return profile
 
-    def _profile(self, spec: PodSpec) -> Profile:
-        known = self._known.get(id(spec))
+    def _profile(self, pod: Pod) -> Profile:
+        identity = id(pod.spec), id(pod.labels), pod.namespace
+        known = self._known.get(identity)
         if known is not None:
             return known[1]
         if len(self._known) > self._most_profiles:
-            self._profiles = {s: p for s, p in self._profiles.items() if p.waiting}
-            self._known = {i: (s, p) for i, (s, p) in self._known.items() if p.waiting}
-            self._most_profiles = max(2 * len(self._known), _MOST_IDLE_PROFILES)
-        profile = self._profiles.get(spec)
+            self._forget_idle()
+        kind = pod.spec, self._needs(pod)
+        profile = self._profiles.get(kind)
         if profile is None:
-            profile = Profile(spec, self._accounts, fill=self._plane.settings.fill_nodes)
-            self._profiles[spec] = profile
-        self._known[id(spec)] = (spec, profile)
+            profile = self._profiles[kind] = self._new_profile(*kind)
+        # The pod is held on to, so that the ids stay those of its spec and labels.
+        self._known[identity] = (pod, profile)
         return profile
+
+    def _forget_idle(self) -> None:
+        self._profiles = {kind: p for kind, p in self._profiles.items() if p.waiting}
+        self._known = {i: (pod, p) for i, (pod, p) in self._known.items() if p.waiting}
+        self._most_profiles = max(2 * len(self._known), _MOST_IDLE_PROFILES)
+
+    def _needs(self, pod: Pod) -> TopologyNeeds:
+        return topology_needs(pod.spec, pod.namespace, pod.labels, self._census)
+
+    def _new_profile(
+        self, spec: PodSpec, needs: TopologyNeeds, volumes: Callable[[], Hindrance] | None = None
+    ) -> Profile:
+        topology = Topology(needs, self._census) if needs != NO_NEEDS else None
+        fill = self._plane.settings.fill_nodes
+        return Profile(spec, self._accounts, fill=fill, topology=topology, volumes=volumes)
 
     def _wake(self) -> None:
         if not self._due:
@@ -118,6 +167,8 @@ class Scheduler:
         while queue:
             priority, _, number = heapq.heappop(queue)
             profile = profiles[number]
+            if not profile.waiting:
+                continue
             account = profile.best()
             if account is None:
                 self._refuse(profile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.daemon_sets import DaemonSetController
 from treenail.adapters.fake.cluster.garbage import GarbageCollector
@@ -19,9 +20,10 @@ def run_workloads(plane: ControlPlane, accounts: Accounts, server: ApiServer) ->
     """Start the controllers of workloads, the scheduler and the garbage collector."""
     offspring = Offspring(plane.store)
     maker = PodMaker(plane, server)
+    census = Census(plane.store, accounts)
     DeploymentController(plane)
     ReplicaSetController(plane, offspring, maker)
     StatefulSetController(plane, offspring, maker)
-    DaemonSetController(plane, accounts, offspring, maker)
-    Scheduler(plane, accounts, Storage(plane))
+    DaemonSetController(plane, accounts, offspring, maker, census)
+    Scheduler(plane, accounts, Storage(plane), census)
     GarbageCollector(plane)

@@ -1,0 +1,192 @@
+"""What pods ask of where other pods are, and those of them: spread, affinity, anti-affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from treenail.adapters.fake.cluster.accounts import NodeAccount
+from treenail.adapters.fake.cluster.census import Census, DomainCount
+from treenail.adapters.fake.cluster.matching import DomainTerm, NodeFilter, Owners, Selected, Selection
+from treenail.domain import labels
+from treenail.domain.pods import Expression, LabelSelector, PodSpec, TopologySpread
+from treenail.domain.requirements import Operator
+
+_UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
+_NO_DOMAIN: Final = f"{_UNEVEN} (missing required label)"
+_NOT_NEAR: Final = "node(s) didn't match pod affinity rules"
+_NOT_APART: Final = "node(s) didn't match pod anti-affinity rules"
+_OPPOSED: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """One spread that must hold. `itself` says that the pod is among those counted."""
+
+    key: str
+    max_skew: int
+    min_domains: int
+    selection: Selection
+    nodes: NodeFilter
+    itself: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyNeeds:
+    """All that a pod's topologies ask: pods with equal needs may go to the same nodes.
+
+    `near` must all be met; `first` says that it may be the first of those it must be near. `against`
+    is the anti-affinity of others that selects it.
+    """
+
+    spreads: tuple[Spread, ...] = ()
+    near: tuple[DomainTerm, ...] = ()
+    first: bool = False
+    apart: tuple[DomainTerm, ...] = ()
+    against: tuple[DomainTerm, ...] = ()
+
+
+NO_NEEDS: Final = TopologyNeeds()
+
+
+def topology_needs(spec: PodSpec, namespace: str, of: Mapping[str, str], census: Census) -> TopologyNeeds:
+    """Return what the topologies of a pod with the labels `of` ask, and those of others of it."""
+    against = census.against(namespace, of)
+    if not spec.spread and not spec.pod_affinity:
+        return TopologyNeeds(against=against) if against else NO_NEEDS
+    required = [(t.anti, DomainTerm.of(t, namespace)) for t in spec.pod_affinity if t.weight is None]
+    near = tuple(term for anti, term in required if not anti)
+    return TopologyNeeds(
+        spreads=_spreads(spec, namespace, of, census),
+        near=near,
+        first=all(term.selection.selects(namespace, of, census.labels_of) for term in near),
+        apart=tuple(term for anti, term in required if anti),
+        against=against,
+    )
+
+
+def _spreads(spec: PodSpec, namespace: str, of: Mapping[str, str], census: Census) -> tuple[Spread, ...]:
+    hard = [spread for spread in spec.spread if spread.hard]
+    keys = tuple(labels.normalized(spread.topology_key) for spread in hard)
+    chosen = spec.alternatives() if spec.node_selector or spec.node_affinity.required else None
+    found = []
+    for spread, key in zip(hard, keys, strict=True):
+        selection = Selection(_narrowed(spread, of), (namespace,))
+        nodes = NodeFilter(
+            keys,
+            chosen if spread.honor_node_affinity else None,
+            spec.tolerations if spread.honor_node_taints else None,
+        )
+        found.append(
+            Spread(
+                key=key,
+                max_skew=spread.max_skew,
+                min_domains=spread.min_domains or 1,
+                selection=selection,
+                nodes=nodes,
+                itself=selection.selects(namespace, of, census.labels_of),
+            )
+        )
+    return tuple(found)
+
+
+def _narrowed(spread: TopologySpread, of: Mapping[str, str]) -> LabelSelector | None:
+    """Return a spread's selector, with the pod's own values of `matchLabelKeys`."""
+    if spread.selector is None:
+        return None
+    more = (Expression(key, Operator.IN, (of[key],)) for key in spread.match_label_keys if key in of)
+    return LabelSelector(spread.selector.match_labels, (*spread.selector.expressions, *more))
+
+
+class _Rule(Protocol):
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels of a node that it looks at."""
+        ...
+
+    def misfit(self, of: Mapping[str, str]) -> str:
+        """Return why a node with the labels `of` does not do, "" where it does."""
+        ...
+
+
+class _Even:
+    def __init__(self, spread: Spread, census: Census) -> None:
+        self.keys = (spread.key,)
+        self._spread = spread
+        self._count = census.count(Selected((spread.selection,), leaving=False), spread.key, spread.nodes)
+
+    def misfit(self, of: Mapping[str, str]) -> str:
+        domain = of.get(self._spread.key)
+        if domain is None:
+            return _NO_DOMAIN
+        pods = self._count.pods
+        least = 0 if len(pods) < self._spread.min_domains else self._count.least
+        return _UNEVEN if pods.get(domain, 0) + self._spread.itself - least > self._spread.max_skew else ""
+
+
+class _Near:
+    """All terms at once: only pods that all of them select count, as kube-scheduler has it."""
+
+    def __init__(self, needs: TopologyNeeds, census: Census) -> None:
+        self.keys = tuple(term.key for term in needs.near)
+        together = Selected(tuple(term.selection for term in needs.near))
+        self._counts = [(key, census.count(together, key)) for key in self.keys]
+        self._first = needs.first
+
+    def misfit(self, of: Mapping[str, str]) -> str:
+        if any(key not in of for key in self.keys):
+            return _NOT_NEAR
+        if all(count.pods.get(of[key]) for key, count in self._counts):
+            return ""
+        somebody = any(count.everywhere for _, count in self._counts)
+        return "" if self._first and not somebody else _NOT_NEAR
+
+
+class _Apart:
+    def __init__(self, key: str, count: DomainCount, why: str) -> None:
+        self.keys = (key,)
+        self._key = key
+        self._count = count
+        self._why = why
+
+    def misfit(self, of: Mapping[str, str]) -> str:
+        domain = of.get(self._key)
+        return self._why if domain is not None and self._count.pods.get(domain) else ""
+
+
+class Topology:
+    """Where pods of equal needs may go, as things stand when it is asked.
+
+    `keys` are the labels that decide for many nodes at once; what a node's own name decides comes extra.
+    """
+
+    def __init__(self, needs: TopologyNeeds, census: Census) -> None:
+        self._rules: list[_Rule] = [_Even(spread, census) for spread in needs.spreads]
+        if needs.near:
+            self._rules.append(_Near(needs, census))
+        for term in needs.apart:
+            count = census.count(Selected((term.selection,)), term.key)
+            self._rules.append(_Apart(term.key, count, _NOT_APART))
+        for term in needs.against:
+            self._rules.append(_Apart(term.key, census.count(Owners(term), term.key), _OPPOSED))
+        self._by_node = [rule for rule in self._rules if labels.HOSTNAME in rule.keys]
+        self._by_domain = [rule for rule in self._rules if labels.HOSTNAME not in rule.keys]
+        self.keys = tuple(dict.fromkeys(key for rule in self._by_domain for key in rule.keys))
+
+    def misfit(self, account: NodeAccount) -> str:
+        """Return why a node does not do, "" where it does."""
+        return self._misfit(self._rules, account)
+
+    def closes(self, account: NodeAccount) -> bool:
+        """Tell whether a node, and all those with the same values of `keys`, are closed to the pods."""
+        return bool(self._misfit(self._by_domain, account))
+
+    def keeps_off(self, account: NodeAccount) -> bool:
+        """Tell whether a node that is not closed is one that the pods must keep off all the same."""
+        return bool(self._misfit(self._by_node, account))
+
+    @staticmethod
+    def _misfit(rules: list[_Rule], account: NodeAccount) -> str:
+        of = account.node.labels if account.node is not None else {}
+        return next((why for rule in rules if (why := rule.misfit(of))), "")
