@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tests.domain.packing.nodes_of_plans import PlannedNode, allows, meets, required
+from tests.domain.packing.nodes_of_plans import PlannedNode, allows, meets, required, tolerates
 from treenail.domain import labels
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.pods import (
-    Expression,
-    HostPort,
-    LabelSelector,
-    Pod,
-    PodAffinityTerm,
-    PodSpec,
-    TopologySpread,
-)
+from treenail.domain.pods import Expression, HostPort, LabelSelector, Pod, PodAffinityTerm, TopologySpread
 from treenail.domain.requirements import Operator
-from treenail.domain.taints import untolerated
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (to be compared with, not bound to)
@@ -68,7 +59,7 @@ class Neighbours:
         hard = [t for t in pod.spec.pod_affinity if t.weight is None]
         if any(t.anti and (not node.domains(t.topology_key) or self._too_near(pod, t, node)) for t in hard):
             return False
-        if next(self._kept_off_by_residents(pod, node), None) or self._kept_off_by_pods(pod, node):
+        if self._kept_off(pod, node):
             return False
         if not all(self._even_now(pod, s, node) for s in pod.spec.spread if s.hard):
             return False
@@ -96,15 +87,20 @@ class Neighbours:
                     if near and self._selection(term, resident.namespace).has(pod.namespace, pod.labels):
                         yield f"{pod.uid} on {node.name} is kept off by a pod on {other.name}: {term}"
 
-    def _kept_off_by_pods(self, pod: Pod, node: PlannedNode) -> bool:
+    def _kept_off(self, pod: Pod, node: PlannedNode) -> bool:
+        """Tell whether others keep `pod` off. Where a node lacks their label, even those nowhere yet do."""
         for other in self._nodes:
-            for theirs in other.pods:
-                for term in theirs.spec.pod_affinity:
-                    near = other.domains(term.topology_key) & node.domains(term.topology_key)
-                    kept = self._selection(term, theirs.namespace).has(pod.namespace, pod.labels)
-                    if term.anti and term.weight is None and near and kept:
+            for namespace, term in _kept_apart(other):
+                if self._selection(term, namespace).has(pod.namespace, pod.labels):
+                    own = node.domains(term.topology_key)
+                    if not own or own & other.domains(term.topology_key):
                         return True
-        return False
+        return any(
+            not node.domains(term.topology_key)
+            and self._selection(term, namespace).has(pod.namespace, pod.labels)
+            for one in self._problem.pods
+            for namespace, term in _hard_apart(one)
+        )
 
     def _near(self, node: PlannedNode, key: str) -> list[PlannedNode]:
         return [other for other in self._nodes if other.domains(key) & node.domains(key)]
@@ -114,15 +110,15 @@ class Neighbours:
     def _without_company(self) -> Iterator[str]:
         """Put pods down one by one where they are: none may come before those it must be near."""
         everybody = [(pod, node) for node in self._nodes for pod in node.pods]
-        waiting = [
-            (p, n) for p, n in everybody if any(not t.anti and t.weight is None for t in p.spec.pod_affinity)
-        ]
+        waiting = [(pod, node) for pod, node in everybody if _seeks_company(pod)]
         waiting.sort(key=lambda pair: (-self._reach(pair[0]), pair[0].uid))
         while waiting:
             absent = [pod.uid for pod, _ in waiting]
+            # Those that begin do so before pods that are near whomever they please.
+            later = [*absent, *(pod.uid for pod, _ in everybody if not _seeks_company(pod))]
             came = [pair for pair in waiting if self._all_in_company(*pair, absent, beginning=False)]
             if not came:
-                came = [p for p in waiting if self._all_in_company(*p, absent, beginning=True)][:1]
+                came = [p for p in waiting if self._all_in_company(*p, later, beginning=True)][:1]
             if not came:
                 yield f"{absent} are not with those they must be near"
                 return
@@ -194,14 +190,11 @@ class Neighbours:
         if at is None:
             return False
         selection = self._spread_selection(pod, spread)
-        mine = selection.has(pod.namespace, pod.labels)
         held = 0
         for other in self._nodes:
             if other.domain(spread.topology_key) == at and self._looked_at(pod, spread, other, surely=True):
                 held += _residents(other, selection)
-                held += sum(
-                    mine and _has(p.spec, spread) and self._same(selection, p, spread) for p in other.pods
-                )
+                held += sum(self._bound_by(p, pod, spread) for p in other.pods)
         if spread.topology_key == labels.HOSTNAME:
             return held <= spread.max_skew
         most = self._counts(pod, spread, selection, surely=False)
@@ -249,7 +242,7 @@ class Neighbours:
         found: set[str] = set()
         for offer in self._problem.offers:
             taints = offer.pool.taints
-            if not spread.honor_node_taints or untolerated(taints, pod.spec.tolerations) is None:
+            if not spread.honor_node_taints or tolerates(taints, pod.spec):
                 found |= _sold_in(offer, key)
         for node in self._nodes:
             if node.room is not None and self._looked_at(pod, spread, node, surely=True):
@@ -260,7 +253,7 @@ class Neighbours:
         return min((counts.get(domain, 0) for domain in measured), default=0)
 
     def _looked_at(self, pod: Pod, spread: TopologySpread, node: PlannedNode, *, surely: bool) -> bool:
-        if spread.honor_node_taints and untolerated(node.taints, pod.spec.tolerations) is not None:
+        if spread.honor_node_taints and not tolerates(node.taints, pod.spec):
             return False
         chooses = pod.spec.node_selector or pod.spec.node_affinity.required
         if not spread.honor_node_affinity or not chooses:
@@ -268,8 +261,12 @@ class Neighbours:
         met = (any(meets(asked, own) for asked in required(pod.spec)) for own in node.may_be)
         return all(met) if surely else any(met)
 
-    def _same(self, selection: Selection, other: Pod, spread: TopologySpread) -> bool:
-        return self._spread_selection(other, spread) == selection
+    def _bound_by(self, other: Pod, pod: Pod, spread: TopologySpread) -> bool:
+        """Tell whether another pod, or the same, is held to and counted by the constraint that `pod` has."""
+        selection = self._spread_selection(pod, spread)
+        if not selection.has(other.namespace, other.labels) or not selection.has(pod.namespace, pod.labels):
+            return False
+        return spread in other.spec.spread and self._spread_selection(other, spread) == selection
 
     # --- who is meant
 
@@ -313,8 +310,23 @@ def _residents(node: PlannedNode, selection: Selection) -> int:
     )
 
 
-def _has(spec: PodSpec, spread: TopologySpread) -> bool:
-    return spread in spec.spread
+def _seeks_company(pod: Pod) -> bool:
+    return any(not term.anti and term.weight is None for term in pod.spec.pod_affinity)
+
+
+def _kept_apart(node: PlannedNode) -> Iterator[tuple[str, PodAffinityTerm]]:
+    """Yield what pods on a node require to be apart from, each with the namespace of the pod."""
+    for pod in node.pods:
+        yield from _hard_apart(pod)
+    for resident, _ in node.residents:
+        for term in () if resident.leaving else resident.anti_affinity:
+            yield resident.namespace, term
+
+
+def _hard_apart(pod: Pod) -> Iterator[tuple[str, PodAffinityTerm]]:
+    for term in pod.spec.pod_affinity:
+        if term.anti and term.weight is None:
+            yield pod.namespace, term
 
 
 def _sold_in(offer: PoolOffer, key: str) -> set[str]:

@@ -1,0 +1,201 @@
+"""Pods that must keep apart from others, and those that others keep apart from."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.domain.packing.company import (
+    ANYBODY,
+    DB,
+    WEB,
+    A,
+    B,
+    C,
+    apart,
+    app,
+    closed,
+    domains,
+    near,
+    node,
+    refused,
+    sold,
+    solved,
+    there,
+    together,
+    with_terms,
+)
+from tests.domain.packing.problems import asking, problem
+from treenail.domain import labels
+
+BY_ZONE, BY_NODE = with_terms(apart()), with_terms(apart(key=labels.HOSTNAME))
+NODE = labels.HOSTNAME
+
+
+# --- apart from their like
+
+
+def test_more_pods_than_zones() -> None:
+    of = problem(app("web", 5, BY_ZONE), offers=(sold(),))
+
+    assert domains(of) == {A: 1, B: 1, C: 1}
+    assert len(refused(of)) == 2
+
+
+def test_by_node_every_pod_has_its_own() -> None:
+    assert [len(members) for members in together(problem(app("web", 5, BY_NODE)))] == [1] * 5
+
+
+def test_pods_that_keep_apart_share_their_nodes_with_others() -> None:
+    of = problem(app("web", 4, BY_NODE), app("db", 4, with_terms(apart(DB, NODE))), app("plain", 8))
+
+    assert len(together(of)) == 4
+    assert all(sum(uid.startswith("web") for uid in members) == 1 for members in together(of))
+
+
+def test_those_there_keep_their_zones_and_nodes() -> None:
+    rooms = (node("n1", A, there("web")), node("n2", B))
+
+    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(),))) == {B: 1, C: 1}
+    assert set(solved(problem(app("web", 3, BY_NODE), rooms=rooms)).nominations.values()) == {"n2"}
+
+
+def test_those_on_nodes_that_take_no_more_keep_their_zones() -> None:
+    rooms = (closed(node("n1", A, there("web"))),)
+
+    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(),))) == {B: 1, C: 1}
+
+
+def test_those_that_are_leaving_keep_nothing() -> None:
+    rooms = (node("n1", A, there("web", apart(), apart(key=NODE), leaving=True)),)
+
+    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
+    assert solved(problem(app("web", 1, BY_NODE), rooms=rooms)).nominations == {"web-0": "n1"}
+
+
+def test_by_capacity_type() -> None:
+    of = problem(app("web", 3, with_terms(apart(key=labels.CAPACITY_TYPE))))
+
+    assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 1, labels.SPOT: 1}
+    assert len(refused(of)) == 1
+
+
+def test_pods_of_several_sizes_are_one_app() -> None:
+    small, large = with_terms(apart(), of=asking("100m")), with_terms(apart(), of=asking(3))
+
+    of = problem(app("web", 2, small, lot="s"), app("web", 2, large, lot="l"), offers=(sold(),))
+
+    assert domains(of) == {A: 1, B: 1, C: 1}
+
+
+def test_a_selector_of_nobody_keeps_nobody_apart() -> None:
+    of = problem(app("web", 5, with_terms(apart(None))), offers=(sold(),))
+
+    assert refused(of) == []
+
+
+def test_a_selector_of_everybody_wants_the_zone_alone() -> None:
+    rooms = (node("n1", A, there("db"), cpu=0),)
+
+    of = problem(app("web", 5, with_terms(apart(ANYBODY))), rooms=rooms, offers=(sold(),))
+
+    assert domains(of) == {B: 1, C: 1}
+
+
+# --- apart from others
+
+
+def test_pods_apart_from_another_app_share_with_each_other() -> None:
+    rooms = (node("n1", A, there("db")),)
+
+    of = problem(app("web", 5, with_terms(apart(DB))), rooms=rooms, offers=(sold(zones=(A, B)),))
+
+    assert domains(of) == {B: 5}
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 1), (1, 3)])
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
+def test_two_apps_of_one_batch_are_kept_apart_if_one_of_them_asks(key: str, sizes: tuple[int, int]) -> None:
+    web = with_terms(apart(DB, key), of=asking(sizes[0]))
+
+    of = problem(app("web", 3, web), app("db", 3, asking(sizes[1])), offers=(sold(),))
+
+    assert refused(of) == []
+    assert not domains(of, key, "web").keys() & domains(of, key, "db").keys()
+
+
+def test_apart_from_one_app_and_near_another() -> None:
+    rooms = (node("n1", A, there("db"), there("cache")), node("n2", B, there("db")))
+    spec = with_terms(near(DB), apart(WEB))
+
+    of = problem(app("web", 3, spec), rooms=rooms)
+
+    assert domains(of) == {A: 1, B: 1}
+
+
+# --- others keep apart
+
+
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
+def test_a_pod_that_is_there_keeps_others_off(key: str) -> None:
+    rooms = (node("n1", A, there("db", apart(WEB, key)), cpu=9), node("n2", B, cpu=1))
+
+    of = problem(app("web", 1), rooms=rooms, offers=())
+
+    assert solved(of).nominations == {"web-0": "n2"}
+    assert len(refused(problem(app("web", 2), rooms=rooms, offers=()))) == 1
+
+
+def test_a_pod_that_is_there_keeps_others_off_new_nodes_of_its_zone() -> None:
+    rooms = (node("n1", A, there("db", apart(WEB)), cpu=0),)
+
+    assert domains(problem(app("web", 3), rooms=rooms, offers=(sold(zones=(A, B)),))) == {B: 3}
+
+
+def test_it_keeps_off_only_those_it_names() -> None:
+    rooms = (node("n1", A, there("db", apart(WEB, NODE)), cpu=9),)
+
+    assert solved(problem(app("cache", 1), rooms=rooms)).nominations == {"cache-0": "n1"}
+
+
+@pytest.mark.xfail(strict=True, reason="B1")
+def test_it_keeps_off_whom_its_selector_selects_for_all_their_labels() -> None:
+    rooms = (node("n1", A, there("db", apart(ANYBODY, NODE)), cpu=9),)
+
+    assert solved(problem(app("web", 1), rooms=rooms)).nominations == {}
+
+
+def test_on_a_node_that_takes_no_more_it_keeps_others_off_its_zone() -> None:
+    rooms = (closed(node("n1", A, there("db", apart(WEB)))),)
+
+    assert domains(problem(app("web", 2), rooms=rooms, offers=(sold(zones=(A, B)),))) == {B: 2}
+
+
+def test_where_all_zones_are_kept_nobody_gets_in() -> None:
+    rooms = tuple(node(f"n-{zone}", zone, there("db", apart(WEB)), cpu=0) for zone in (A, B, C))
+
+    assert len(refused(problem(app("web", 2), rooms=rooms, offers=(sold(),)))) == 2
+
+
+# --- wishes
+
+
+def test_a_wish_to_be_apart_is_worth_a_node() -> None:
+    wish = with_terms(apart(key=NODE, weight=1))
+
+    assert [len(members) for members in together(problem(app("web", 3, wish)))] == [1, 1, 1]
+
+
+def test_a_wish_to_be_apart_holds_nobody_up() -> None:
+    wish = with_terms(apart(weight=1))
+
+    assert refused(problem(app("web", 5, wish), offers=(sold(),))) == []
+    assert len(solved(problem(app("web", 4, wish), rooms=(node("n1", A),), offers=())).nominations) == 4
+
+
+def test_a_wish_to_be_apart_keeps_nobody_else_off() -> None:
+    wish = with_terms(apart(DB, NODE, weight=1), of=asking(3))
+    rooms = (node("n1", A),)
+
+    of = problem(app("web", 1, wish), app("db", 1), rooms=rooms, offers=())
+
+    assert solved(of).nominations == {"web-0": "n1", "db-0": "n1"}

@@ -1,0 +1,250 @@
+"""Pods that must be near others: by zone, by node, by whatever label."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.domain.packing.company import (
+    ANYBODY,
+    DB,
+    WEB,
+    A,
+    B,
+    app,
+    closed,
+    domains,
+    near,
+    node,
+    of_app,
+    refused,
+    sold,
+    solved,
+    spread,
+    there,
+    together,
+    with_terms,
+)
+from tests.domain.packing.problems import asking, expression, is_in, problem
+from treenail.domain import labels
+from treenail.domain.requirements import Operator
+
+BY_ZONE, BY_NODE = with_terms(near()), with_terms(near(key=labels.HOSTNAME))
+TEAM = "team"
+
+
+# --- near pods that are there
+
+
+def test_a_new_node_is_bought_in_the_zone_of_those_to_be_near() -> None:
+    rooms = (node("n1", B, there("db"), cpu=0),)
+
+    assert domains(problem(app("web", 3, with_terms(near(DB))), rooms=rooms, offers=(sold(),))) == {B: 3}
+
+
+def test_a_node_of_their_zone_comes_first() -> None:
+    rooms = (node("n0", A), node("n1", B, there("db"), cpu=0), node("n2", B))
+
+    plan = solved(problem(app("web", 3, with_terms(near(DB))), rooms=rooms, offers=(sold(),)))
+
+    assert set(plan.nominations.values()) == {"n2"}
+
+
+def test_on_a_node_that_takes_no_more_they_are_in_their_zone_all_the_same() -> None:
+    rooms = (closed(node("n1", B, there("db"))),)
+
+    assert domains(problem(app("web", 2, with_terms(near(DB))), rooms=rooms, offers=(sold(),))) == {B: 2}
+
+
+def test_those_that_are_leaving_are_no_company() -> None:
+    rooms = (node("n1", B, there("db", leaving=True)),)
+
+    assert len(refused(problem(app("web", 2, with_terms(near(DB))), rooms=rooms))) == 2
+
+
+def test_by_node_only_their_own_nodes_will_do() -> None:
+    rooms = (node("n1", A), node("n2", A, there("db"), cpu=2))
+
+    of = problem(app("web", 3, with_terms(near(DB, labels.HOSTNAME))), rooms=rooms)
+
+    assert set(solved(of).nominations.values()) == {"n2"}
+    assert len(refused(of)) == 1
+
+
+def test_several_zones_of_those_to_be_near_will_all_do() -> None:
+    rooms = (node("n1", A, there("db"), cpu=1), node("n2", B, there("db"), cpu=1))
+
+    assert domains(problem(app("web", 2, with_terms(near(DB))), rooms=rooms, offers=())) == {A: 1, B: 1}
+
+
+def test_near_two_apps_is_where_both_are() -> None:
+    rooms = (
+        node("n1", A, there("db"), cpu=9),
+        node("n2", B, there("db"), there("cache"), cpu=9),
+    )
+
+    assert domains(problem(app("web", 2, with_terms(near(DB), near(of_app("cache")))), rooms=rooms)) == {B: 2}
+
+
+def test_a_selector_of_nobody_finds_nobody() -> None:
+    rooms = (node("n1", A, there("db")),)
+
+    assert len(refused(problem(app("web", 1, with_terms(near(None))), rooms=rooms))) == 1
+
+
+def test_a_selector_of_everybody_finds_anybody() -> None:
+    rooms = (node("n1", B, there("db"), cpu=0),)
+
+    assert domains(problem(app("web", 2, with_terms(near(ANYBODY))), rooms=rooms, offers=(sold(),))) == {B: 2}
+
+
+# --- near their like: the first may choose
+
+
+def test_the_first_of_its_like_begins_and_the_others_come_to_its_zone() -> None:
+    counts = domains(problem(app("web", 40, BY_ZONE), offers=(sold(),)))
+
+    assert list(counts.values()) == [40]
+
+
+def test_by_node_all_that_fit_share_one_node_and_the_rest_are_refused() -> None:
+    of = problem(app("web", 40, BY_NODE), offers=(sold(),))
+
+    (members,) = together(of)
+    assert len(members) == 31
+    assert len(refused(of)) == 9
+
+
+def test_where_their_like_are_nobody_begins_elsewhere() -> None:
+    rooms = (node("n1", A, there("web"), cpu=1),)
+
+    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=(sold(zones=(B,)),))) == {A: 1}
+    assert len(refused(problem(app("web", 3, BY_NODE), rooms=rooms))) == 2
+
+
+def test_who_cannot_get_to_their_like_begins_anew() -> None:
+    rooms = (node("n1", A, there("web"), cpu=0),)
+    spec = with_terms(near(), of=asking(selector={labels.ZONE: B}))
+
+    assert domains(problem(app("web", 2, spec), rooms=rooms, offers=(sold(),))) == {B: 2}
+
+
+def test_who_does_not_select_itself_cannot_begin() -> None:
+    assert len(refused(problem(app("web", 2, with_terms(near(DB)))))) == 2
+
+
+def test_where_a_room_holds_all_of_them_they_begin_there() -> None:
+    rooms = (node("n1", A, cpu=1), node("n2", B, cpu=4))
+
+    assert set(solved(problem(app("web", 3, BY_NODE), rooms=rooms)).nominations.values()) == {"n2"}
+
+
+def test_two_that_must_each_be_near_the_other_and_not_their_like_cannot_begin() -> None:
+    web, db = with_terms(near(DB)), with_terms(near(WEB))
+
+    assert len(refused(problem(app("web", 1, web), app("db", 1, db)))) == 2
+
+
+# --- near others that come at the same time
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 2)])
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
+def test_those_to_be_near_may_come_in_the_same_batch(key: str, sizes: tuple[int, int]) -> None:
+    web, db = asking(sizes[0]), asking(sizes[1])
+
+    of = problem(app("web", 3, with_terms(near(DB, key), of=web)), app("db", 1, db), offers=(sold(),))
+
+    assert refused(of) == []
+    assert len(domains(of, key)) == 1
+
+
+def test_one_may_open_the_way_for_the_next_whatever_their_sizes() -> None:
+    first = app("a", 1, with_terms(near(of_app("b")), of=asking(3)))
+    second = app("b", 1, with_terms(near(of_app("c")), of=asking(2)))
+
+    of = problem(first, second, app("c", 1), offers=(sold(),))
+
+    assert refused(of) == []
+    assert len(domains(of)) == 1
+
+
+def test_several_pods_of_the_other_app_take_in_those_that_one_cannot() -> None:
+    web = app("web", 40, with_terms(near(DB, labels.HOSTNAME)))
+
+    of = problem(web, app("db", 3), offers=(sold(),))
+
+    assert refused(of) == []
+    assert all(any(uid.startswith("db") for uid in members) for members in together(of))
+
+
+def test_near_by_zone_and_spread_over_nodes() -> None:
+    of = problem(app("web", 4, with_terms(near(), spread(labels.HOSTNAME))), offers=(sold(),))
+
+    assert list(domains(of).values()) == [4]
+    assert [len(members) for members in together(of)] == [1] * 4
+
+
+def test_a_zone_of_ones_own_choice_is_one_where_the_pods_fit() -> None:
+    large = with_terms(near(), of=asking(20))
+    offers = (sold(is_in(labels.INSTANCE_CPU, "2"), zones=(A,)), sold(name="other", zones=(B,)))
+
+    assert domains(problem(app("web", 2, large), offers=offers)) == {B: 2}
+
+
+# --- by other labels
+
+
+def test_near_by_capacity_type() -> None:
+    rooms = (node("n1", A, there("db"), cpu=0, more={labels.CAPACITY_TYPE: labels.ON_DEMAND}),)
+
+    of = problem(app("web", 2, with_terms(near(DB, labels.CAPACITY_TYPE))), rooms=rooms)
+
+    assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 2}
+
+
+def test_near_by_a_label_of_the_pool() -> None:
+    offers = (sold(is_in(TEAM, "a", "b")),)
+
+    of = problem(app("web", 9, with_terms(near(key=TEAM))), offers=offers)
+
+    assert list(domains(of, TEAM).values()) == [9]
+
+
+@pytest.mark.xfail(strict=True, reason="B2")
+def test_a_label_that_the_pool_lacks_refuses_those_that_ask_and_nobody_else() -> None:
+    asks = app("db", 1, with_terms(near(WEB, TEAM)))
+
+    assert refused(problem(app("web", 2), asks)) == ["db-0"]
+
+
+# --- wishes
+
+
+def test_a_wish_to_be_near_is_kept_while_it_can_be() -> None:
+    rooms = (node("n1", B, there("db"), cpu=0),)
+
+    of = problem(app("web", 2, with_terms(near(DB, weight=1))), rooms=rooms, offers=(sold(),))
+
+    assert domains(of) == {B: 2}
+
+
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME, TEAM])
+def test_a_wish_to_be_near_holds_nobody_up(key: str) -> None:
+    assert refused(problem(app("web", 3, with_terms(near(DB, key, weight=1))))) == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [labels.ZONE, labels.HOSTNAME, pytest.param(TEAM, marks=pytest.mark.xfail(strict=True, reason="B2"))],
+)
+def test_a_wish_to_be_near_ones_like_holds_nobody_up(key: str) -> None:
+    of = problem(app("web", 40, with_terms(near(key=key, weight=1))), offers=(sold(),))
+
+    assert refused(of) == []
+
+
+def test_required_zones_go_before_company() -> None:
+    rooms = (node("n1", A, there("db"), cpu=0),)
+    spec = with_terms(near(DB), of=asking(required=[(expression(labels.ZONE, Operator.NOT_IN, A),)]))
+
+    assert len(refused(problem(app("web", 1, spec), rooms=rooms))) == 1

@@ -1,0 +1,402 @@
+"""Pods spread over zones, nodes, capacity types and labels of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.domain.packing.company import (
+    ANYBODY,
+    DB,
+    WEB,
+    A,
+    B,
+    C,
+    app,
+    closed,
+    domains,
+    node,
+    refused,
+    sold,
+    solved,
+    spread,
+    there,
+    together,
+    with_terms,
+)
+from tests.domain.packing.problems import asking, expression, is_in, problem
+from treenail.domain import labels
+from treenail.domain.packing.problem import VolumeNeeds
+from treenail.domain.pods import PodVolume
+from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.taints import Effect, Taint, Toleration
+
+OVER_ZONES = with_terms(spread())
+TEAM = "team"
+OURS = Taint("ours", Effect.NO_SCHEDULE)
+SOFT = Taint("soft", Effect.PREFER_NO_SCHEDULE)
+
+
+# --- over zones
+
+
+def test_pods_are_spread_evenly() -> None:
+    assert sorted(domains(problem(app("web", 5, OVER_ZONES), offers=(sold(),))).values()) == [1, 2, 2]
+    assert sorted(domains(problem(app("web", 9, OVER_ZONES), offers=(sold(),))).values()) == [3, 3, 3]
+
+
+def test_pods_that_are_there_count() -> None:
+    rooms = (node("n1", A, (there("web"), 3), cpu=0), node("n2", B, there("web"), cpu=0))
+
+    assert domains(problem(app("web", 5, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {B: 2, C: 3}
+
+
+def test_pods_on_nodes_that_take_no_more_count() -> None:
+    rooms = (closed(node("n1", A, (there("web"), 2))),)
+
+    assert domains(problem(app("web", 4, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {B: 2, C: 2}
+
+
+def test_pods_that_are_leaving_do_not_count() -> None:
+    rooms = (node("n1", A, (there("web", leaving=True), 2), cpu=0),)
+
+    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
+
+
+def test_pods_of_other_apps_and_of_other_namespaces_do_not_count() -> None:
+    rooms = (node("n1", A, (there("db"), 2), (there("web", namespace="data"), 2), cpu=0),)
+
+    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
+
+
+def test_pods_on_nodes_without_the_label_do_not_count() -> None:
+    bare = node("n1", A, (there("web"), 2), cpu=0)
+    bare = replace(bare, labels={labels.HOSTNAME: "n1"})
+
+    assert domains(problem(app("web", 3, OVER_ZONES), rooms=(bare,), offers=(sold(),))) == {A: 1, B: 1, C: 1}
+
+
+def test_a_node_without_the_label_takes_no_pod() -> None:
+    bare = replace(node("n1", A), labels={labels.HOSTNAME: "n1"})
+
+    assert solved(problem(app("web", 1, OVER_ZONES), rooms=(bare,), offers=(sold(),))).nominations == {}
+
+
+def test_a_greater_skew_leaves_the_first_rooms_more() -> None:
+    rooms = (node("n1", A, cpu=9),)
+
+    for skew, inside in ((1, 1), (2, 2), (5, 5)):
+        of = problem(app("web", inside, with_terms(spread(skew=skew))), rooms=rooms, offers=(sold(),))
+        assert set(solved(of).nominations.values()) == {"n1"}
+        assert len(solved(of).nominations) == inside
+
+
+def test_rooms_and_new_nodes_make_way_for_each_other() -> None:
+    of = problem(app("web", 6, OVER_ZONES), rooms=(node("n1", A, cpu=9),), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+    assert len(solved(of).nominations) == 2
+
+
+def test_a_zone_where_nothing_more_fits_keeps_the_others_down() -> None:
+    rooms = (node("n1", A, cpu=0), node("n2", B, cpu=9))
+
+    of = problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=())
+
+    assert domains(of) == {B: 1}
+    assert len(refused(of)) == 2
+
+
+def test_a_zone_of_a_node_that_takes_no_more_is_a_zone_all_the_same() -> None:
+    rooms = (closed(node("n1", A)), node("n2", B, cpu=9))
+
+    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=())) == {B: 1}
+
+
+def test_pods_of_several_sizes_are_counted_together() -> None:
+    small, large = with_terms(spread(), of=asking("100m")), with_terms(spread(), of=asking(3))
+
+    of = problem(app("web", 3, small, lot="s"), app("web", 3, large, lot="l"), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+
+
+def test_who_may_be_in_some_zones_alone_is_measured_by_these() -> None:
+    two = with_terms(spread(), of=asking(required=[(expression(labels.ZONE, Operator.IN, A, B),)]))
+    one = with_terms(spread(), of=asking(selector={labels.ZONE: A}))
+
+    assert domains(problem(app("web", 4, two), offers=(sold(),))) == {A: 2, B: 2}
+    assert domains(problem(app("web", 4, one), offers=(sold(),))) == {A: 4}
+
+
+def test_a_preferred_zone_leaves_no_zone_out_of_the_measure() -> None:
+    wish = with_terms(spread(), of=asking(preferred=[(9, (expression(labels.ZONE, Operator.IN, A),))]))
+
+    assert domains(problem(app("web", 3, wish), offers=(sold(),))) == {A: 1, B: 1, C: 1}
+
+
+def test_the_zone_of_a_volume_leaves_no_zone_out_of_the_measure() -> None:
+    spec = replace(OVER_ZONES, volumes=(PodVolume("data", claim_name="data"),))
+    needs = VolumeNeeds(alternatives=(Requirements((is_in(labels.ZONE, A),)),))
+    some = app("web", 3, spec)
+
+    of = problem(some, volumes={pod.uid: needs for pod in some}, offers=(sold(),))
+
+    assert domains(of) == {A: 1}
+    assert len(refused(of)) == 2
+
+
+# --- minDomains
+
+
+def test_where_there_are_fewer_zones_than_wanted_the_emptiest_counts_as_empty() -> None:
+    spec = with_terms(spread(min_domains=4))
+
+    of = problem(app("web", 5, spec), offers=(sold(),))
+
+    assert domains(of) == {A: 1, B: 1, C: 1}
+    assert len(refused(of)) == 2
+
+
+def test_where_there_are_as_many_zones_as_wanted_nothing_changes() -> None:
+    of = problem(app("web", 6, with_terms(spread(min_domains=3))), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+
+
+def test_only_zones_that_the_pod_may_be_in_are_among_those_wanted() -> None:
+    spec = with_terms(
+        spread(min_domains=3), of=asking(required=[(expression(labels.ZONE, Operator.IN, A, B),)])
+    )
+
+    assert domains(problem(app("web", 4, spec), offers=(sold(),))) == {A: 1, B: 1}
+
+
+# --- over nodes, capacity types and labels of one's own
+
+
+def test_over_nodes_no_node_has_more_than_the_skew() -> None:
+    for skew, nodes in ((1, 4), (2, 2), (4, 1)):
+        of = problem(app("web", 4, with_terms(spread(labels.HOSTNAME, skew))))
+        assert [len(members) for members in together(of)] == [skew] * nodes
+
+
+def test_over_nodes_those_that_are_there_count() -> None:
+    rooms = (node("n1", A, there("web")), node("n2", A), node("n3", A, there("db")))
+
+    of = problem(app("web", 3, with_terms(spread(labels.HOSTNAME))), rooms=rooms, offers=())
+
+    assert sorted(solved(of).nominations.values()) == ["n2", "n3"]
+    assert len(refused(of)) == 1
+
+
+def test_over_nodes_an_empty_one_does_not_keep_the_others_down() -> None:
+    # What is counted is from zero: a new node could always be had.
+    rooms = (node("n1", A, (there("web"), 1)), node("n2", A, cpu=0))
+
+    assert (
+        refused(problem(app("web", 1, with_terms(spread(labels.HOSTNAME, 2))), rooms=rooms, offers=())) == []
+    )
+
+
+def test_over_capacity_types() -> None:
+    of = problem(app("web", 4, with_terms(spread(labels.CAPACITY_TYPE))))
+
+    assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 2, labels.SPOT: 2}
+
+
+def test_over_a_label_that_pools_have() -> None:
+    spec = with_terms(spread(TEAM))
+    pools = (sold(is_in(TEAM, "a", "b")), sold(name="other", node_labels={TEAM: "c"}))
+
+    assert domains(problem(app("web", 6, spec), offers=pools), TEAM) == {"a": 2, "b": 2, "c": 2}
+
+
+def test_over_architectures() -> None:
+    assert domains(problem(app("web", 4, with_terms(spread(labels.ARCH)))), labels.ARCH) == {
+        "amd64": 2,
+        "arm64": 2,
+    }
+
+
+def test_over_a_label_that_only_nodes_there_have() -> None:
+    rooms = tuple(node(f"n{rack}", A, more={"rack": rack}) for rack in ("1", "2"))
+
+    assert domains(problem(app("web", 4, with_terms(spread("rack"))), rooms=rooms), "rack") == {
+        "1": 2,
+        "2": 2,
+    }
+
+
+def test_over_zones_and_nodes() -> None:
+    of = problem(app("web", 6, with_terms(spread(), spread(labels.HOSTNAME))), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+    assert [len(members) for members in together(of)] == [1] * 6
+
+
+def test_over_zones_and_capacity_types() -> None:
+    of = problem(app("web", 6, with_terms(spread(), spread(labels.CAPACITY_TYPE))), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+    assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 3, labels.SPOT: 3}
+
+
+# --- which nodes are looked at
+
+AMD = asking(selector={labels.ARCH: "amd64"})
+
+
+def test_nodes_the_pod_does_not_ask_for_are_not_looked_at() -> None:
+    arm = node("n1", A, (there("web"), 3), cpu=0, more={labels.ARCH: "arm64"})
+
+    of = problem(app("web", 2, with_terms(spread(), of=AMD)), rooms=(arm,))
+
+    assert domains(of) == {A: 1, B: 1}
+
+
+def test_nodes_the_pod_does_not_ask_for_are_looked_at_where_it_says_so() -> None:
+    arm = node("n1", A, (there("web"), 3), cpu=0, more={labels.ARCH: "arm64"})
+
+    of = problem(app("web", 2, with_terms(spread(honor_affinity=False), of=AMD)), rooms=(arm,))
+
+    assert domains(of) == {B: 2}
+
+
+@pytest.mark.xfail(strict=True, reason="B5")
+def test_new_nodes_the_pod_does_not_ask_for_are_not_looked_at_either() -> None:
+    on_arm = app("web", 3, asking(3, selector={labels.ARCH: "arm64", labels.ZONE: A}), lot="arm")
+
+    of = problem(on_arm, app("web", 2, with_terms(spread(), of=AMD), lot="amd"))
+
+    assert domains(of) == {A: 4, B: 1}
+
+
+def test_nodes_with_taints_are_looked_at() -> None:
+    tainted = node("n1", A, (there("web"), 3), cpu=0, taints=(OURS,))
+
+    assert domains(problem(app("web", 2, OVER_ZONES), rooms=(tainted,))) == {B: 2}
+
+
+def test_nodes_with_taints_are_not_looked_at_where_the_pod_says_so() -> None:
+    tainted = node("n1", A, (there("web"), 3), cpu=0, taints=(OURS,))
+    spec = with_terms(spread(honor_taints=True))
+    tolerant = replace(spec, tolerations=(Toleration("ours"),))
+
+    assert domains(problem(app("web", 2, spec), rooms=(tainted,))) == {A: 1, B: 1}
+    assert domains(problem(app("web", 2, tolerant), rooms=(tainted,))) == {B: 2}
+
+
+@pytest.mark.xfail(strict=True, reason="B3")
+def test_taints_that_only_say_prefer_hide_no_node() -> None:
+    disliked = node("n1", A, (there("web"), 3), cpu=0, taints=(SOFT,))
+
+    assert domains(problem(app("web", 2, with_terms(spread(honor_taints=True))), rooms=(disliked,))) == {B: 2}
+
+
+@pytest.mark.xfail(strict=True, reason="B5")
+def test_new_nodes_with_taints_are_not_looked_at_where_the_pod_says_so() -> None:
+    offers = (sold(), sold(name="ours", taints=(OURS,)))
+    tolerant = asking(3, selector={labels.ZONE: A, labels.NODEPOOL: "ours"}, tolerations=[Toleration("ours")])
+
+    of = problem(
+        app("web", 3, tolerant, lot="ours"),
+        app("web", 3, with_terms(spread(honor_taints=True))),
+        offers=offers,
+    )
+
+    assert domains(of) == {A: 4, B: 1, C: 1}
+
+
+def test_zones_that_only_a_tainted_pool_is_in() -> None:
+    offers = (sold(zones=(A, B)), sold(name="ours", zones=(C,), taints=(OURS,)))
+
+    assert domains(problem(app("web", 4, OVER_ZONES), offers=offers)) == {A: 1, B: 1}
+    honest = with_terms(spread(honor_taints=True))
+    assert domains(problem(app("web", 4, honest), offers=offers)) == {A: 2, B: 2}
+
+
+# --- who is counted
+
+
+def test_every_revision_is_spread_by_itself() -> None:
+    spec = with_terms(spread(keys=("revision",)))
+    rooms = (node("n1", A, (there("web", revision="1"), 3), cpu=0),)
+
+    of = problem(app("web", 3, spec, revision="2"), rooms=rooms, offers=(sold(),))
+    both = problem(
+        app("web", 3, spec, lot="one", revision="1"),
+        app("web", 3, spec, lot="two", revision="2"),
+        rooms=rooms,
+        offers=(sold(),),
+    )
+
+    assert domains(of) == {A: 1, B: 1, C: 1}
+    assert domains(both) == {A: 1, B: 3, C: 2} or domains(both) == {A: 1, B: 2, C: 3}
+
+
+def test_keys_that_a_pod_does_not_have_say_nothing() -> None:
+    spec = with_terms(spread(keys=("revision",)))
+    rooms = (node("n1", A, (there("web", revision="1"), 2), cpu=0),)
+
+    assert domains(problem(app("web", 4, spec), rooms=rooms, offers=(sold(),))) == {B: 2, C: 2}
+
+
+def test_a_pod_that_its_own_constraint_does_not_count_goes_where_the_others_are_few() -> None:
+    rooms = (node("n1", A, (there("db"), 2), cpu=0), node("n2", B, there("db"), cpu=0))
+    spec = with_terms(spread(selector=DB))
+
+    of = problem(app("web", 5, spec), rooms=rooms, offers=(sold(),))
+
+    assert refused(of) == []
+    assert A not in domains(of)
+
+
+def test_without_a_selector_nobody_counts() -> None:
+    rooms = (node("n1", A, (there("web"), 5), cpu=0),)
+
+    assert refused(problem(app("web", 5, with_terms(spread(selector=None))), rooms=rooms)) == []
+
+
+def test_an_empty_selector_counts_everybody() -> None:
+    rooms = (node("n1", A, (there("web"), 1), there("db"), cpu=0),)
+
+    of = problem(app("web", 4, with_terms(spread(selector=ANYBODY))), rooms=rooms, offers=(sold(),))
+
+    assert domains(of) == {B: 2, C: 2}
+
+
+@pytest.mark.xfail(strict=True, reason="B1")
+def test_an_empty_selector_counts_pods_that_have_no_constraint() -> None:
+    fixed = app("db", 2, asking(3, selector={labels.ZONE: A}))
+
+    of = problem(fixed, app("web", 4, with_terms(spread(selector=ANYBODY))), offers=(sold(),))
+
+    assert domains(of, of="web") == {B: 2, C: 2}
+
+
+def test_pods_without_the_constraint_count_all_the_same() -> None:
+    fixed = app("web", 2, asking(3, selector={labels.ZONE: A}), lot="fixed")
+
+    of = problem(fixed, app("web", 4, with_terms(spread(selector=WEB)), lot="spread"), offers=(sold(),))
+
+    assert domains(of) == {A: 2, B: 2, C: 2}
+
+
+# --- ScheduleAnyway
+
+
+def test_a_wish_to_be_spread_is_kept_while_it_can_be() -> None:
+    soft = with_terms(spread(hard=False))
+
+    assert domains(problem(app("web", 6, soft), offers=(sold(),))) == {A: 2, B: 2, C: 2}
+
+
+def test_a_wish_to_be_spread_holds_nobody_up() -> None:
+    soft = with_terms(spread(hard=False))
+    rooms = (closed(node("n1", B)),)
+
+    of = problem(app("web", 4, soft), rooms=rooms, offers=(sold(zones=(A,)),))
+
+    assert domains(of) == {A: 4}
