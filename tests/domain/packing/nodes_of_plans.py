@@ -15,7 +15,7 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem, Resident, Room
 from treenail.domain.pods import Expression, Pod, PodSpec
-from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
 
 EVERY_PREFERENCE = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
@@ -76,12 +76,12 @@ def nodes_of(problem: Problem, plan: PackingPlan) -> list[PlannedNode]:
 def possible_nodes(
     pool: NodePool, instance_type: InstanceType, requirements: Requirements
 ) -> Iterator[Mapping[str, str]]:
-    """Yield the labels a node may come up with: of each offering, of every value the pool leaves open."""
+    """Yield the labels a node may come up with: of each offering, of the values the pool leaves open."""
     own = {key: r.single for key, r in instance_type.requirements.items() if r.single is not None}
     left_open = {
-        key: sorted(r.values)
+        key: _values(r)
         for key, r in requirements.items()
-        if r.values and not r.complement and key not in WELL_KNOWN and key not in pool.node_labels
+        if _values(r) and key not in WELL_KNOWN and key not in pool.node_labels
     }
     for offering in instance_type.offerings:
         for values in product(*left_open.values()):
@@ -93,6 +93,14 @@ def possible_nodes(
             }
             if offering.available and Requirements.from_labels(node).compatible(requirements):
                 yield node
+
+
+def _values(requirement: Requirement) -> list[str]:
+    """Return the values a label may get: all that are listed, or some of those that are not excluded."""
+    if not requirement.complement:
+        return sorted(requirement.values)
+    some = ("a", "b", "7", str(requirement.at_least), str(requirement.at_most))
+    return [value for value in some if value != "None" and requirement.has(value)]
 
 
 def _sold_as(offering: Offering) -> dict[str, str]:
