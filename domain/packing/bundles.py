@@ -14,32 +14,15 @@ from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.lots import Lot, Rules
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats
-from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.rules import Rules
+from treenail.domain.packing.topology.choices import Choices
 from treenail.domain.packing.topology.groups import Group
 from treenail.domain.packing.topology.scope import Scope
 from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seat:
-    """Where pods of a class were thought to get new nodes: to be taken back where they get none after all."""
-
-    one: PodClass
-    rung: Rung
-    scope: Scope
-    choice: Choice
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Alone:
-    """The lots of pods that need nobody on their node, and the seats of their pods by (lot, class)."""
-
-    lots: Mapping[int, Lot]
-    seats: Mapping[tuple[int, int], Seat]
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +32,7 @@ class Bundle:
     load: Floats
     demands: tuple[Demand, ...]
     known: Mapping[str, str]
+    number: int = 0
     parts: dict[int, int] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
     owned: dict[int, int] = field(default_factory=dict)
@@ -71,11 +55,14 @@ class Bundles:
         self._universe = universe
         self._outcome = outcome
         self._bundles: list[Bundle] = []
+        self._opened = 0
         self._of_lot: dict[int, Bundle] = {}
         self._spent: set[tuple[int, Rung]] = set()
 
-    def seat(self, one: PodClass, rung: Rung, scope: Scope, pods: int, alone: Alone | None) -> None:
-        """Seat up to `pods` pods with those they must be with; in rooms only, unless told who is `alone`."""
+    def seat(
+        self, one: PodClass, rung: Rung, scope: Scope, pods: int, alone: Mapping[int, Lot] | None
+    ) -> None:
+        """Seat pods with those they must be with; in rooms only, unless told who is `alone`."""
         placed = self._rooms.together(one, rung, scope, pods, begin=False)
         if (one.index, rung) in self._spent:
             alone = None
@@ -89,31 +76,36 @@ class Bundles:
         if not placed and self._may_begin(scope):
             self._begin(one, rung, scope, pods, buying=alone is not None)
 
-    def _carve(self, scope: Scope, alone: Alone) -> bool:
+    def _carve(self, scope: Scope, alone: Mapping[int, Lot]) -> bool:
         """Make a bundle of a pod that was to go anywhere, for others to join it; tell if there was one."""
         wanted = [r.group for r in scope.together]
-        for lot in alone.lots.values():
-            for index, _ in lot.waiting:
-                seat = alone.seats[lot.index, index]
+        for lot in alone.values():
+            for party in lot.waiting:
+                seat = party.seat
                 if all(group in seat.one.counted for group in wanted):
-                    lot.remove(index, 1)
+                    lot.remove(party, 1)
                     demands = lot.alternatives[lot.chain[0].alternative]
                     bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice.known)
-                    self._bundles.append(bundle)
+                    self._open(bundle)
                     self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
                     return True
         return False
 
-    def lots(self, first: int) -> list[Lot]:
-        """Return the bundles as lots numbered from `first`."""
+    def lots(self) -> list[Lot]:
+        """Return the bundles as lots, numbered from -1 down."""
         self._of_lot = {}
         made: list[Lot] = []
         for bundle in self._bundles:
-            lot = Lot(first + len(made), bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
+            lot = Lot(bundle.number, bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
             lot.bundle = dict(bundle.parts)
             self._of_lot[lot.index] = bundle
             made.append(lot)
         return made
+
+    def _open(self, bundle: Bundle) -> None:
+        self._opened += 1
+        bundle.number = -self._opened
+        self._bundles.append(bundle)
 
     def take_back(self, lot: Lot) -> None:
         """Note that a bundle got no node: its pods are to be seated anew."""
@@ -141,7 +133,7 @@ class Bundles:
             self._rooms.together(one, rung, scope, pods, begin=True)
         elif best is not None:
             bundle = Bundle(np.zeros_like(one.requests), (best.demand,), best.known)
-            self._bundles.append(bundle)
+            self._open(bundle)
             self._put(one, rung, scope, bundle, most)
 
     def _join(self, one: PodClass, rung: Rung, scope: Scope, pods: int) -> int:
@@ -159,7 +151,14 @@ class Bundles:
     def _joined(self, bundle: Bundle, demand: Demand) -> Bundle:
         demands = tuple(dict.fromkeys((*bundle.demands, demand)))
         return Bundle(
-            bundle.load, demands, bundle.known, bundle.parts, bundle.counts, bundle.owned, bundle.seats
+            bundle.load,
+            demands,
+            bundle.known,
+            bundle.number,
+            bundle.parts,
+            bundle.counts,
+            bundle.owned,
+            bundle.seats,
         )
 
     def _fit(self, one: PodClass, scope: Scope, bundle: Bundle, pods: int) -> int:

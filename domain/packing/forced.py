@@ -194,7 +194,7 @@ class Forced:
         wanted = units
         for family, lots in self._of_shape[shape].items():
             met = self._families.meet(node.family, family)
-            if met is None or (met is not node.family and type_row not in met.types):
+            if met is None or (met is not node.family and (type_row not in met.types or met.choice)):
                 continue
             for lot in tuple(islice(lots.values(), _TRIED)):
                 left: float = self._left[lot.index]

@@ -84,7 +84,7 @@ def _added(
 def _same_node(draft: Draft, family: Family, families: Families) -> tuple[Family, int] | None:
     """Return what the node becomes as one of `family` too, if it stays of its type and costs no more."""
     narrowed = families.meet(draft.family, family)
-    if narrowed is None:
+    if narrowed is None or (narrowed is not draft.family and narrowed.choice is not None):
         return None
     rows = np.flatnonzero(narrowed.types == draft.family.types[draft.row])
     if not len(rows) or narrowed.prices[rows[0]] > draft.price:

@@ -8,22 +8,16 @@ from dataclasses import dataclass, field
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.chains import Link
 from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.rules import FREE, Rules
+from treenail.domain.packing.seats import Seat
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The terms per node, by number of their groups, that the pods of a unit have, and that count them.
+@dataclass(slots=True, eq=False)
+class Party:
+    """Pods of one seat in a lot."""
 
-    `counted` says how many of the pods each counts; there are only those that pods to be placed have. The
-    `firm` ones of those they have bind also who comes after them.
-    """
-
-    owned: tuple[int, ...] = ()
-    counted: tuple[tuple[int, int], ...] = ()
-    firm: tuple[int, ...] = ()
-
-
-FREE = Rules()
+    seat: Seat
+    pods: int
 
 
 @dataclass(slots=True, eq=False)
@@ -31,8 +25,8 @@ class Lot:
     """Units of pods that ask for the same in every way, each for `requests` (R).
 
     `alternatives` are the demands to be tried in order, each a conjunction, and `chain` the families they
-    lead to. `waiting` names the pods as (class by index, units); a unit is one pod, or, of a `bundle`, all
-    pods in it: they must share a node.
+    lead to. `waiting` are the pods, in the order they are named; a unit is one pod, or, of a `bundle`, all
+    pods in it (by class): they must share a node.
     """
 
     index: int
@@ -40,29 +34,41 @@ class Lot:
     alternatives: tuple[tuple[Demand, ...], ...]
     chain: tuple[Link, ...]
     rules: Rules = FREE
-    waiting: list[list[int]] = field(default_factory=list)
+    waiting: list[Party] = field(default_factory=list)
     bundle: dict[int, int] = field(default_factory=dict)
 
     @property
     def units(self) -> int:
         """How many units there are still to be named."""
-        return 1 if self.bundle else sum(count for _, count in self.waiting)
+        return 1 if self.bundle else sum(party.pods for party in self.waiting)
 
     def classes(self) -> tuple[int, ...]:
         """Return the classes, by index, whose pods these are."""
-        return tuple(self.bundle) or tuple(index for index, _ in self.waiting)
+        return tuple(self.bundle) or tuple(party.seat.one.index for party in self.waiting)
 
-    def add(self, index: int, pods: int) -> None:
-        """Add pods of the class `index`."""
-        if self.waiting and self.waiting[-1][0] == index:
-            self.waiting[-1][1] += pods
+    def add(self, seat: Seat, pods: int) -> None:
+        """Add pods of a seat."""
+        if self.waiting and self.waiting[-1].seat.key == seat.key:
+            self.waiting[-1].pods += pods
         else:
-            self.waiting.append([index, pods])
+            self.waiting.append(Party(seat, pods))
 
-    def remove(self, index: int, pods: int) -> None:
-        """Take off pods of the class `index`."""
-        left = [[of, count - pods if of == index else count] for of, count in self.waiting]
-        self.waiting = [entry for entry in left if entry[1] > 0]
+    def remove(self, party: Party, pods: int) -> None:
+        """Take off pods of one party."""
+        party.pods -= pods
+        if not party.pods:
+            self.waiting.remove(party)
+
+    def take_last(self, units: int) -> list[tuple[Seat, int]]:
+        """Take off the last of the units; return of which seats they are, and how many of each."""
+        taken: list[tuple[Seat, int]] = []
+        while units and self.waiting:
+            party = self.waiting[-1]
+            count = min(units, party.pods)
+            taken.append((party.seat, count))
+            units -= count
+            self.remove(party, count)
+        return taken
 
     def take(self, units: int) -> Iterator[tuple[int, int]]:
         """Yield of which classes the next `units` are, and how many pods of each."""
@@ -71,11 +77,8 @@ class Lot:
             self.bundle = {}
             return
         while units:
-            index, pods = self.waiting[0]
-            taken = min(units, pods)
-            yield index, taken
+            party = self.waiting[0]
+            taken = min(units, party.pods)
+            yield party.seat.one.index, taken
             units -= taken
-            if taken == pods:
-                del self.waiting[0]
-            else:
-                self.waiting[0][1] -= taken
+            self.remove(party, taken)

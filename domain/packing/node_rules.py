@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
 
-from treenail.domain.packing.lots import FREE, Lot
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.rules import FREE
 from treenail.domain.packing.topology.terms import Kind, Term
 
 

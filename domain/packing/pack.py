@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.drafts import Draft, placed_in
 from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.first_fit import FirstFit
+from treenail.domain.packing.holes import fill_holes
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import NodeRules
@@ -34,8 +36,8 @@ from treenail.domain.packing.topology.choices import Choices
 from treenail.domain.packing.topology.scope import Scopes
 from treenail.domain.packing.topology.universe import Universe
 
-# So often pods that got no node are seated anew, before they count as refused.
-_ROUNDS: Final = 12
+# So often pods that got no node are tried in what the others leave of theirs.
+_SQUEEZES: Final = 100
 # With more lots than this, first-fit is not made where nothing needs it.
 _MANY_LOTS: Final = 250
 
@@ -139,53 +141,83 @@ class _Packer:
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
         place = {one.index: at for at, one in enumerate(in_order)}
-        for _ in range(_ROUNDS):
+        while True:
             self._seat(in_order)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
             units = {lot.index: lot.units for lot in lots}
-            shops = self._planned(lots, units)
-            placed = self._placed([draft for _, drafts, _ in shops for draft in drafts])
-            short = [lot for lot in lots if placed.get(lot.index, 0) < units[lot.index]]
-            for lot in short:
-                self._seating.take_back(lot, units[lot.index] - placed.get(lot.index, 0))
-            if not short or self._steps.exhausted:
+            planned, bound = self._planned(lots, units)
+            drafts = self._of_enough_choice(planned)
+            if not self._take_back(lots, placed_in(drafts)) or self._steps.exhausted:
                 break
+        if any(self._waits(one) for one in in_order) and drafts:
+            drafts, lots = self._squeezed(in_order, drafts)
         by_index = {lot.index: lot for lot in lots}
-        finishing = self._finishing(self._ledger)
-        for _, drafts, bound in shops:
-            self._outcome.buy(drafts, by_index, bound, finishing)
+        self._outcome.buy(drafts, by_index, bound, self._finishing(self._ledger))
         if self._steps.exhausted:
             waiting = [one.index for one in self._reading.classes if self._outcome.waiting(one.index)]
             self._outcome.deferred.update(waiting)
 
-    def _placed(self, drafts: list[Draft]) -> dict[int, int]:
-        """Return how many units of each lot get a node: none where limits leave too few types."""
-        placed = placed_in(drafts)
-        if any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
-            trial = self._finishing(self._ledger.copy())
-            for draft in drafts:
-                lost = sum(trial.claim(draft, {}) is None for _ in range(draft.copies))
-                for index, units in draft.parts.items():
-                    placed[index] -= units * lost
-        return placed
+    def _take_back(self, lots: Iterable[Lot], placed: Mapping[int, int]) -> bool:
+        """Take back the seats of units that got no node; tell whether there were any."""
+        short = False
+        for lot in lots:
+            left = lot.units - placed.get(lot.index, 0)
+            if left > 0:
+                self._seating.take_back(lot, left)
+                short = True
+        return short
+
+    def _squeezed(self, in_order: Sequence[PodClass], drafts: list[Draft]) -> tuple[list[Draft], list[Lot]]:
+        """Put pods that got no node of their own where the others leave room for them."""
+        self._seating.squeeze()
+        for _ in range(_SQUEEZES):
+            known = {lot.index: lot.units for lot in self._seating.lots}
+            self._each(in_order, self._seat_one)
+            lots = self._seating.lots
+            fresh = [(lot, lot.units - known.get(lot.index, 0)) for lot in lots]
+            fresh = [(lot, units) for lot, units in fresh if units]
+            if not fresh:
+                break
+            self._rules = NodeRules(self._reading.groups.terms, lots)
+            for lot, units in fresh:
+                left = np.array([float(units)])
+                for link in lot.chain:
+                    drafts = fill_holes(drafts, link.family, [lot], left, self._families, self._rules)
+                if left[0]:
+                    self._seating.take_back(lot, int(left[0]))
+        self._take_back(self._seating.lots, placed_in(drafts))
+        return drafts, self._seating.lots
+
+    def _of_enough_choice(self, drafts: list[Draft]) -> list[Draft]:
+        """Return `drafts` but for those that limits leave too few types."""
+        if not any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
+            return drafts
+        trial = self._finishing(self._ledger.copy())
+        kept = []
+        for draft in drafts:
+            copies = sum(trial.claim(draft, {}) is not None for _ in range(draft.copies))
+            if copies:
+                kept.append(replace(draft, copies=copies))
+        return kept
 
     def _finishing(self, ledger: Ledger) -> Finishing:
         requests = [kind.spec.requests for kind, _ in self._reading.parts]
         return Finishing(ledger, self._reading.axis, requests)
 
-    def _planned(
-        self, lots: Sequence[Lot], units: dict[int, int]
-    ) -> list[tuple[Component, list[Draft], float]]:
-        """Return the nodes for each component of `lots`, and what they must cost at least."""
+    def _planned(self, lots: Sequence[Lot], units: dict[int, int]) -> tuple[list[Draft], float]:
+        """Return the nodes for `lots`, component by component, and what they must cost at least."""
         self._rules = NodeRules(self._reading.groups.terms, lots)
         self._ledger = Ledger()
         first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
-        planned = []
+        planned: list[Draft] = []
+        bounds = 0.0
         for component in components(lots, self._families):
             members = {lot.index for lot in component.lots}
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
-            planned.append((component, *self._cheapest(component, own, units)))
-        return planned
+            drafts, bound = self._cheapest(component, own, units)
+            planned += drafts
+            bounds += bound
+        return planned, bounds
 
     def _needs_first_fit(self, lots: Sequence[Lot]) -> bool:
         """Tell whether the classic plan is wanted, as a plan or to compare with.

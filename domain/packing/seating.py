@@ -6,15 +6,17 @@ from math import inf
 
 import numpy as np
 
-from treenail.domain.packing.bundles import Alone, Bundles, Seat
+from treenail.domain.packing.bundles import Bundles
 from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Ladder, Rung
 from treenail.domain.packing.dealing import evenly
-from treenail.domain.packing.lots import Lot, Rules
+from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats, sole_spread
+from treenail.domain.packing.rules import Rules
+from treenail.domain.packing.seats import Seat
 from treenail.domain.packing.topology.choices import Choice, Choices
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.scope import Scope, Scopes
@@ -43,19 +45,20 @@ class Seating:
         self._scopes = scopes
         self._universe = universe
         self._outcome = outcome
-        # Choices that turned out to have no node for a class: for want of limits that are left.
-        self._spent: set[tuple[int, Rung, int]] = set()
+        # How many pods of a class, at a rung, a choice holds, and how many it can, as limits have shown.
+        self._held: dict[tuple[int, Rung, int], int] = {}
+        self._most: dict[tuple[int, Rung, int], int] = {}
         self._free: dict[tuple[Ladder, int], tuple[tuple[Demand, ...], ...]] = {}
         self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], Rules], Lot] = {}
-        self._seats: dict[tuple[int, int], Seat] = {}
         self._listed: dict[int, Lot] = {}
+        self._squeezing = False
         self.bundles = Bundles(rooms, chains, choices, universe, outcome)
 
     @property
     def lots(self) -> list[Lot]:
         """The lots there are, bundles included."""
         lots = [lot for lot in self._listed.values() if lot.waiting]
-        return lots + self.bundles.lots(len(self._by_key))
+        return lots + self.bundles.lots()
 
     def seat(self, one: PodClass, *, buying: bool = True) -> None:
         """Seat as many pods of a class as can be, in rooms alone where not `buying`."""
@@ -65,7 +68,7 @@ class Seating:
                 break
             scope = self._scopes.of(one, rung)
             if scope.together:
-                alone = Alone(self._listed, self._seats) if buying else None
+                alone = self._listed if buying and not self._squeezing else None
                 self.bundles.seat(one, rung, scope, left, alone)
             elif scope.by_domain:
                 self._by_turns(one, rung, scope, left, buying=buying)
@@ -79,14 +82,45 @@ class Seating:
         if lot.bundle:
             self.bundles.take_back(lot)
             return
-        for index, pods in lot.take(units):
-            self._outcome.unseat(index, pods)
-            seat = self._seats.get((lot.index, index))
-            if seat is not None:
-                seat.scope.note(seat.choice.known, None, -pods)
-                # Those that might have any node have been tried on all rungs.
-                rungs = seat.one.ladder.rungs if seat.scope.free else (seat.rung,)
-                self._spent.update((index, rung, seat.choice.number) for rung in rungs)
+        for seat, pods in lot.take_last(units):
+            self._leave(seat, pods)
+            self._cap(seat)
+            if not self._squeezing and any(
+                r.owned and r.group.term.kind is Kind.SPREAD for r in seat.scope.by_domain
+            ):
+                # Those in other domains relied on these: all are spread anew.
+                self._empty(seat)
+
+    def squeeze(self) -> None:
+        """From now on, take every choice for open again, and go where there is a hole, one by one."""
+        self._most.clear()
+        self._squeezing = True
+
+    def _leave(self, seat: Seat, pods: int) -> None:
+        self._outcome.unseat(seat.one.index, pods)
+        seat.scope.note(seat.choice.known, None, -pods)
+        self._held[seat.key] -= pods
+
+    def _cap(self, seat: Seat) -> None:
+        """Let the class have no more of a choice than it has now."""
+        # Those that might have any node have been tried on all rungs.
+        rungs = seat.one.ladder.rungs if seat.scope.free else (seat.rung,)
+        for rung in rungs:
+            key = (seat.one.index, rung, seat.choice.number)
+            self._most[key] = self._held.get(key, 0)
+
+    def _empty(self, seat: Seat) -> None:
+        for lot in self._listed.values():
+            for party in tuple(lot.waiting):
+                if party.seat.one is seat.one and party.seat.scope.by_domain:
+                    pods = party.pods
+                    lot.remove(party, pods)
+                    self._leave(party.seat, pods)
+
+    def _left_in(self, one: PodClass, rung: Rung, choice: Choice) -> float:
+        """Return how many more pods of the class the choice may have."""
+        key = (one.index, rung, choice.number)
+        return self._most.get(key, inf) - self._held.get(key, 0)
 
     def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int, *, buying: bool) -> None:
         """Fill rooms and new nodes by turns: each may make way for the other."""
@@ -96,12 +130,13 @@ class Seating:
                 placed = self._choose(one, rung, scope, left)
             if not placed:
                 return
+            if self._squeezing:
+                return
             left -= placed
 
     def _open(self, one: PodClass, number: int, rung: Rung, scope: Scope, left: int) -> None:
         if scope.free:
-            if (one.index, rung, 0) not in self._spent:
-                self._open_freely(one, number, rung, scope, left)
+            self._open_freely(one, number, rung, scope, left)
         else:
             self._choose(one, rung, scope, left)
 
@@ -114,16 +149,17 @@ class Seating:
         # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
         if lot.chain and lot.chain[0].alternative == 0:
             (anywhere,) = self._choices.of(rung.demand, ())
-            self._add(lot, Seat(one, rung, scope, anywhere), left)
-            scope.note(anywhere.known, None, left)
+            pods = int(min(left, self._left_in(one, rung, anywhere)))
+            if pods > 0:
+                self._add(lot, Seat(one, rung, scope, anywhere), pods)
+                scope.note(anywhere.known, None, pods)
 
     def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
         choices = [
             choice
             for choice in self._choices.of(rung.demand, scope.keys)
-            if (one.index, rung, choice.number) not in self._spent
-            and self._choices.links(choice, one.requests)
+            if self._left_in(one, rung, choice) > 0 and self._choices.links(choice, one.requests)
         ]
         if not choices:
             return 0
@@ -138,9 +174,9 @@ class Seating:
         if not ranked:
             return 0
         best = min(ranked)
-        several = any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
-        pods = int(min(left, best[3], 1 if several else inf))
+        several = self._squeezing or any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
         chosen = next(choice for choice in choices if choice.number == best[2])
+        pods = int(min(left, best[3], 1 if several else inf, self._left_in(one, rung, chosen)))
         self._take(one, rung, scope, chosen, pods)
         return pods
 
@@ -163,10 +199,13 @@ class Seating:
         if len(measured) < spread.group.term.min_domains:
             elsewhere = 0
         pods = left
-        if self._rooms.any_left(one, rung, scope):
+        if self._squeezing:
+            pods = 1
+        elif self._rooms.any_left(one, rung, scope):
             # Once the emptiest domain has one more, rooms in the others may take pods again.
             pods = min(left, int((held == held.min()).sum()))
-        dealt = evenly(held, np.full(len(held), float(pods)), pods, spread.group.term.max_skew, elsewhere)
+        fits = np.array([min(pods, self._left_in(one, rung, choice)) for choice in choices])
+        dealt = evenly(held, fits, pods, spread.group.term.max_skew, elsewhere)
         for choice, count in zip(choices, dealt, strict=True):
             if count:
                 self._take(one, rung, scope, choice, int(count))
@@ -190,6 +229,6 @@ class Seating:
 
     def _add(self, lot: Lot, seat: Seat, pods: int) -> None:
         self._listed[lot.index] = lot
-        lot.add(seat.one.index, pods)
-        self._seats[lot.index, seat.one.index] = seat
+        lot.add(seat, pods)
+        self._held[seat.key] = self._held.get(seat.key, 0) + pods
         self._outcome.seated(seat.one.index, pods)

@@ -11,7 +11,7 @@ import numpy as np
 from treenail.domain.packing.arrays import Floats, Indices
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.lots import FREE, Rules
+from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.topology.groups import Group, Groups
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.terms import Kind
