@@ -68,7 +68,7 @@ class Bundles:
             alone = None
         if alone is not None and placed < pods:
             placed += self._join(one, rung, scope, pods - placed)
-            while placed < pods and self._carve(scope, alone):
+            while placed < pods and self._carve(one, rung, scope, alone):
                 joined = self._join(one, rung, scope, pods - placed)
                 placed += joined
                 if not joined:
@@ -76,19 +76,20 @@ class Bundles:
         if not placed and self._may_begin(scope):
             self._begin(one, rung, scope, pods, buying=alone is not None)
 
-    def _carve(self, scope: Scope, alone: Mapping[int, Lot]) -> bool:
+    def _carve(self, one: PodClass, rung: Rung, scope: Scope, alone: Mapping[int, Lot]) -> bool:
         """Make a bundle of a pod that was to go anywhere, for others to join it; tell if there was one."""
         wanted = [r.group for r in scope.together]
         for lot in alone.values():
             for party in lot.waiting:
                 seat = party.seat
                 if all(group in seat.one.counted for group in wanted):
-                    lot.remove(party, 1)
                     demands = lot.alternatives[lot.chain[0].alternative]
                     bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice.known)
-                    self._open(bundle)
                     self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
-                    return True
+                    if self._fit(one, scope, self._joined(bundle, rung.demand), 1):
+                        lot.remove(party, 1)
+                        self._open(bundle)
+                        return True
         return False
 
     def lots(self) -> list[Lot]:
@@ -114,7 +115,7 @@ class Bundles:
         self._bundles.remove(bundle)
         for one, rung, scope, pods in bundle.seats:
             self._outcome.unseat(one.index, pods)
-            scope.note(bundle.known, None, -pods)
+            scope.note(bundle.known, None, -pods, bundle.demands[0])
             self._spent.add((one.index, rung))
 
     def _may_begin(self, scope: Scope) -> bool:
@@ -123,7 +124,7 @@ class Bundles:
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0
-        for choice in self._choices.of(rung.demand, scope.keys) if buying else ():
+        for choice in self._choices.of(rung.demand, scope.keys, scope.targets) if buying else ():
             fits = self._fit(
                 one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice.known), pods
             )
@@ -183,7 +184,7 @@ class Bundles:
     def _put(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         self._gather(one, rung, scope, bundle, pods)
         self._outcome.seated(one.index, pods)
-        scope.note(bundle.known, None, pods)
+        scope.note(bundle.known, None, pods, bundle.demands[0])
 
     def _gather(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         bundle.load = bundle.load + pods * one.requests

@@ -63,19 +63,22 @@ def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
 
 def alike(
     parts: Iterable[tuple[PodSpec, list[Pod]]],
-    looked_at: tuple[str, ...],
+    looked_at: tuple[str, ...] | None,
     volumes: Mapping[str, VolumeNeeds],
 ) -> list[tuple[Kind, tuple[Pod, ...]]]:
-    """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`."""
+    """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`.
+
+    `looked_at` are the labels that selectors of pods look at; None where there is no selector.
+    """
     kinds: list[tuple[Kind, tuple[Pod, ...]]] = []
     for spec, pods in parts:
-        if not looked_at and not spec.volumes and not spec.pod_affinity and not spec.spread:
+        if looked_at is None and not spec.volumes:
             kinds.append((Kind(spec), tuple(pods)))
             continue
         members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
         for pod in pods:
             of = pod.labels
-            seen = tuple((key, of[key]) for key in looked_at if key in of)
+            seen = tuple((key, of[key]) for key in looked_at or () if key in of)
             members.setdefault((pod.namespace, seen, volumes.get(pod.uid)), []).append(pod)
         kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
     return kinds

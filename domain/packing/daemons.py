@@ -10,8 +10,9 @@ import numpy as np
 from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Axis, Bools, Floats
 from treenail.domain.packing.compatibility.demands import Demand, Demands
-from treenail.domain.packing.compatibility.ladder import PUT_UP_WITH_PREFERENCES, Wants, ladder_of
+from treenail.domain.packing.compatibility.ladder import Wants, ladder_of
 from treenail.domain.packing.compatibility.masks import TypeMasks
+from treenail.domain.packing.topology.terms import PUT_UP_WITH_PREFERENCES
 from treenail.domain.pods import HostPort, PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import Taint, Toleration, untolerated

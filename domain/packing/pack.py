@@ -136,7 +136,7 @@ class _Packer:
         axis = self._reading.axis
         most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
         ordered = largest_first(known, self._settings.order, axis, most)
-        return sorted(ordered, key=lambda one: one.index not in nowhere)
+        return sorted(ordered, key=lambda one: (one.spec.priority < 0, one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""

@@ -147,8 +147,8 @@ def _refused(kind: Kind) -> Refusal | None:
     return None
 
 
-def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...]:
-    """Return, sorted, the labels of pods that some selector of pods looks at."""
+def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...] | None:
+    """Return, sorted, the labels of pods that some selector of pods looks at; None where there is none."""
     residents = {id(one): one for room in problem.rooms for one, _ in room.residents if one.anti_affinity}
     selectors = {term.selector for one in residents.values() for term in one.anti_affinity}
     keys: set[str] = set()
@@ -162,7 +162,7 @@ def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...]:
         if selector is not None:
             keys.update(key for key, _ in selector.match_labels)
             keys.update(e.key for e in selector.expressions)
-    return tuple(sorted(keys))
+    return tuple(sorted(keys)) if selectors else None
 
 
 def _namespaces(problem: Problem) -> dict[str, Mapping[str, str]]:

@@ -162,7 +162,7 @@ class RoomSeats:
 
 def sole_spread(scope: Scope) -> Restriction | None:
     """Return the only restriction by domain, where it is a spread that counts the pods themselves."""
-    if len(scope.by_domain) != 1 or len(scope.keys) != 1:
+    if len(scope.by_domain) != 1 or scope.targets:
         return None
     only = scope.by_domain[0]
     return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None

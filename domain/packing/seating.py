@@ -98,7 +98,7 @@ class Seating:
 
     def _leave(self, seat: Seat, pods: int) -> None:
         self._outcome.unseat(seat.one.index, pods)
-        seat.scope.note(seat.choice.known, None, -pods)
+        seat.scope.note(seat.choice.known, None, -pods, seat.choice.demand)
         self._held[seat.key] -= pods
 
     def _cap(self, seat: Seat) -> None:
@@ -148,17 +148,17 @@ class Seating:
         lot = self._lot(one, self._free[key], scope)
         # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
         if lot.chain and lot.chain[0].alternative == 0:
-            (anywhere,) = self._choices.of(rung.demand, ())
+            (anywhere,) = self._choices.of(rung.demand, (), ())
             pods = int(min(left, self._left_in(one, rung, anywhere)))
             if pods > 0:
                 self._add(lot, Seat(one, rung, scope, anywhere), pods)
-                scope.note(anywhere.known, None, pods)
+                scope.note(anywhere.known, None, pods, anywhere.demand)
 
     def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
         choices = [
             choice
-            for choice in self._choices.of(rung.demand, scope.keys)
+            for choice in self._choices.of(rung.demand, scope.keys, scope.targets)
             if self._left_in(one, rung, choice) > 0 and self._choices.links(choice, one.requests)
         ]
         if not choices:
@@ -217,7 +217,7 @@ class Seating:
     def _take(self, one: PodClass, rung: Rung, scope: Scope, choice: Choice, pods: int) -> None:
         lot = self._lot(one, ((choice.demand,),), scope)
         self._add(lot, Seat(one, rung, scope, choice), pods)
-        scope.note(choice.known, None, pods)
+        scope.note(choice.known, None, pods, choice.demand)
 
     def _lot(self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], scope: Scope) -> Lot:
         key = (id(one.requests), alternatives, scope.rules)

@@ -8,14 +8,11 @@ from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.packing.compatibility.demands import Demand, Demands
-from treenail.domain.packing.topology.terms import NO_TERMS, Term, Terms
+from treenail.domain.packing.topology.terms import NO_TERMS, PUT_UP_WITH_PREFERENCES, Term, Terms
 from treenail.domain.pods import Expression, PodSpec
 from treenail.domain.requirements import ANYTHING, Operator, Requirement, Requirements
-from treenail.domain.taints import Effect, Toleration, TolerationOperator
+from treenail.domain.taints import Toleration
 
-PUT_UP_WITH_PREFERENCES: Final = Toleration(
-    operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE
-)
 _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 

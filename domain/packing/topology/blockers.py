@@ -44,7 +44,7 @@ class Blockers:
         if not scope.by_domain:
             return None
         families = self._chains.families
-        found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys))
+        found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys, ()))
         choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
         if not choices:
             return _no_domain(scope.by_domain[0].group.term)

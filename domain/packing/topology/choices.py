@@ -28,15 +28,23 @@ class Choices:
         self._chains = chains
         self._demands = demands
         self._universe = universe
-        self._known: dict[tuple[Demand, tuple[str, ...]], tuple[Choice, ...]] = {}
+        self._known: dict[tuple[Demand, tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]] = {}
         self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
 
-    def of(self, demand: Demand, keys: tuple[str, ...]) -> tuple[Choice, ...]:
-        """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`."""
-        known = self._known.get((demand, keys))
+    def of(self, demand: Demand, keys: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Choice, ...]:
+        """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`.
+
+        And of `targets`, unless there is none.
+        """
+        known = self._known.get((demand, keys, targets))
         if known is None:
-            known = self._known[demand, keys] = tuple(self._made(demand, keys))
+            some = tuple(key for key in targets if self._values(demand, key))
+            known = self._known[demand, keys, targets] = tuple(self._made(demand, (*keys, *some)))
         return known
+
+    def _values(self, demand: Demand, key: str) -> list[str]:
+        own = demand.requirements.get(key)
+        return [value for value in self._universe.new(key) if own is None or own.has(value)]
 
     def links(self, choice: Choice, requests: Floats) -> tuple[Link, ...]:
         """Return the families of a choice that hold `requests` (R)."""
@@ -48,8 +56,7 @@ class Choices:
 
     def _made(self, demand: Demand, keys: tuple[str, ...]) -> list[Choice]:
         choices: list[Choice] = []
-        own = demand.requirements
-        values = [[v for v in self._universe.new(key) if key not in own or own[key].has(v)] for key in keys]
+        values = [self._values(demand, key) for key in keys]
         for combination in product(*values):
             pinned = demand
             for key, value in zip(keys, combination, strict=True):

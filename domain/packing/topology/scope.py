@@ -10,6 +10,7 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Floats, Indices
 from treenail.domain.packing.classes import PodClass
+from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.topology.groups import Group, Groups
@@ -23,12 +24,14 @@ from treenail.domain.requirements import Requirements
 class Scope:
     """The restrictions on where the pods go, and what is to be noted when they went there.
 
-    `keys` are the labels whose value is to be chosen for a new node. `by_domain` are measured by those,
-    `by_node` by room. `together` are the groups per node that the pods must find on their node.
+    `keys` are the labels whose value is to be chosen for a new node, and `targets` more, where it can be:
+    others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the groups
+    per node that the pods must find on their node.
     """
 
     strict: Requirements
     keys: tuple[str, ...]
+    targets: tuple[str, ...]
     by_domain: tuple[Restriction, ...]
     by_node: tuple[Restriction, ...]
     together: tuple[Restriction, ...]
@@ -39,12 +42,15 @@ class Scope:
     @property
     def free(self) -> bool:
         """Whether nothing restricts the pods."""
-        return not (self.keys or self.by_node or self.together or self.rules is not FREE)
+        return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
 
-    def note(self, domains: Mapping[str, str], room: int | None, pods: int) -> None:
-        """Count `pods` more (fewer, where negative) on a node with these labels, or in this room."""
+    def note(
+        self, domains: Mapping[str, str], room: int | None, pods: int, demand: Demand | None = None
+    ) -> None:
+        """Count `pods` more (fewer, where negative) in a room, or on a new node of `demand`."""
         for group in self.counted:
-            _note(group, domains, room, pods, owned=False)
+            if _looked_at(group, room, demand):
+                _note(group, domains, room, pods, owned=False)
         for group in self.apart:
             _note(group, domains, room, pods, owned=True)
 
@@ -74,6 +80,16 @@ class Scope:
         return sum(group.counts.get(domains.get(group.term.key, ""), 0) for group in spreads)
 
 
+def _looked_at(group: Group, room: int | None, demand: Demand | None) -> bool:
+    """Tell whether the term looks at the node at all."""
+    if room is not None:
+        return not group.seen or bool(group.seen[room])
+    alternatives = group.term.nodes.alternatives
+    if alternatives is None or demand is None:
+        return True
+    return any(demand.requirements.intersects(one) for one in alternatives)
+
+
 def _note(group: Group, domains: Mapping[str, str], room: int | None, pods: int, *, owned: bool) -> None:
     if group.term.per_node:
         if room is not None:
@@ -82,7 +98,7 @@ def _note(group: Group, domains: Mapping[str, str], room: int | None, pods: int,
             group.on_new += pods
         return
     domain = domains.get(group.term.key)
-    if domain is None or (room is not None and group.seen and not group.seen[room]):
+    if domain is None:
         return
     (group.own if owned else group.count)(domain, pods)
 
@@ -129,10 +145,11 @@ class Scopes:
         together = tuple(r for r in per_node if r.owned and r.group.term.kind is Kind.TOGETHER)
         # Where others are to be near these pods, it must be known where they are.
         targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
-        keys = dict.fromkeys([r.group.term.key for r in by_domain] + [g.term.key for g in targets])
+        keys = tuple(sorted({r.group.term.key for r in by_domain}))
         return Scope(
             strict=rung.strict,
-            keys=tuple(sorted(keys)),
+            keys=keys,
+            targets=tuple(sorted({g.term.key for g in targets}.difference(keys))),
             by_domain=by_domain,
             by_node=tuple(r for r in per_node if r not in together),
             together=together,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.pods import (
@@ -16,7 +17,12 @@ from treenail.domain.pods import (
     TopologySpread,
 )
 from treenail.domain.requirements import Operator, Requirements
-from treenail.domain.taints import Toleration
+from treenail.domain.taints import Effect, Toleration, TolerationOperator
+
+# Of a pod that has given up its wishes, or looks past them.
+PUT_UP_WITH_PREFERENCES: Final = Toleration(
+    operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE
+)
 
 
 class Kind(Enum):
@@ -135,7 +141,7 @@ def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mappi
     """Return a spread constraint of a pod with the labels `of`."""
     nodes = NodeFilter(
         spec.alternatives() if spread.honor_node_affinity and _chooses_nodes(spec) else None,
-        spec.tolerations if spread.honor_node_taints else None,
+        (*spec.tolerations, PUT_UP_WITH_PREFERENCES) if spread.honor_node_taints else None,
     )
     return Term(
         Kind.SPREAD,

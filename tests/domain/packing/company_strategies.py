@@ -22,6 +22,7 @@ from treenail.domain.pods import (
     Expression,
     HostPort,
     LabelSelector,
+    NodeAffinity,
     Pod,
     PodAffinityTerm,
     PodSpec,
@@ -185,9 +186,9 @@ def sociable_rooms(draw: st.DrawFn, number: int) -> Room:
 
 
 @st.composite
-def sociable_offers(draw: st.DrawFn, *, limited: bool = True) -> tuple[PoolOffer, ...]:
+def sociable_offers(draw: st.DrawFn, *, limited: bool = True, least: int = 0) -> tuple[PoolOffer, ...]:
     made = []
-    for number in range(draw(st.integers(0, 2))):
+    for number in range(draw(st.integers(least, 2))):
         of = pool(
             f"pool-{number}",
             *draw(
@@ -229,4 +230,24 @@ def sociable_problems(
             packing=draw(st.sampled_from(Packing)),
             steps=draw(steps) if steps is not None else None,
         ),
+    )
+
+
+@st.composite
+def lone_pods(draw: st.DrawFn) -> Problem:
+    """Problems of one pod with wishes."""
+    problem = draw(sociable_problems(limited=False))
+    spec = replace(
+        problem.pods[0].spec,
+        node_affinity=NodeAffinity(
+            tuple(draw(st.lists(st.sampled_from(_NODE_TERMS), max_size=1))),
+            tuple(draw(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(_NODE_TERMS)), max_size=2))),
+        ),
+        pod_affinity=tuple(draw(st.lists(affinities(), max_size=2))),
+        spread=tuple(draw(st.lists(spreads(), max_size=2))),
+    )
+    return replace(
+        problem,
+        pods=(replace(problem.pods[0], spec=spec),),
+        offers=draw(sociable_offers(limited=False, least=1)),
     )

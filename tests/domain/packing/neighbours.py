@@ -68,7 +68,7 @@ class Neighbours:
     # --- keeping apart
 
     def _too_near(self, pod: Pod, term: PodAffinityTerm, node: PlannedNode) -> bool:
-        selection = self._selection(term, pod.namespace)
+        selection = self.selection(term, pod.namespace)
         return any(
             other.uid != pod.uid and selection.has(other.namespace, other.labels)
             for near in self._near(node, term.topology_key)
@@ -84,20 +84,20 @@ class Neighbours:
             for resident, _ in other.residents:
                 for term in () if resident.leaving else resident.anti_affinity:
                     near = other.domains(term.topology_key) & node.domains(term.topology_key)
-                    if near and self._selection(term, resident.namespace).has(pod.namespace, pod.labels):
+                    if near and self.selection(term, resident.namespace).has(pod.namespace, pod.labels):
                         yield f"{pod.uid} on {node.name} is kept off by a pod on {other.name}: {term}"
 
     def _kept_off(self, pod: Pod, node: PlannedNode) -> bool:
         """Tell whether others keep `pod` off. Where a node lacks their label, even those nowhere yet do."""
         for other in self._nodes:
             for namespace, term in _kept_apart(other):
-                if self._selection(term, namespace).has(pod.namespace, pod.labels):
+                if self.selection(term, namespace).has(pod.namespace, pod.labels):
                     own = node.domains(term.topology_key)
                     if not own or own & other.domains(term.topology_key):
                         return True
         return any(
             not node.domains(term.topology_key)
-            and self._selection(term, namespace).has(pod.namespace, pod.labels)
+            and self.selection(term, namespace).has(pod.namespace, pod.labels)
             for one in self._problem.pods
             for namespace, term in _hard_apart(one)
         )
@@ -141,7 +141,7 @@ class Neighbours:
         at = node.domain(key)
         if at is None:
             return False
-        selection = self._selection(term, pod.namespace)
+        selection = self.selection(term, pod.namespace)
         held: set[str] = set()
         for other in self._nodes:
             here = other.domain(key)
@@ -270,7 +270,8 @@ class Neighbours:
 
     # --- who is meant
 
-    def _selection(self, term: PodAffinityTerm, namespace: str) -> Selection:
+    def selection(self, term: PodAffinityTerm, namespace: str) -> Selection:
+        """Return whom a term means that a pod in `namespace` has."""
         named = set(term.namespaces)
         if term.namespace_selector is not None:
             named |= {n for n, of in self._namespaces.items() if term.namespace_selector.selects(of)}
@@ -354,3 +355,14 @@ def sociable(problem: Problem) -> bool:
     return asked or any(
         one.anti_affinity or one.host_ports for room in problem.rooms for one, _ in room.residents
     )
+
+
+def bound_by_others(problem: Problem, pod: Pod) -> bool:
+    """Tell whether it matters to a pod, or to others for its sake, where others are."""
+    if pod.spec.spread or pod.spec.pod_affinity or pod.spec.host_ports:
+        return True
+    asked = [term for one in problem.pods for term in _hard_apart(one)]
+    for room in problem.rooms:
+        asked += [(one.namespace, term) for one, _ in room.residents for term in one.anti_affinity]
+    known = Neighbours(problem, ())
+    return any(known.selection(term, of).has(pod.namespace, pod.labels) for of, term in asked)

@@ -157,7 +157,6 @@ def test_it_keeps_off_only_those_it_names() -> None:
     assert solved(problem(app("cache", 1), rooms=rooms)).nominations == {"cache-0": "n1"}
 
 
-@pytest.mark.xfail(strict=True, reason="B1")
 def test_it_keeps_off_whom_its_selector_selects_for_all_their_labels() -> None:
     rooms = (node("n1", A, there("db", apart(ANYBODY, NODE)), cpu=9),)
 

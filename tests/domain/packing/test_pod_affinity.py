@@ -210,7 +210,6 @@ def test_near_by_a_label_of_the_pool() -> None:
     assert list(domains(of, TEAM).values()) == [9]
 
 
-@pytest.mark.xfail(strict=True, reason="B2")
 def test_a_label_that_the_pool_lacks_refuses_those_that_ask_and_nobody_else() -> None:
     asks = app("db", 1, with_terms(near(WEB, TEAM)))
 
@@ -235,7 +234,7 @@ def test_a_wish_to_be_near_holds_nobody_up(key: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    [labels.ZONE, labels.HOSTNAME, pytest.param(TEAM, marks=pytest.mark.xfail(strict=True, reason="B2"))],
+    [labels.ZONE, labels.HOSTNAME, TEAM],
 )
 def test_a_wish_to_be_near_ones_like_holds_nobody_up(key: str) -> None:
     of = problem(app("web", 40, with_terms(near(key=key, weight=1))), offers=(sold(),))

@@ -86,7 +86,6 @@ def test_a_placeholder_with_terms_waits_too(packing: Packing, kind: str) -> None
     assert refused(of) == ["placeholder-0", "placeholder-1"]
 
 
-@pytest.mark.xfail(strict=True, reason="B6")
 @BOTH
 def test_a_placeholder_that_can_go_nowhere_else_has_no_first_choice_of_a_room(packing: Packing) -> None:
     only_here = placeholder(3, selector={"rack": "7"})

@@ -264,7 +264,6 @@ def test_nodes_the_pod_does_not_ask_for_are_looked_at_where_it_says_so() -> None
     assert domains(of) == {B: 2}
 
 
-@pytest.mark.xfail(strict=True, reason="B5")
 def test_new_nodes_the_pod_does_not_ask_for_are_not_looked_at_either() -> None:
     on_arm = app("web", 3, asking(3, selector={labels.ARCH: "arm64", labels.ZONE: A}), lot="arm")
 
@@ -288,7 +287,6 @@ def test_nodes_with_taints_are_not_looked_at_where_the_pod_says_so() -> None:
     assert domains(problem(app("web", 2, tolerant), rooms=(tainted,))) == {B: 2}
 
 
-@pytest.mark.xfail(strict=True, reason="B3")
 def test_taints_that_only_say_prefer_hide_no_node() -> None:
     disliked = node("n1", A, (there("web"), 3), cpu=0, taints=(SOFT,))
 
@@ -367,7 +365,6 @@ def test_an_empty_selector_counts_everybody() -> None:
     assert domains(of) == {B: 2, C: 2}
 
 
-@pytest.mark.xfail(strict=True, reason="B1")
 def test_an_empty_selector_counts_pods_that_have_no_constraint() -> None:
     fixed = app("db", 2, asking(3, selector={labels.ZONE: A}))
 
