@@ -112,13 +112,15 @@ class Neighbours:
         everybody = [(pod, node) for node in self._nodes for pod in node.pods]
         waiting = [(pod, node) for pod, node in everybody if _seeks_company(pod)]
         waiting.sort(key=lambda pair: (-self._reach(pair[0]), pair[0].uid))
+        begun: list[str] = []
         while waiting:
             absent = [pod.uid for pod, _ in waiting]
-            # Those that begin do so before pods that are near whomever they please.
-            later = [*absent, *(pod.uid for pod, _ in everybody if not _seeks_company(pod))]
             came = [pair for pair in waiting if self._all_in_company(*pair, absent, beginning=False)]
             if not came:
+                # Those that begin may have come before all others.
+                later = [pod.uid for pod, _ in everybody if pod.uid not in begun]
                 came = [p for p in waiting if self._all_in_company(*p, later, beginning=True)][:1]
+                begun += [pod.uid for pod, _ in came]
             if not came:
                 yield f"{absent} are not with those they must be near"
                 return
