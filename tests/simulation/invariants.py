@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster.objects import Change
@@ -96,6 +98,16 @@ class Invariants:
                 self._fail(f"{pool.name} has {Resources(over)} of {pool.limits}")
 
     # --- when all is calm
+
+    @contextmanager
+    def nothing_is_planned(self) -> Iterator[None]:
+        """Check that no plan buys or promises anything meanwhile: what waits cannot be helped."""
+        seen = len(self._rehearsal.timeline.entries)
+        yield
+        for entry in self._rehearsal.timeline.entries[seen:]:
+            plan = entry.fields
+            if entry.event == "PlanCommitted" and (plan["nodeClaims"] or plan["nominated"]):
+                self._fail(f"{plan} was planned long after all was calm: {self._rehearsal.summary()}")
 
     def check_settled(self) -> None:
         """All pods run that can, every instance is some claim's and has a node, all traces hang together."""

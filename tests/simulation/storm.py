@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tests.simulation.invariants import Invariants
+from tests.simulation.workloads import PLAIN, draw_names, kind_of, workloads
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
@@ -15,7 +16,8 @@ from treenail.adapters.fake.ec2 import EC2Faults
 
 MINUTES = 20
 CALM_MINUTES = 25
-DEPLOYMENTS = ("api", "web", "job")
+# The end of the calm, in which no plan may do anything: machines that never join are given up before.
+QUIET_MINUTES = 8
 
 POOLS = """
 apiVersion: karpenter.sh/v1
@@ -62,21 +64,6 @@ spec:
   securityGroupSelector: {discovery: demo}
 """
 
-WORKLOAD = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: %(name)s}
-spec:
-  replicas: %(replicas)d
-  selector: {matchLabels: {app: %(name)s}}
-  template:
-    metadata: {labels: {app: %(name)s}}
-    spec:
-      terminationGracePeriodSeconds: 5
-      containers:
-        - {name: c, image: pause, resources: {requests: {cpu: %(cpu)s, memory: %(memory)s}}}
-"""
-
 
 @dataclass(slots=True)
 class Storm:
@@ -85,11 +72,13 @@ class Storm:
     seed: int
     early_binding: bool | None = None
     dice: random.Random = field(init=False)
+    names: tuple[str, ...] = field(init=False)
     rehearsal: Rehearsal = field(init=False)
     invariants: Invariants = field(init=False)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
+        self.names = draw_names(self.dice)
         # A third of all storms bind pods before the machines join.
         early = self.seed % 3 == 0 if self.early_binding is None else self.early_binding
         conditions = Conditions(
@@ -134,20 +123,15 @@ class Storm:
         self._blow()
         self._calm()
         self.invariants.check_settled()
-        for name in DEPLOYMENTS:
-            self.rehearsal.scale(name, 0)
+        for name in self.names:
+            self.rehearsal.scale(name, 0, kind=kind_of(name))
         self.rehearsal.run(60 * CALM_MINUTES)
         self.invariants.check_empty()
 
     def _set_up(self) -> None:
         limit = self.dice.choice((8, 32, 1000))
         self.rehearsal.apply(POOLS % {"limit": limit, "ttl": self.dice.choice((0, 30, 120))})
-        for name in DEPLOYMENTS:
-            cpu, memory = self.dice.choice(("250m", "1", "1500m")), self.dice.choice(("256Mi", "2Gi"))
-            replicas = self.dice.randint(0, 8)
-            self.rehearsal.apply(
-                WORKLOAD % {"name": name, "replicas": replicas, "cpu": cpu, "memory": memory}
-            )
+        self.rehearsal.apply(workloads(self.names, self.dice))
 
     def _blow(self) -> None:
         end = 60.0 * MINUTES
@@ -171,9 +155,10 @@ class Storm:
 
     def _something_happens(self) -> None:
         rehearsal, dice = self.rehearsal, self.dice
-        name = dice.choice(DEPLOYMENTS)
+        name = dice.choice(self.names)
+        replicas = dice.randint(0, 12 if name in PLAIN else 6)
         events: list[Callable[[], object]] = [
-            partial(rehearsal.scale, name, dice.randint(0, 12)),
+            partial(rehearsal.scale, name, replicas, kind=kind_of(name)),
             self._lose_capacity,
             self._somebody_deletes_something,
             partial(rehearsal.api_server_away, dice.uniform(1, 30)),
@@ -199,4 +184,6 @@ class Storm:
         rehearsal.ec2.restock()
         if not rehearsal.process.alive:
             rehearsal.restart()
-        rehearsal.run(60 * CALM_MINUTES)
+        rehearsal.run(60 * (CALM_MINUTES - QUIET_MINUTES))
+        with self.invariants.nothing_is_planned():
+            rehearsal.run(60 * QUIET_MINUTES)
