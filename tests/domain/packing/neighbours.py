@@ -264,9 +264,11 @@ class Neighbours:
         return all(met) if surely else any(met)
 
     def _bound_by(self, other: Pod, pod: Pod, spread: TopologySpread) -> bool:
-        """Tell whether another pod, or the same, is held to and counted by the constraint that `pod` has."""
+        """Tell whether a pod is counted by, and held to, what another is (or itself), on the same nodes."""
         selection = self._spread_selection(pod, spread)
         if not selection.has(other.namespace, other.labels) or not selection.has(pod.namespace, pod.labels):
+            return False
+        if required(other.spec) != required(pod.spec) or other.spec.tolerations != pod.spec.tolerations:
             return False
         return spread in other.spec.spread and self._spread_selection(other, spread) == selection
 

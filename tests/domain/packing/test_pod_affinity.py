@@ -10,6 +10,7 @@ from tests.domain.packing.company import (
     WEB,
     A,
     B,
+    apart,
     app,
     closed,
     domains,
@@ -24,8 +25,9 @@ from tests.domain.packing.company import (
     together,
     with_terms,
 )
-from tests.domain.packing.problems import asking, expression, is_in, problem
+from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
 from treenail.domain import labels
+from treenail.domain.packing.problem import Packing, Settings
 from treenail.domain.requirements import Operator
 
 BY_ZONE, BY_NODE = with_terms(near()), with_terms(near(key=labels.HOSTNAME))
@@ -247,3 +249,21 @@ def test_required_zones_go_before_company() -> None:
     spec = with_terms(near(DB), of=asking(required=[(expression(labels.ZONE, Operator.NOT_IN, A),)]))
 
     assert len(refused(problem(app("web", 1, spec), rooms=rooms))) == 1
+
+
+# --- those that get no node after all
+
+
+@pytest.mark.parametrize("packing", Packing)
+def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packing) -> None:
+    large = with_terms(near(), apart(WEB, TEAM), of=asking(3))
+    small, middle = (instance_type(f"c5.{n}", cpu=n, memory=8, price=0.1 * n) for n in (2, 4))
+    ours = offer(pool("ours", is_in(TEAM, "a", "b")), (small, middle), limits={"cpu": 8})
+    offers = (offer(pool(), (small,)), ours)
+
+    of = problem(
+        app("web", 1, asking("100m")), app("db", 2, large), offers=offers, settings=Settings(packing=packing)
+    )
+
+    # Whoever is placed: no db may be where no web is.
+    assert solved(of)

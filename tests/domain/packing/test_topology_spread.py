@@ -13,6 +13,7 @@ from tests.domain.packing.company import (
     A,
     B,
     C,
+    apart,
     app,
     closed,
     domains,
@@ -25,7 +26,7 @@ from tests.domain.packing.company import (
     together,
     with_terms,
 )
-from tests.domain.packing.problems import asking, expression, is_in, problem
+from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
 from treenail.domain import labels
 from treenail.domain.packing.problem import VolumeNeeds
 from treenail.domain.pods import PodVolume
@@ -293,7 +294,6 @@ def test_taints_that_only_say_prefer_hide_no_node() -> None:
     assert domains(problem(app("web", 2, with_terms(spread(honor_taints=True))), rooms=(disliked,))) == {B: 2}
 
 
-@pytest.mark.xfail(strict=True, reason="B5")
 def test_new_nodes_with_taints_are_not_looked_at_where_the_pod_says_so() -> None:
     offers = (sold(), sold(name="ours", taints=(OURS,)))
     tolerant = asking(3, selector={labels.ZONE: A, labels.NODEPOOL: "ours"}, tolerations=[Toleration("ours")])
@@ -397,3 +397,20 @@ def test_a_wish_to_be_spread_holds_nobody_up() -> None:
     of = problem(app("web", 4, soft), rooms=rooms, offers=(sold(zones=(A,)),))
 
     assert domains(of) == {A: 4}
+
+
+# --- domains that turn out to have no node
+
+
+@pytest.mark.parametrize(
+    "wished", [False, pytest.param(True, marks=pytest.mark.xfail(strict=True, reason="B10"))]
+)
+def test_a_zone_for_which_no_limit_is_left_keeps_the_others_down(*, wished: bool) -> None:
+    large = instance_type("m5.8xlarge", cpu=32, memory=128, price=1.6)
+    offers = (offer(pool(), (large,), limits={"cpu": 32}),)
+    wishes = [apart(key=labels.HOSTNAME, weight=1)] if wished else []
+
+    of = problem(app("web", 3, with_terms(spread(), *wishes)), offers=offers)
+
+    assert list(domains(of).values()) == [1]
+    assert len(refused(of)) == 2
