@@ -254,6 +254,7 @@ def test_required_zones_go_before_company() -> None:
 # --- those that get no node after all
 
 
+@pytest.mark.xfail(strict=True, reason="B7")
 @pytest.mark.parametrize("packing", Packing)
 def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packing) -> None:
     large = with_terms(near(), apart(WEB, TEAM), of=asking(3))
@@ -261,9 +262,8 @@ def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packin
     ours = offer(pool("ours", is_in(TEAM, "a", "b")), (small, middle), limits={"cpu": 8})
     offers = (offer(pool(), (small,)), ours)
 
-    of = problem(
-        app("web", 1, asking("100m")), app("db", 2, large), offers=offers, settings=Settings(packing=packing)
-    )
+    some = (app("web", 1, asking("100m")), app("db", 2, large))
+    of = problem(*some, offers=offers, settings=Settings(packing=packing))
 
     # Whoever is placed: no db may be where no web is.
     assert solved(of)
