@@ -254,7 +254,6 @@ def test_required_zones_go_before_company() -> None:
 # --- those that get no node after all
 
 
-@pytest.mark.xfail(strict=True, reason="B7")
 @pytest.mark.parametrize("packing", Packing)
 def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packing) -> None:
     large = with_terms(near(), apart(WEB, TEAM), of=asking(3))
