@@ -18,7 +18,7 @@ from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.rules import Rules
-from treenail.domain.packing.topology.choices import Choices
+from treenail.domain.packing.topology.choices import Choice, Choices
 from treenail.domain.packing.topology.groups import Group
 from treenail.domain.packing.topology.scope import Scope
 from treenail.domain.packing.topology.terms import Kind
@@ -31,7 +31,7 @@ class Bundle:
 
     load: Floats
     demands: tuple[Demand, ...]
-    known: Mapping[str, str]
+    choice: Choice
     number: int = 0
     parts: dict[int, int] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Bundles:
                 seat = party.seat
                 if all(group in seat.one.counted for group in wanted):
                     demands = lot.alternatives[lot.chain[0].alternative]
-                    bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice.known)
+                    bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice)
                     self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
                     if self._fit(one, scope, self._joined(bundle, rung.demand), 1):
                         lot.remove(party, 1)
@@ -115,7 +115,7 @@ class Bundles:
         self._bundles.remove(bundle)
         for one, rung, scope, pods in bundle.seats:
             self._outcome.unseat(one.index, pods)
-            scope.note(bundle.known, None, -pods, bundle.demands[0])
+            scope.note_new(bundle.choice, -pods)
             self._spent.add((one.index, rung))
 
     def _may_begin(self, scope: Scope) -> bool:
@@ -125,15 +125,13 @@ class Bundles:
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0
         for choice in self._choices.of(rung.demand, scope.keys, scope.targets) if buying else ():
-            fits = self._fit(
-                one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice.known), pods
-            )
+            fits = self._fit(one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice), pods)
             if fits > most:
                 best, most = choice, fits
         if self._rooms.most_in_one(one, rung, scope, pods) >= max(most, 1):
             self._rooms.together(one, rung, scope, pods, begin=True)
         elif best is not None:
-            bundle = Bundle(np.zeros_like(one.requests), (best.demand,), best.known)
+            bundle = Bundle(np.zeros_like(one.requests), (best.demand,), best)
             self._open(bundle)
             self._put(one, rung, scope, bundle, most)
 
@@ -154,7 +152,7 @@ class Bundles:
         return Bundle(
             bundle.load,
             demands,
-            bundle.known,
+            bundle.choice,
             bundle.number,
             bundle.parts,
             bundle.counts,
@@ -164,7 +162,7 @@ class Bundles:
 
     def _fit(self, one: PodClass, scope: Scope, bundle: Bundle, pods: int) -> int:
         """Return how many of `pods` pods may join a bundle."""
-        quota = min(scope.quota(bundle.known, self._universe), pods) if scope.by_domain else pods
+        quota = min(scope.quota(bundle.choice.known, self._universe), pods) if scope.by_domain else pods
         for restriction in scope.by_node:
             quota = min(
                 quota,
@@ -184,7 +182,7 @@ class Bundles:
     def _put(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         self._gather(one, rung, scope, bundle, pods)
         self._outcome.seated(one.index, pods)
-        scope.note(bundle.known, None, pods, bundle.demands[0])
+        scope.note_new(bundle.choice, pods)
 
     def _gather(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         bundle.load = bundle.load + pods * one.requests

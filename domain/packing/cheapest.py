@@ -99,7 +99,9 @@ class Cheapest:
 
     def _planned(self, wanted: Sequence[int], per_node: float, first: list[Draft] | None) -> list[Draft]:
         """Return the cheapest plan of those that the rations give. It is not counted in the ledger."""
-        several = not self._rules.none and sum(wanted) <= _FEW_UNITS
+        apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
+        # Where nobody is kept apart, or nobody else is there to share with, there is nothing to ration.
+        several = 1 < apart < sum(wanted) <= _FEW_UNITS
         best: list[Draft] | None = None
         for ration in _RATIONS if several else _RATIONS[:1]:
             found = self._plan(wanted, per_node, first, ration)

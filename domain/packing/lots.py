@@ -14,10 +14,11 @@ from treenail.domain.packing.seats import Seat
 
 @dataclass(slots=True, eq=False)
 class Party:
-    """Pods of one seat in a lot."""
+    """Pods of one seat in a lot. `number` tells in which order they were seated."""
 
     seat: Seat
     pods: int
+    number: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -46,12 +47,12 @@ class Lot:
         """Return the classes, by index, whose pods these are."""
         return tuple(self.bundle) or tuple(party.seat.one.index for party in self.waiting)
 
-    def add(self, seat: Seat, pods: int) -> None:
-        """Add pods of a seat."""
+    def add(self, seat: Seat, pods: int, number: int) -> None:
+        """Add pods of a seat, the `number`-th to be taken."""
         if self.waiting and self.waiting[-1].seat.key == seat.key:
             self.waiting[-1].pods += pods
         else:
-            self.waiting.append(Party(seat, pods))
+            self.waiting.append(Party(seat, pods, number))
 
     def remove(self, party: Party, pods: int) -> None:
         """Take off pods of one party."""
@@ -76,7 +77,7 @@ class Lot:
             yield from self.bundle.items()
             self.bundle = {}
             return
-        while units:
+        while units and self.waiting:
             party = self.waiting[0]
             taken = min(units, party.pods)
             yield party.seat.one.index, taken

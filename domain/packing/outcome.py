@@ -61,7 +61,7 @@ class Outcome:
                     for part, pods in lots[index].take(draft.parts[index]):
                         parts[part] = parts.get(part, 0) + pods
                         self._seated[part] -= pods
-                claim = finishing.claim(draft, parts)
+                claim = finishing.claim(draft, parts) if parts else None
                 if claim is not None:
                     self.nodes.append((claim, parts))
                     for part, pods in parts.items():

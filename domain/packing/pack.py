@@ -141,13 +141,18 @@ class _Packer:
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
         place = {one.index: at for at, one in enumerate(in_order)}
+        taken_back = False
         while True:
             self._seat(in_order)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
             units = {lot.index: lot.units for lot in lots}
             planned, bound = self._planned(lots, units)
             drafts = self._of_enough_choice(planned)
-            if not self._take_back(lots, placed_in(drafts)) or self._steps.exhausted:
+            short = self._take_back(lots, placed_in(drafts))
+            taken_back = taken_back or short
+            # Who relied on those must go too.
+            unsettled = taken_back and self._seating.unsettle()
+            if not (short or unsettled) or self._steps.exhausted:
                 break
         if any(self._waits(one) for one in in_order) and drafts:
             drafts, lots = self._squeezed(in_order, drafts)

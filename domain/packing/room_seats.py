@@ -101,7 +101,7 @@ class RoomSeats:
             self._outcome.nominate(one.index, taken)
             if scope.counted or scope.apart:
                 for row, count in taken.items():
-                    scope.note(self._rooms.labels(row), row, count)
+                    scope.note_room(row, self._rooms.labels(row), count)
         return int(dealt.sum())
 
     def _cells(self, scope: Scope, rows: Indices, fits: Floats) -> list[_Cell]:

@@ -52,6 +52,7 @@ class Seating:
         self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], Rules], Lot] = {}
         self._listed: dict[int, Lot] = {}
         self._squeezing = False
+        self._count = 0
         self.bundles = Bundles(rooms, chains, choices, universe, outcome)
 
     @property
@@ -91,6 +92,32 @@ class Seating:
                 # Those in other domains relied on these: all are spread anew.
                 self._empty(seat)
 
+    def unsettle(self) -> bool:
+        """Take back those who relied on others that got no node after all; tell whether there are any.
+
+        All who have a seat are counted anew, in the order they took it, for as long as that helps.
+        """
+        parties = [(party, lot) for lot in self._listed.values() for party in lot.waiting]
+        parties.sort(key=lambda of: of[0].number)
+        for party, _ in parties:
+            party.seat.scope.note_new(party.seat.choice, -party.pods)
+        left = [party.pods for party, _ in parties]
+        before = -1
+        while before != sum(left):
+            before = sum(left)
+            for at, (party, _) in enumerate(parties):
+                scope, choice = party.seat.scope, party.seat.choice
+                pods = int(min(left[at], scope.quota(choice.known, self._universe))) if left[at] else 0
+                if pods:
+                    scope.note_new(choice, pods)
+                    left[at] -= pods
+        for (party, lot), pods in zip(parties, left, strict=True):
+            if pods:
+                self._outcome.unseat(party.seat.one.index, pods)
+                self._held[party.seat.key] -= pods
+                lot.remove(party, pods)
+        return before > 0
+
     def squeeze(self) -> None:
         """From now on, take every choice for open again, and go where there is a hole, one by one."""
         self._most.clear()
@@ -98,7 +125,7 @@ class Seating:
 
     def _leave(self, seat: Seat, pods: int) -> None:
         self._outcome.unseat(seat.one.index, pods)
-        seat.scope.note(seat.choice.known, None, -pods, seat.choice.demand)
+        seat.scope.note_new(seat.choice, -pods)
         self._held[seat.key] -= pods
 
     def _cap(self, seat: Seat) -> None:
@@ -152,7 +179,7 @@ class Seating:
             pods = int(min(left, self._left_in(one, rung, anywhere)))
             if pods > 0:
                 self._add(lot, Seat(one, rung, scope, anywhere), pods)
-                scope.note(anywhere.known, None, pods, anywhere.demand)
+                scope.note_new(anywhere, pods)
 
     def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
@@ -217,7 +244,7 @@ class Seating:
     def _take(self, one: PodClass, rung: Rung, scope: Scope, choice: Choice, pods: int) -> None:
         lot = self._lot(one, ((choice.demand,),), scope)
         self._add(lot, Seat(one, rung, scope, choice), pods)
-        scope.note(choice.known, None, pods, choice.demand)
+        scope.note_new(choice, pods)
 
     def _lot(self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], scope: Scope) -> Lot:
         key = (id(one.requests), alternatives, scope.rules)
@@ -229,6 +256,7 @@ class Seating:
 
     def _add(self, lot: Lot, seat: Seat, pods: int) -> None:
         self._listed[lot.index] = lot
-        lot.add(seat, pods)
+        self._count += 1
+        lot.add(seat, pods, self._count)
         self._held[seat.key] = self._held.get(seat.key, 0) + pods
         self._outcome.seated(seat.one.index, pods)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.chains import Chains, Link
 from treenail.domain.packing.compatibility.demands import Demand, Demands
+from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.topology.universe import Universe
+from treenail.domain.taints import Taint
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """New nodes in one domain of each key asked for. `known` are the labels all of them have for sure."""
+    """New nodes in one domain of each key asked for.
+
+    `known` are the labels all of them have for sure, `taints` those of the first pool that can have them.
+    """
 
     number: int
     demand: Demand
     known: Mapping[str, str]
+    taints: tuple[Taint, ...]
 
 
 class Choices:
@@ -61,17 +67,17 @@ class Choices:
             pinned = demand
             for key, value in zip(keys, combination, strict=True):
                 pinned = self._demands.pinned(pinned, key, value)
-            known = self._sure(pinned)
-            if known is not None:
-                choices.append(Choice(len(choices), pinned, known))
+            families = self._chains.families
+            found = [families.of(template, pinned) for template in range(len(families.templates))]
+            some = [family for family in found if family is not None]
+            if some:
+                taints = some[0].template.offer.pool.taints
+                choices.append(Choice(len(choices), pinned, _sure(some), taints))
         return choices
 
-    def _sure(self, demand: Demand) -> dict[str, str] | None:
-        """Return the labels that every node of the demand has; None where there can be no node."""
-        families = self._chains.families
-        found = [families.of(template, demand) for template in range(len(families.templates))]
-        requirements = [family.requirements for family in found if family is not None]
-        if not requirements:
-            return None
-        sure = {key: r.single for key, r in requirements[0].items() if r.single is not None}
-        return {k: v for k, v in sure.items() if all(k in r and r[k].single == v for r in requirements)}
+
+def _sure(families: Sequence[Family]) -> dict[str, str]:
+    """Return the labels that every node of these families has."""
+    first, *others = (family.requirements for family in families)
+    sure = {key: r.single for key, r in first.items() if r.single is not None}
+    return {k: v for k, v in sure.items() if all(k in r and r[k].single == v for r in others)}

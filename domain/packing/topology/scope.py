@@ -10,14 +10,15 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Floats, Indices
 from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.rules import FREE, Rules
+from treenail.domain.packing.topology.choices import Choice
 from treenail.domain.packing.topology.groups import Group, Groups
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
 from treenail.domain.requirements import Requirements
+from treenail.domain.taints import untolerated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,15 +45,32 @@ class Scope:
         """Whether nothing restricts the pods."""
         return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
 
-    def note(
-        self, domains: Mapping[str, str], room: int | None, pods: int, demand: Demand | None = None
-    ) -> None:
-        """Count `pods` more (fewer, where negative) in a room, or on a new node of `demand`."""
+    def note_room(self, room: int, labels: Mapping[str, str], pods: int) -> None:
+        """Count `pods` more in a room with these labels."""
         for group in self.counted:
-            if _looked_at(group, room, demand):
-                _note(group, domains, room, pods, owned=False)
+            if not group.seen or group.seen[room]:
+                if group.term.per_node:
+                    group.on_rooms[room] += pods
+                elif group.term.key in labels:
+                    group.count(labels[group.term.key], pods)
         for group in self.apart:
-            _note(group, domains, room, pods, owned=True)
+            if group.term.per_node:
+                group.owners_on_rooms[room] += pods
+            elif group.term.key in labels:
+                group.own(labels[group.term.key], pods)
+
+    def note_new(self, choice: Choice, pods: int) -> None:
+        """Count `pods` more (fewer, where negative) on new nodes of a choice."""
+        for group in self.counted:
+            if not _looks_at(group, choice):
+                continue
+            if group.term.per_node:
+                group.on_new += pods
+            elif group.term.key in choice.known:
+                group.count(choice.known[group.term.key], pods)
+        for group in self.apart:
+            if group.term.key in choice.known:
+                group.own(choice.known[group.term.key], pods)
 
     def most_on(self, rows: Indices) -> Floats:
         """Return how many pods the terms per node let into each of these rooms."""
@@ -80,27 +98,12 @@ class Scope:
         return sum(group.counts.get(domains.get(group.term.key, ""), 0) for group in spreads)
 
 
-def _looked_at(group: Group, room: int | None, demand: Demand | None) -> bool:
-    """Tell whether the term looks at the node at all."""
-    if room is not None:
-        return not group.seen or bool(group.seen[room])
-    alternatives = group.term.nodes.alternatives
-    if alternatives is None or demand is None:
-        return True
-    return any(demand.requirements.intersects(one) for one in alternatives)
-
-
-def _note(group: Group, domains: Mapping[str, str], room: int | None, pods: int, *, owned: bool) -> None:
-    if group.term.per_node:
-        if room is not None:
-            (group.owners_on_rooms if owned else group.on_rooms)[room] += pods
-        elif not owned:
-            group.on_new += pods
-        return
-    domain = domains.get(group.term.key)
-    if domain is None:
-        return
-    (group.own if owned else group.count)(domain, pods)
+def _looks_at(group: Group, choice: Choice) -> bool:
+    """Tell whether the term looks at new nodes of a choice at all."""
+    alternatives, tolerations = group.term.nodes.alternatives, group.term.nodes.tolerations
+    if alternatives is not None and not any(choice.demand.requirements.intersects(a) for a in alternatives):
+        return False
+    return tolerations is None or untolerated(choice.taints, tolerations) is None
 
 
 def _most_on(restriction: Restriction, rows: Indices) -> Floats:
