@@ -414,3 +414,15 @@ def test_a_zone_for_which_no_limit_is_left_keeps_the_others_down(*, wished: bool
 
     assert list(domains(of).values()) == [1]
     assert len(refused(of)) == 2
+
+
+@pytest.mark.xfail(strict=True, reason="B10b")
+def test_rooms_take_no_more_than_goes_with_zones_for_which_no_limit_is_left() -> None:
+    one_size = instance_type("t3.2xlarge", cpu=8, memory=32, price=0.4)
+    offers = (offer(pool(), (one_size,), limits={"cpu": 32}),)
+    alone = with_terms(apart(DB, labels.HOSTNAME), of=asking(2, selector={labels.ZONE: A}))
+    wide = with_terms(spread(skew=2), of=asking("500m"))
+
+    of = problem(app("db", 5, alone), app("web", 4, wide), rooms=(node("n1", A, cpu=6),), offers=offers)
+
+    assert domains(of, of="web") in ({A: 2}, {A: 3, B: 1}, {A: 2, B: 2})
