@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from tests.domain.packing.company import apart, app, near, of_app, spread, with_terms
 from tests.domain.packing.problems import ZONES, asking, expression, is_in, offer, pods, pool, room
 from tests.domain.packing.strategies import DEDICATED, DISLIKED, TEAM, TOLERATIONS, some_types
 from treenail.domain import labels
@@ -54,6 +55,7 @@ SELECTORS = st.sampled_from(
         None,
     ]
 )
+APPS = st.sampled_from(["web", "db", "cache"])
 PORTS = st.sampled_from(
     [(HostPort(80),), (HostPort(80, ip="10.0.0.1"),), (HostPort(80, "UDP"),), (HostPort(80, ip="10.0.0.2"),)]
 )
@@ -251,3 +253,51 @@ def lone_pods(draw: st.DrawFn) -> Problem:
         pods=(replace(problem.pods[0], spec=spec),),
         offers=draw(sociable_offers(limited=False, least=1)),
     )
+
+
+@st.composite
+def crowds(draw: st.DrawFn, *, limited: bool = True) -> Problem:
+    """Problems of many pods of a few apps, most of which matter to each other by node or by zone."""
+    lots: list[Pod] = []
+    for number in range(draw(st.integers(2, 6))):
+        mine, other = draw(st.tuples(APPS, APPS))
+        terms = draw(st.sampled_from(_crowd_terms(of_app(mine), of_app(other))))
+        spec = with_terms(
+            *terms,
+            of=asking(
+                draw(st.sampled_from(["100m", "500m", "1", "2", "3"])),
+                draw(st.sampled_from(["0", "1Gi", "4Gi"])),
+                selector=draw(st.sampled_from([{}, {}, {}, {labels.ZONE: ZONES[0]}])),
+            ),
+        )
+        lots += app(mine, draw(st.integers(1, 12)), spec, lot=f"lot-{number}")
+    limits = draw(st.sampled_from([{"cpu": 16}, {"cpu": 64}])) if limited and draw(st.booleans()) else None
+    return Problem(
+        pods=tuple(lots),
+        rooms=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
+        offers=(offer(types=draw(some_types()), limits=limits),),
+        settings=Settings(packing=draw(st.sampled_from(Packing))),
+    )
+
+
+def _crowd_terms(
+    mine: LabelSelector, other: LabelSelector
+) -> list[list[TopologySpread | PodAffinityTerm | HostPort]]:
+    node = labels.HOSTNAME
+    return [
+        [],
+        [apart(mine, node)],
+        [apart(mine, node), spread(selector=mine)],
+        [apart(other, node)],
+        [apart(other, node), spread(selector=mine)],
+        [apart(other)],
+        [apart(other, node, weight=1)],
+        [spread(node, 1, mine)],
+        [spread(node, 3, mine)],
+        [spread(skew=2, selector=mine)],
+        [near(other, node)],
+        [near(mine, node)],
+        [near(other)],
+        [HostPort(80)],
+        [HostPort(80, ip="10.0.0.1")],
+    ]

@@ -8,14 +8,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.domain.packing.company_strategies import lone_pods, sociable_problems, sociable_rooms
+from tests.domain.packing.company_strategies import crowds, lone_pods, sociable_problems, sociable_rooms
 from tests.domain.packing.completeness import missed
 from tests.domain.packing.neighbours import bound_by_others
 from tests.domain.packing.validity import could_host, faults
 from tests.domain.packing.wishes import in_order, possible, required
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.problem import Packing, Problem, Room, Settings
 
 
 def refused(plan: PackingPlan) -> set[str]:
@@ -72,3 +72,21 @@ def test_a_wish_that_was_given_up_could_not_be_fulfilled(problem: Problem) -> No
             assert faults(wanted, plan) == []
             assert refused(plan) == set()
             break
+
+
+@given(problem=crowds(limited=False))
+def test_a_crowd_is_seated_as_all_in_it_ask_and_nobody_is_left_out(problem: Problem) -> None:
+    plan = pack(problem)
+
+    assert faults(problem, plan) == []
+    assert missed(problem, plan) == []
+
+
+@given(problem=crowds(limited=False))
+def test_the_cheapest_places_no_fewer_than_first_fit_and_costs_no_more(problem: Problem) -> None:
+    classic = pack(replace(problem, settings=Settings(packing=Packing.FIRST_FIT_DESCENDING)))
+    cheapest = pack(replace(problem, settings=Settings()))
+
+    assert len(refused(cheapest)) <= len(refused(classic))
+    if refused(cheapest) == refused(classic) and cheapest.nominations == classic.nominations:
+        assert cheapest.cost <= classic.cost + 1e-9
