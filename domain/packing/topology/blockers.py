@@ -47,7 +47,7 @@ class Blockers:
         found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys, ()))
         choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
         if not choices:
-            return _no_domain(scope.by_domain[0].group.term)
+            return _no_domain(next((r for r in scope.by_domain if r.owned), scope.by_domain[0]))
         blocked = [(choice, self._blocking(scope, choice)) for choice in choices]
         choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
         return self._said(scope, choices, choice, blocking[0]) if blocking else None
@@ -127,7 +127,12 @@ def _any(group: Group) -> bool:
     return bool(group.on_new or group.on_rooms.any()) or any(group.counts.values())
 
 
-def _no_domain(term: Term) -> Blocked:
+def _no_domain(by: Restriction) -> Blocked:
+    term = by.group.term
+    if not by.owned:
+        others = f"there are pods that keep apart from pods of {said(term.selector)}, as it is one"
+        detail = f"{others}, by {term.key}, which the pool does not define for a new node"
+        return Reason.OTHERS_ANTI_AFFINITY, detail, Values(term.key, said(term.selector))
     reason = {
         Kind.SPREAD: Reason.TOPOLOGY_SPREAD,
         Kind.TOGETHER: Reason.POD_AFFINITY,
