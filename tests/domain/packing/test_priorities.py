@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import A, apart, app, near, node, refused, solved, spread, with_terms
-from tests.domain.packing.problems import asking, offer, pool, problem
+from tests.domain.packing.company import A, B, apart, app, near, node, refused, solved, spread, with_terms
+from tests.domain.packing.problems import asking, expression, offer, pool, problem
 from treenail.domain import labels
 from treenail.domain.packing.problem import Packing, Settings
 from treenail.domain.pods import PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.requirements import Operator
 
 BOTH = pytest.mark.parametrize("packing", Packing)
 FULL = (offer(pool(), limits={"cpu": 0}),)
@@ -114,3 +115,19 @@ def test_other_priorities_do_not_matter(packing: Packing) -> None:
     )
 
     assert solved(of).nominations == {"large-0": "n1"}
+
+
+@pytest.mark.xfail(strict=True, reason="B13")
+@BOTH
+def test_a_placeholder_takes_no_room_that_a_pod_would_like_less_but_needs(packing: Packing) -> None:
+    wish = asking(preferred=[(1, (expression(labels.ZONE, Operator.IN, B),))])
+
+    of = problem(
+        app("placeholder", 2, placeholder(2)),
+        app("web", 4, wish),
+        rooms=(node("n1", A),),
+        offers=FULL,
+        settings=Settings(packing=packing),
+    )
+
+    assert refused(of) == ["placeholder-0", "placeholder-1"]
