@@ -160,6 +160,14 @@ def test_where_there_are_fewer_zones_than_wanted_the_emptiest_counts_as_empty() 
     assert len(refused(of)) == 2
 
 
+def test_beside_another_constraint_too_the_emptiest_counts_as_empty() -> None:
+    spec = with_terms(spread(min_domains=4), spread(labels.CAPACITY_TYPE, 5))
+
+    of = problem(app("web", 5, spec), offers=(sold(),))
+
+    assert domains(of) == {A: 1, B: 1, C: 1}
+
+
 def test_where_there_are_as_many_zones_as_wanted_nothing_changes() -> None:
     of = problem(app("web", 6, with_terms(spread(min_domains=3))), offers=(sold(),))
 
