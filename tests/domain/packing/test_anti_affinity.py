@@ -123,6 +123,25 @@ def test_two_apps_of_one_batch_are_kept_apart_if_one_of_them_asks(key: str, size
     assert not domains(of, key, "web").keys() & domains(of, key, "db").keys()
 
 
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 1), (1, 3)])
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
+def test_two_apps_that_keep_apart_from_the_same_one_are_kept_apart(key: str, sizes: tuple[int, int]) -> None:
+    web, db = (with_terms(apart(DB, key), of=asking(size)) for size in sizes)
+
+    of = problem(app("web", 2, web), app("db", 1, db), offers=(sold(),))
+
+    assert refused(of) == []
+    assert not domains(of, key, "web").keys() & domains(of, key, "db").keys()
+
+
+def test_who_must_be_near_those_that_keep_apart_from_them_goes_nowhere() -> None:
+    web = with_terms(near(key=NODE), apart(DB, NODE))
+
+    of = problem(app("web", 2, web), app("db", 2, with_terms(near(WEB, NODE))), offers=(sold(),))
+
+    assert refused(of) == ["db-0", "db-1"]
+
+
 def test_apart_from_one_app_and_near_another() -> None:
     rooms = (node("n1", A, there("db"), there("cache")), node("n2", B, there("db")))
     spec = with_terms(near(DB), apart(WEB))
