@@ -26,6 +26,7 @@ from tests.domain.packing.company import (
 )
 from tests.domain.packing.problems import asking, problem
 from treenail.domain import labels
+from treenail.domain.pods import PodAffinityTerm
 
 BY_ZONE, BY_NODE = with_terms(apart()), with_terms(apart(key=labels.HOSTNAME))
 NODE = labels.HOSTNAME
@@ -134,10 +135,13 @@ def test_two_apps_that_keep_apart_from_the_same_one_are_kept_apart(key: str, siz
     assert not domains(of, key, "web").keys() & domains(of, key, "db").keys()
 
 
-def test_who_must_be_near_those_that_keep_apart_from_them_goes_nowhere() -> None:
+@pytest.mark.parametrize("more", [(), (apart(DB, NODE),)])
+def test_who_must_be_near_those_that_keep_apart_from_them_goes_nowhere(
+    more: tuple[PodAffinityTerm, ...],
+) -> None:
     web = with_terms(near(key=NODE), apart(DB, NODE))
 
-    of = problem(app("web", 2, web), app("db", 2, with_terms(near(WEB, NODE))), offers=(sold(),))
+    of = problem(app("web", 2, web), app("db", 2, with_terms(near(WEB, NODE), *more)), offers=(sold(),))
 
     assert refused(of) == ["db-0", "db-1"]
 
@@ -168,6 +172,15 @@ def test_a_pod_that_is_there_keeps_others_off_new_nodes_of_its_zone() -> None:
     rooms = (node("n1", A, there("db", apart(WEB)), cpu=0),)
 
     assert domains(problem(app("web", 3), rooms=rooms, offers=(sold(zones=(A, B)),))) == {B: 3}
+
+
+@pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
+def test_it_keeps_off_those_too_that_ask_for_the_same(key: str) -> None:
+    rooms = (node("n1", A, there("web", apart(DB, key)), cpu=9), node("n2", B))
+
+    of = problem(app("db", 1, with_terms(apart(DB, key))), rooms=rooms, offers=())
+
+    assert solved(of).nominations == {"db-0": "n2"}
 
 
 def test_it_keeps_off_only_those_it_names() -> None:

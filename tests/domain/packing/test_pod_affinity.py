@@ -186,6 +186,13 @@ def test_near_by_zone_and_spread_over_nodes() -> None:
     assert [len(members) for members in together(of)] == [1] * 4
 
 
+def test_near_by_node_and_no_more_than_so_many_on_one() -> None:
+    of = problem(app("web", 5, with_terms(near(key=labels.HOSTNAME), spread(labels.HOSTNAME, 2))))
+
+    assert [len(members) for members in together(of)] == [2]
+    assert len(refused(of)) == 3
+
+
 def test_a_zone_of_ones_own_choice_is_one_where_the_pods_fit() -> None:
     large = with_terms(near(), of=asking(20))
     offers = (sold(is_in(labels.INSTANCE_CPU, "2"), zones=(A,)), sold(name="other", zones=(B,)))
