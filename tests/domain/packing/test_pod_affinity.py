@@ -276,7 +276,7 @@ def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packin
 
 
 @pytest.mark.parametrize("limit", [16, 40])
-@pytest.mark.xfail(strict=True, reason="B12")
+@pytest.mark.xfail(strict=True, reason="rooms are taken before limits are looked at")
 def test_nobody_goes_to_a_room_near_those_for_whom_no_limit_is_left(limit: int) -> None:
     large = instance_type("c5.8xlarge", cpu=32, memory=64, price=1.4, zones=(A,))
     offers = (offer(pool(), (large,), limits={"cpu": limit}),)
