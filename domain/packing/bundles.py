@@ -198,7 +198,7 @@ class Bundles:
         families = self._chains.families
         for template in range(len(families.templates)):
             family = families.of_all(template, bundle.demands)
-            if family is not None:
+            if family is not None and self._chains.affordable(family):
                 yield family
 
     def _chain(self, bundle: Bundle) -> tuple[Link, ...]:

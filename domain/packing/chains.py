@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from treenail.domain.packing.arrays import Floats, holds
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family
+from treenail.domain.packing.limits import Ledger
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,7 @@ class Chains:
     def __init__(self, families: Families) -> None:
         self.families = families
         self._held: dict[tuple[int, int], bool] = {}
+        self._allowed: dict[int, bool] = {}
         self._kept: list[Floats] = []
 
     def holds(self, family: Family, requests: Floats) -> bool:
@@ -36,6 +38,15 @@ class Chains:
             self._kept.append(requests)
         return held
 
+    def affordable(self, family: Family) -> bool:
+        """Tell whether the limits leave a single node of the family."""
+        if not family.template.limited:
+            return True
+        known = self._allowed.get(family.index)
+        if known is None:
+            known = self._allowed[family.index] = bool(Ledger().allowed(family).any())
+        return known
+
     def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[Link, ...]:
         """Return the families in which a node can hold `requests`, by alternative, pools in their order.
 
@@ -45,7 +56,7 @@ class Chains:
         for number, demands in enumerate(alternatives):
             for template in range(len(self.families.templates)):
                 family = self.families.of_all(template, demands)
-                if family is None or not self.holds(family, requests):
+                if family is None or not self.affordable(family) or not self.holds(family, requests):
                     continue
                 links.append(Link(number, family))
                 if not family.template.limited:

@@ -142,8 +142,10 @@ class _Packer:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
         place = {one.index: at for at, one in enumerate(in_order)}
         taken_back = False
+        # Placeholders wait until all others have found what there is for them.
+        going = [one for one in in_order if one.spec.priority >= 0]
         while True:
-            self._seat(in_order)
+            self._seat(going)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
             units = {lot.index: lot.units for lot in lots}
             planned, bound = self._planned(lots, units)
@@ -152,8 +154,10 @@ class _Packer:
             taken_back = taken_back or short
             # Who relied on those must go too.
             unsettled = taken_back and self._seating.unsettle()
-            if not (short or unsettled) or self._steps.exhausted:
+            if self._steps.exhausted or (not (short or unsettled) and len(going) == len(in_order)):
                 break
+            if not (short or unsettled):
+                going = list(in_order)
         if any(self._waits(one) for one in in_order) and drafts:
             drafts, lots = self._squeezed(in_order, drafts)
         by_index = {lot.index: lot for lot in lots}

@@ -117,7 +117,6 @@ def test_other_priorities_do_not_matter(packing: Packing) -> None:
     assert solved(of).nominations == {"large-0": "n1"}
 
 
-@pytest.mark.xfail(strict=True, reason="rooms are taken before limits are looked at")
 @BOTH
 def test_a_placeholder_takes_no_room_that_a_pod_would_like_less_but_needs(packing: Packing) -> None:
     wish = asking(preferred=[(1, (expression(labels.ZONE, Operator.IN, B),))])
