@@ -21,7 +21,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.promises import Promise
 from treenail.domain.resources import total
 from treenail.domain.standings import Standings
@@ -336,13 +336,26 @@ class ClusterModel(Standings):
             self._touch_node(pod.node_name)
 
     def expire_promises(self, now: datetime) -> None:
-        """End the promises whose time is over."""
-        for promise in self.promises.expire(now):
+        """End the promises whose time is over.
+
+        Where one is over of a pod that asks about others, those of all such pods that the scheduler has not
+        bound yet end with it: each may be where it is for another's sake, and they are decided on together.
+        """
+        expired = self.promises.expire(now)
+        for promise in expired:
             self._changes.pods[promise.pod] = None
             self._touch(promise.target)
+        if any(_asks_about_others(promise.spec) for promise in expired):
+            for promise in self.promises.lapsing():
+                if promise.pod in self._provisionable and _asks_about_others(promise.spec):
+                    self._end_promise(promise.pod)
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Count a claim as there that is only about to be written."""
         self.claims[claim.name] = claim
         self._limits.pop(claim.pool, None)
         self._touch(claim.name)
+
+
+def _asks_about_others(spec: PodSpec) -> bool:
+    return bool(spec.spread or spec.pod_affinity)

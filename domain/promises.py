@@ -135,6 +135,10 @@ class PromiseBook:
             heapq.heappop(self._expiries)
         return None
 
+    def lapsing(self) -> tuple[Promise, ...]:
+        """Return the promises that expire some time, in the order made."""
+        return tuple(promise for promise in self._by_pod.values() if promise.expires_at is not None)
+
     def limit(self, target: str, *, expires_at: datetime) -> None:
         """Let the promises on `target` that had no end expire at `expires_at`."""
         for promise in self.at(target):

@@ -16,6 +16,7 @@ from tests.builders import (
     pending_pod,
     planned_claim,
     resources,
+    spec,
     view,
 )
 from tests.domain.models import IN_USE, LASTS, ROOM, daemon, lose, model, promise, rooms, see, to_place
@@ -23,7 +24,8 @@ from treenail.domain import labels
 from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.commitment import commit
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.pods import Owner, Phase
+from treenail.domain.pods import Owner, Phase, PodAffinityTerm
+from treenail.domain.promises import Promise
 from treenail.domain.taints import DISRUPTED
 
 # --- pods
@@ -104,6 +106,20 @@ def test_a_promise_on_a_node_in_use_expires() -> None:
     assert rooms(known) == {"c1": 4000}
     changes = known.take_changes()
     assert (list(changes.pods), list(changes.views)) == (["p1"], ["c1"])
+
+
+def test_pods_that_ask_about_others_are_decided_on_together_once_one_was_not_bound() -> None:
+    near = spec(pod_affinity=(PodAffinityTerm(labels.ZONE),))
+    asking = [replace(pending_pod(uid), spec=near) for uid in ("a", "b")]
+    known = model(*IN_USE, *asking, pending_pod("c"))
+    name = view().name
+    for seconds, uid in ((0, "a"), (10, "b"), (10, "c")):
+        like, expires_at = known.pods[uid], at(seconds) + LASTS
+        known.keep(Promise(like=like, target=name, decision="d1", expires_at=expires_at))
+
+    known.expire_promises(START + LASTS)
+
+    assert to_place(known) == ["a", "b"]
 
 
 def test_a_promise_on_a_node_on_its_way_expires_a_while_after_it_is_there() -> None:
