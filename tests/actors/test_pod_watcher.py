@@ -136,7 +136,8 @@ def test_pods_that_left_are_not_asked_for_again() -> None:
 def test_people_are_told_once_why_a_pod_was_refused_until_there_is_new_hope() -> None:
     stage = Watching()
     stage.waits(P1)
-    told = ("p1", "FailedScheduling", "Failed to schedule pod, TooLarge: default: no type is large enough", True)
+    why = "Failed to schedule pod, TooLarge: default: no type is large enough"
+    told = ("p1", "FailedScheduling", why, True)
 
     stage.refuse(P1)
     stage.refuse(P1)

@@ -293,7 +293,7 @@ class PromiseMachine(RuleBasedStateMachine):
         if pod in self.plain or not left:
             assert taken is None
         else:
-            self.plain[pod] = replace(self.plain[left[0]], pod=pod, heir="")
+            self.plain[pod] = replace(self.plain[left[0]], like=new, heir="")
             assert taken == self.plain[pod]
             self._drop({left[0]})
 
