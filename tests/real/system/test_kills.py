@@ -11,6 +11,9 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.system.killing import Killing, killing
 from tests.real.system.moments import moment
 
+# Connections that are cut when a process is killed are no fault of these tests.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 AWAY_SECONDS = 8
 AWAY_SECONDS_IN_FULL = 60
 
