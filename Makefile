@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Versions come from the lock files alone: pip's search for them takes minutes.
 LOCKED := install --no-deps
-PYTEST := $(BIN)/pytest -rs
+PYTEST := $(BIN)/pytest -rsfE
 # A group of real tests shares a control plane, and so a worker.
 SPREAD := -n $(WORKERS) --dist loadgroup
 
