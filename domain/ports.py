@@ -52,12 +52,15 @@ class UnavailableError(PortError):
 class NodeClassNotReadyError(PortError):
     """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
 
-    `selector` names what its selector finds none of ("subnets"), where that is why.
+    `selector` names what its selector finds none of ("subnets"), where that is why. `reason` is the
+    condition's, CamelCase and as Karpenter has it ("SubnetsNotFound", "TagValidationFailed"), where one is
+    known: by it the condition is found that shows it.
     """
 
-    def __init__(self, problem: str, *, selector: str = "") -> None:
+    def __init__(self, problem: str, *, selector: str = "", reason: str = "") -> None:
         super().__init__(problem)
         self.selector = selector
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
