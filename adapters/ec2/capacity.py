@@ -40,11 +40,16 @@ class ClusterSettings:
     reserved_enis: int = 0
 
 
-def capacity_of(record: TypeRecord, node: NodeSettings, cluster: ClusterSettings) -> Resources:
-    """Return what a node has. Resources that the type has none of are left out."""
+def capacity_of(
+    record: TypeRecord, node: NodeSettings, cluster: ClusterSettings, *, learned_memory: int | None = None
+) -> Resources:
+    """Return what a node has. Resources that the type has none of are left out.
+
+    `learned_memory` (bytes) is what nodes of the type were seen to have; it replaces our estimate.
+    """
     amounts = {
         CPU: record.cpus * 1000,
-        MEMORY: _memory(record, cluster),
+        MEMORY: _memory(record, cluster) if learned_memory is None else learned_memory,
         EPHEMERAL_STORAGE: _ephemeral_storage(record, node),
         PODS: pods(record, node, cluster),
     }

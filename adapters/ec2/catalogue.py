@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.instance_types import Market, SpotPrices, resolve
@@ -17,10 +18,13 @@ from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass
 from treenail.domain.requirements import Requirements
 
 Zones = tuple[tuple[str, str], ...]
+# The memory (bytes) that nodes were seen to have, by instance type.
+LearnedMemory: TypeAlias = Mapping[str, int]
 
 # Different node settings in use at once; each costs a few megabytes.
 _REMEMBERED: Final = 16
 _DEFAULTS: Final = ClusterSettings()
+_NOTHING_LEARNED: Final[LearnedMemory] = MappingProxyType({})
 
 
 class Catalogue:
@@ -68,21 +72,23 @@ class Catalogue:
         *,
         zones: Sequence[str | tuple[str, str]] | None = None,
         spot_prices: SpotPrices | None = None,
+        learned: LearnedMemory = _NOTHING_LEARNED,
     ) -> tuple[InstanceType, ...]:
         """Return all known types as `node_class` and `kubelet` make them, sorted by name.
 
         `zones` are those the node class has subnets in, all of the region if None: names, or names with
         ids where the account's are not those of the data. A type sold in none of them has no offerings. A
         type and zone missing in `spot_prices` has no spot price, and its spot offering is unavailable;
-        without any `spot_prices` the on-demand price stands in. Equal arguments without `spot_prices`
-        return the same tuple.
+        without any `spot_prices` the on-demand price stands in. The memory of a type in `learned` is what
+        is said there: real nodes with this node class's images have it. Equal arguments without
+        `spot_prices` return the same tuple.
 
         Raises:
             ValueError: an eviction threshold of `kubelet` is neither a quantity nor a percentage.
         """
         node = NodeSettings.of(node_class, kubelet)
         places = self._places(self.zones if zones is None else zones)
-        resolved = self._resolved(node, places)
+        resolved = self._resolved(node, places, frozenset(learned.items()))
         if spot_prices is None:
             return resolved
         return tuple(
@@ -94,12 +100,22 @@ class Catalogue:
         ids = self._zone_ids
         return tuple(sorted({(zone, ids.get(zone, "")) if isinstance(zone, str) else zone for zone in zones}))
 
-    def _resolve(self, node: NodeSettings, zones: Zones) -> tuple[InstanceType, ...]:
-        return tuple(
-            resolve(market, requirements, node, self._settings)
-            for market, requirements in zip(
-                self._markets(zones), self._requirements(node.family, zones), strict=True
+    def _resolve(
+        self, node: NodeSettings, zones: Zones, learned: frozenset[tuple[str, int]]
+    ) -> tuple[InstanceType, ...]:
+        markets, labelled = self._markets(zones), self._requirements(node.family, zones)
+        if not learned:
+            return tuple(
+                resolve(market, requirements, node, self._settings)
+                for market, requirements in zip(markets, labelled, strict=True)
             )
+        # What was learned of a few types leaves all the others as they are.
+        memory, estimated = dict(learned), self._resolved(node, zones, frozenset())
+        return tuple(
+            resolve(market, one.requirements, node, self._settings, learned_memory=memory[one.name])
+            if one.name in memory
+            else one
+            for market, one in zip(markets, estimated, strict=True)
         )
 
     def _label(self, family: AmiFamily, zones: Zones) -> tuple[Requirements, ...]:

@@ -56,10 +56,18 @@ class Market:
 
 
 def resolve(
-    market: Market, requirements: Requirements, node: NodeSettings, cluster: ClusterSettings
+    market: Market,
+    requirements: Requirements,
+    node: NodeSettings,
+    cluster: ClusterSettings,
+    *,
+    learned_memory: int | None = None,
 ) -> InstanceType:
-    """Return the type as `node` settings make it, its spot offerings at on-demand prices."""
-    capacity = capacity_of(market.record, node, cluster)
+    """Return the type as `node` settings make it, its spot offerings at on-demand prices.
+
+    `learned_memory` (bytes) is the memory that its nodes were seen to have, None where none was.
+    """
+    capacity = capacity_of(market.record, node, cluster, learned_memory=learned_memory)
     return InstanceType(
         name=market.record.name,
         requirements=requirements,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.adapters.ec2.node_classes import device, instance_type, node_class, record
+from tests.adapters.ec2.node_classes import MIB, device, instance_type, node_class, record
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, Sale
 from treenail.domain import labels
@@ -163,6 +163,48 @@ def test_volumes_and_families_are_not_mixed_up() -> None:
     ]
 
     assert len(set(sizes)) == len(sizes)
+
+
+def test_memory_learned_from_nodes_replaces_the_estimate_of_that_type_alone() -> None:
+    catalogue = small_catalogue()
+    estimated = catalogue.instance_types(node_class(), DEFAULT_KUBELET)
+
+    learned = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"m5.large": 7600 * MIB})
+
+    assert by_name(learned)["m5.large"].capacity["memory"] == 7600 * MIB
+    assert by_name(learned)["m5.large"].overhead == by_name(estimated)["m5.large"].overhead
+    assert by_name(learned)["m5.large"].offerings == by_name(estimated)["m5.large"].offerings
+    others = [(one, old) for one, old in zip(learned, estimated, strict=True) if one.name != "m5.large"]
+    assert all(one is old for one, old in others)
+
+
+def test_what_is_kept_free_as_a_percentage_is_of_the_memory_learned() -> None:
+    tenth = Kubelet(eviction_hard=(("memory.available", "10%"),))
+
+    (found,) = [
+        one
+        for one in small_catalogue().instance_types(node_class(), tenth, learned={"m5.large": 7600 * MIB})
+        if one.name == "m5.large"
+    ]
+
+    assert found.overhead.eviction_threshold["memory"] == 760 * MIB
+
+
+def test_what_was_learned_of_unknown_types_changes_nothing() -> None:
+    catalogue = small_catalogue()
+
+    learned = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"x1.huge": MIB})
+
+    assert learned == catalogue.instance_types(node_class(), DEFAULT_KUBELET)
+
+
+def test_equal_lessons_share_one_result() -> None:
+    catalogue = small_catalogue()
+    first = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"m5.large": 7, "c9.large": 8})
+
+    again = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"c9.large": 8, "m5.large": 7})
+
+    assert again is first
 
 
 def test_the_shipped_catalogue_knows_zones_and_prices() -> None:
