@@ -73,6 +73,28 @@ def test_deployments_become_pods_and_priorities_follow_their_class(tmp_path: Pat
     assert decided.peak_mib > 1
 
 
+def test_volumes_are_found_by_claims_of_any_namespace(tmp_path: Path) -> None:
+    bound = {"volumeName": "disk", "storageClassName": "", "accessModes": ["ReadWriteOnce"]}
+    told = {"pv.kubernetes.io/bind-completed": "yes"}
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["test-zone-2"]}
+    reached_from = {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}}
+    disk = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "disk"},
+        "spec": reached_from,
+    }
+    data = {"name": "data", "namespace": "default", "annotations": told}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": data, "spec": bound}
+    mounted = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+
+    decided = decide(tmp_path, disk, {**claim, "status": {"phase": "Bound"}}, pod("a", {}, PODS, mounted))
+
+    (node_claim,) = decided.node_claims
+    assert node_claim.allows("topology.kubernetes.io/zone", "test-zone-2")
+    assert not node_claim.allows("topology.kubernetes.io/zone", "test-zone-1")
+
+
 def test_preferences_can_be_ignored(tmp_path: Path) -> None:
     items = manifests("preference", 4, 1)["items"][1:]
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,10 @@ var indexes = map[string]func(client.Object) string{
 	"Pod/spec.nodeName":    func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName },
 	"Node/spec.providerID": func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID },
 }
+
+// The kinds that have no namespace: as from the manager's cache, they are found whatever namespace is asked for.
+var clusterScoped = sets.New("CSINode", "Namespace", "Node", "NodeClaim", "NodePool", "PersistentVolume",
+	"PriorityClass", "StorageClass")
 
 func newStore(objects []client.Object) (*store, error) {
 	s := &store{shelves: map[schema.GroupVersionKind]*shelf{}}
@@ -83,6 +88,9 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 	kind, err := apiutil.GVKForObject(out, scheme.Scheme)
 	if err != nil {
 		return err
+	}
+	if clusterScoped.Has(kind.Kind) {
+		key.Namespace = ""
 	}
 	if shelf := s.shelves[kind]; shelf != nil && shelf.byKey[key] != nil {
 		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(shelf.byKey[key].DeepCopyObject()).Elem())
