@@ -44,7 +44,8 @@ class InstanceType:
     """An instance type as a pool would use it.
 
     `requirements` define every label a node of the type would have; labels it lacks are DoesNotExist;
-    zone and capacity type list what is offered. `allocatable` is capacity less overhead.
+    zone and capacity type list what is offered. `allocatable` is capacity less overhead. An `exotic` type
+    is bare metal or has chips beside the CPU: nobody wants one who did not ask for it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class InstanceType:
     capacity: Resources
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
+    exotic: bool = False
     allocatable: Resources = field(init=False)
 
     def __post_init__(self) -> None:

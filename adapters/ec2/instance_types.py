@@ -74,4 +74,5 @@ def resolve(
         capacity=capacity,
         overhead=overhead_of(market.record, capacity, node),
         offerings=market.offerings(node.family, None),
+        exotic=market.record.exotic,
     )

@@ -62,6 +62,11 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     def family(self) -> str:
         return self.name.partition(".")[0]
 
+    @property
+    def exotic(self) -> bool:
+        """Whether it is bare metal or has GPUs or accelerators."""
+        return "metal" in self.name or bool(self.gpus or self.accelerators)
+
 
 class Sale(msgspec.Struct, array_like=True, frozen=True):
     """Where a region sells an instance type, and its on-demand price in US dollars per hour, if known."""

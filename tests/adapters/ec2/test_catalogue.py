@@ -165,6 +165,22 @@ def test_volumes_and_families_are_not_mixed_up() -> None:
     assert len(set(sizes)) == len(sizes)
 
 
+@pytest.mark.parametrize(
+    ("name", "exotic"),
+    [
+        ("m5.large", False),
+        ("c5n.18xlarge", False),
+        ("i4i.metal", True),
+        ("m7i.metal-24xl", True),
+        ("g4dn.xlarge", True),
+        ("g6f.large", True),
+        ("trn1.2xlarge", True),
+    ],
+)
+def test_bare_metal_and_types_with_chips_are_marked_exotic(name: str, exotic: bool) -> None:  # noqa: FBT001
+    assert instance_type(name).exotic is exotic
+
+
 def test_memory_learned_from_nodes_replaces_the_estimate_of_that_type_alone() -> None:
     catalogue = small_catalogue()
     estimated = catalogue.instance_types(node_class(), DEFAULT_KUBELET)
