@@ -39,7 +39,8 @@ def rehearse(
             metavar="TIME ACTION",
             help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
             "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], api-away=DURATION, "
-            "crash[=DURATION].",
+            "queue-gone=DURATION, templates-gone, crash[=DURATION], and ec2-WHAT=DURATION, where WHAT is "
+            "away, throttled, slow, answers-lost, hidden, no-templates or no-profile.",
         ),
     ] = None,
     early_binding: Annotated[  # noqa: FBT002 (a flag)

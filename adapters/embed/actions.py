@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2.capacity import ANY
+from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.durations import parse_duration
 
 
@@ -86,6 +88,20 @@ def _seconds(name: str, argument: str) -> float:
     return span.total_seconds()
 
 
+def _spell(spell: Spell) -> _Kind:
+    name = f"ec2-{spell.value}"
+    return _Kind(lambda r, a: r.ec2_under(spell, _seconds(name, a)), partial(_seconds, name))
+
+
+def _queue_gone(rehearsal: Rehearsal, argument: str) -> None:
+    rehearsal.queue_gone(_seconds("queue-gone", argument))
+
+
+def _nothing(name: str, argument: str) -> None:
+    if argument:
+        raise ValueError(f"{name}={argument}: {name} takes no argument")
+
+
 def _restart(rehearsal: Rehearsal, argument: str) -> None:
     rehearsal.crash()
     rehearsal.restart(after=_seconds("crash", argument or "5s"))
@@ -110,6 +126,11 @@ _ACTIONS: Final[_Actions] = {
     "rebalance": _Kind(lambda r, a: r.recommend_rebalance(a or None), needs_argument=False),
     "terminate": _Kind(lambda r, a: r.terminate_outside(a or None), needs_argument=False),
     "api-away": _Kind(_outage, lambda a: _seconds("api-away", a)),
+    **{f"ec2-{spell.value}": _spell(spell) for spell in Spell},
+    "templates-gone": _Kind(
+        lambda r, _: r.delete_templates(), partial(_nothing, "templates-gone"), needs_argument=False
+    ),
+    "queue-gone": _Kind(_queue_gone, partial(_seconds, "queue-gone")),
     "crash": _Kind(_restart, lambda a: _seconds("crash", a or "5s"), needs_argument=False),
 }
 

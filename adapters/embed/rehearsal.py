@@ -21,7 +21,7 @@ from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import Machines
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
-from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2
+from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2, Spell
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.solver.inline import AdvisingSolver
@@ -265,6 +265,21 @@ class Rehearsal:
         """Let EC2 have no more of a type in a zone; "*" is any."""
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
         self.ec2.run_out(instance_type, zone)
+
+    def ec2_under(self, spell: Spell, seconds: float) -> None:
+        """Let something be wrong with all of EC2 for a while."""
+        self.timeline.add("SpellBegan", {"spell": spell.value, "seconds": seconds})
+        self.ec2.begin(spell, seconds)
+
+    def delete_templates(self) -> None:
+        """Delete the launch templates behind the controller's back."""
+        self.timeline.add("TemplatesDeleted", {})
+        self.ec2.delete_templates()
+
+    def queue_gone(self, seconds: float) -> None:
+        """Delete the interruption queue with all that is in it, and make it anew after a while."""
+        self.timeline.add("QueueGone", {"seconds": seconds})
+        self.queue.go(seconds)
 
     def api_server_away(self, seconds: float) -> None:
         """Let the API server answer nothing for a while."""

@@ -74,10 +74,14 @@ class FakeQueue:
         # Ready to be received, but nobody is there: an ordered set.
         self._waiting: dict[str, None] = {}
         self._receipts: dict[str, str] = {}
+        # Until then there is no such queue, in monotonic seconds.
+        self._gone_until = 0.0
 
     def put(self, body: str) -> str:
-        """Send a message, of whatever content, and return its id."""
+        """Send a message, of whatever content, and return its id. Where the queue is gone, it is lost."""
         known = uuid(self._dice)
+        if self._gone:
+            return known
         self._held[known] = _Held(
             body=body,
             sent_at=self._agenda.now(),
@@ -93,6 +97,22 @@ class FakeQueue:
         """Return the bodies of the messages nobody has deleted yet, oldest first."""
         self._drop_old()
         return tuple(held.body for held in self._held.values())
+
+    def go(self, seconds: float) -> None:
+        """Be deleted with all that is in it, and made anew so many seconds later.
+
+        Raises:
+            ValueError: they are less than none.
+        """
+        if seconds < 0:
+            raise ValueError(f"a queue cannot be gone for {seconds} s")
+        self._held.clear()
+        self._waiting.clear()
+        self._gone_until = max(self._gone_until, self._agenda.monotonic() + seconds)
+
+    @property
+    def _gone(self) -> bool:
+        return self._agenda.monotonic() < self._gone_until
 
     # --- the port
 
@@ -117,6 +137,8 @@ class FakeQueue:
         unknown = [receipt for receipt in receipts if receipt not in self._receipts]
         if unknown:
             raise InvalidError(f"ReceiptHandleIsInvalid: {unknown[0]} was never given")
+        if self._gone:
+            raise UnavailableError("AWS.SimpleQueueService.NonExistentQueue: there is no such queue")
         if chance(self._dice, self.faults.unavailable):
             raise UnavailableError("SQS does not answer")
         for receipt in receipts:

@@ -8,6 +8,7 @@ from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.spells import Spell
 
 __all__ = [
     "Catalogue",
@@ -18,5 +19,6 @@ __all__ = [
     "Image",
     "InstanceRecord",
     "SecurityGroup",
+    "Spell",
     "Subnet",
 ]

@@ -13,10 +13,12 @@ from treenail.adapters.fake.ec2.capacity import ANY, Pool
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.images import Image
+from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.throttle import (
     CREATE_FLEET,
     DESCRIBE_INSTANCE_TYPES,
@@ -76,6 +78,8 @@ class FakeEC2:
             layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups),
         )
         self._machines = self._region.machines
+        self._spells = self._region.spells
+        self._templates = LaunchTemplates(self._spells, self._throttle)
         self._fleets = Fleets(self._region)
         self._troubles = Troubles(self._region, queue)
         self._running: list[OnRunning] = []
@@ -111,8 +115,10 @@ class FakeEC2:
             raise InvalidError(
                 f"UnauthorizedOperation: instances of {self.cluster_name} bear the tag {CLUSTER_TAG}"
             )
+        if self._templates.ensure(request):
+            self._admit(CREATE_FLEET, max(request.count, 1))
         answer = self._fleets.create(request)
-        if chance(self._luck, self.faults.answer_lost):
+        if chance(self._luck, self.faults.answer_lost) or self._spells.on(Spell.ANSWERS_LOST):
             raise UnavailableError("EC2's answer to CreateFleet got lost")
         return answer
 
@@ -152,15 +158,15 @@ class FakeEC2:
             raise InvalidError(f"UnauthorizedOperation: {foreign[0]} is not of {self.cluster_name}")
         for machine in machines:
             self._machines.terminate(machine, EndCause.CONTROLLER)
-        if chance(self._luck, self.faults.terminate_lost):
+        if chance(self._luck, self.faults.terminate_lost) or self._spells.on(Spell.ANSWERS_LOST):
             raise UnavailableError("EC2's answer to TerminateInstances got lost")
 
     def _admit(self, api: str, resources: int = 1) -> None:
         self._throttle.note(api)
-        if chance(self._luck, self.faults.throttled):
+        if chance(self._luck, self.faults.throttled) or self._spells.on(Spell.THROTTLED):
             raise TooManyRequestsError(f"RequestLimitExceeded: {api}: Request limit exceeded.")
         self._throttle.admit(api, resources)
-        if chance(self._luck, self.faults.unavailable):
+        if chance(self._luck, self.faults.unavailable) or self._spells.on(Spell.AWAY):
             raise UnavailableError(f"EC2 does not answer {api}")
 
     # --- for those that embed it
@@ -170,7 +176,7 @@ class FakeEC2:
         there = draw(self._latency, self.settings.latency)
         fleet = key[1:2] == ("fleet",)
         back = draw(self._latency, self.settings.fleet_latency if fleet else self.settings.latency)
-        if chance(self._latency, self.faults.slow):
+        if chance(self._latency, self.faults.slow) or self._spells.on(Spell.SLOW):
             seconds = draw(self._latency, self.faults.slow_seconds)
             return (there + seconds, back) if chance(self._latency, 0.5) else (there, back + seconds)
         return there, back
@@ -306,6 +312,14 @@ class FakeEC2:
     def retire(self, *instance_ids: str, after_seconds: float = 14 * 86_400) -> None:
         """Announce the retirement of the hardware of instances, and end them at that time."""
         self._troubles.retire(instance_ids, after_seconds)
+
+    def begin(self, spell: Spell, seconds: float) -> None:
+        """Have something go wrong with all calls for so many seconds."""
+        self._spells.begin(spell, seconds)
+
+    def delete_templates(self) -> None:
+        """Delete all launch templates as somebody at a console would: the next launch finds none."""
+        self._templates.delete_all()
 
     # --- for users: how things stand
 

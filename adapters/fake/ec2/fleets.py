@@ -9,6 +9,7 @@ from treenail.adapters.fake.ec2.allocation import Option, allocate, candidates
 from treenail.adapters.fake.ec2.capacity import Pool
 from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.shop import Assortment
+from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.luck import chance, draw, fork, uuid
 from treenail.domain import labels
 from treenail.domain.fleets import (
@@ -85,7 +86,7 @@ class Fleets:
         options: list[Option] = []
         errors: list[FleetError] = []
         for override in sorted(request.overrides):
-            option = self._option(override, request, assortment)
+            option = self._no_profile(override) or self._option(override, request, assortment)
             if isinstance(option, FleetError):
                 errors.append(option)
             else:
@@ -108,6 +109,13 @@ class Fleets:
         return FleetAnswer(
             instances=tuple(bought), errors=tuple(errors), fleet_id=fleet_id, request_id=uuid(self._dice)
         )
+
+    def _no_profile(self, override: Override) -> FleetError | None:
+        """Return why nothing is launched while the instance profile is not to be seen."""
+        if not self._region.spells.on(Spell.PROFILE_HIDDEN):
+            return None
+        why = "Value for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"
+        return FleetError("InvalidParameterValue", why, override.instance_type, override.zone)
 
     def _option(
         self, override: Override, request: FleetRequest, assortment: Assortment

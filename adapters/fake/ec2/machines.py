@@ -13,11 +13,13 @@ from typing import Final
 from treenail.adapters.fake.ec2.capacity import CapacityPools, Pool
 from treenail.adapters.fake.ec2.network import Subnet, Vpc
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
 from treenail.domain.runtime import Agenda
 
 _SECONDS_PER_HOUR: Final = 3600
+_HIDDEN_SECONDS: Final = 30.0
 
 
 class EndCause(StrEnum):
@@ -99,6 +101,7 @@ class Machines:
         *,
         vpc: Vpc,
         pools: CapacityPools,
+        spells: Spells,
     ) -> None:
         self.on_change: list[Callable[[Machine], None]] = []
         self._agenda = agenda
@@ -107,6 +110,7 @@ class Machines:
         self._faults = faults
         self._vpc = vpc
         self._pools = pools
+        self._spells = spells
         self._all: dict[str, Machine] = {}
         self._present: dict[str, Machine] = {}
         self._by_token: dict[str, list[Machine]] = {}
@@ -140,6 +144,8 @@ class Machines:
         settings, faults = self._settings, self._faults()
         invisible = chance(self._dice, faults.invisible)
         hidden = draw(self._dice, faults.invisible_seconds if invisible else settings.visible)
+        if self._spells.on(Spell.HIDDEN):
+            hidden = _HIDDEN_SECONDS
         machine = Machine(
             instance=instance,
             request=request,

@@ -15,6 +15,7 @@ from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.shop import Shop
+from treenail.adapters.fake.ec2.spells import Spells
 from treenail.adapters.fake.luck import fork
 from treenail.domain.runtime import Agenda
 
@@ -39,6 +40,7 @@ class Region:
     dice: random.Random
     settings: EC2Settings
     faults: Callable[[], EC2Faults]
+    spells: Spells
     vpc: Vpc
     images: Images
     pools: CapacityPools
@@ -64,7 +66,7 @@ class Region:
         """
         zones = _checked_zones(layout.zones, catalogue)
         vpc = Vpc(layout.subnets or default_subnets(zones), layout.security_groups or default_groups())
-        images, pools = Images(), CapacityPools(agenda)
+        images, pools, spells = Images(), CapacityPools(agenda), Spells(agenda)
         market = SpotMarket(
             dice.getrandbits(64), catalogue, factor=settings.spot_factor, moving=settings.moving_prices
         )
@@ -74,12 +76,13 @@ class Region:
             dice=dice,
             settings=settings,
             faults=faults,
+            spells=spells,
             vpc=vpc,
             images=images,
             pools=pools,
             market=market,
             shop=Shop(agenda, catalogue, market, vpc=vpc, images=images),
-            machines=Machines(agenda, fork(dice), settings, faults, vpc=vpc, pools=pools),
+            machines=Machines(agenda, fork(dice), settings, faults, vpc=vpc, pools=pools, spells=spells),
         )
 
 

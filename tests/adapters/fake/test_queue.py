@@ -179,3 +179,29 @@ def test_the_same_seed_gives_the_same_deliveries() -> None:
 
     assert course(1) == course(1)
     assert course(1) != course(2)
+
+
+def test_a_queue_that_is_gone_loses_what_is_in_it_and_what_is_sent_meanwhile() -> None:
+    agenda, queue, mailbox = queue_of()
+    queue.put("received")
+    agenda.run(2)
+    queue.put("lost with it")
+    queue.go(60)
+    queue.put("lost meanwhile")
+    agenda.run(30)
+    with pytest.raises(UnavailableError, match="NonExistentQueue"):
+        queue.delete((mailbox.messages[0].receipt,))
+    agenda.run(30)
+
+    queue.put("after")
+    agenda.run(300)
+
+    assert {message.body for message in mailbox.messages} == {"received", "after"}
+    assert [message.body for message in mailbox.messages].count("received") == 1
+
+
+def test_a_queue_cannot_be_gone_for_less_than_no_time() -> None:
+    _, queue, _ = queue_of()
+
+    with pytest.raises(ValueError, match="-1"):
+        queue.go(-1)

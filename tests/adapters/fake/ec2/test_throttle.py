@@ -90,6 +90,7 @@ def test_every_call_through_the_port_is_counted_and_no_other() -> None:
 
     assert dict(rig.ec2.calls) == {
         "CreateFleet": 1,
+        "CreateLaunchTemplate": 1,
         "DescribeInstanceTypes": 1,
         "DescribeInstances": 2,
         "TerminateInstances": 1,

@@ -1,0 +1,44 @@
+"""What goes wrong with all calls for a while, from a moment on: refusals, outages, what is not there yet."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from treenail.domain.runtime import Agenda
+
+
+class Spell(StrEnum):
+    """What a time is like that EC2 has.
+
+    `THROTTLED`: every call is refused as one too many. `AWAY`: every call fails, and nothing is done.
+    `SLOW`: every call takes `EC2Faults.slow_seconds` longer. `ANSWERS_LOST`: launches and terminations are
+    done, and the calls fail. `HIDDEN`: an instance that is bought is not listed for 30 s.
+    `TEMPLATES_REFUSED`: no launch template can be made; those that are there can be launched from.
+    `PROFILE_HIDDEN`: no instance profile is known, and fleets get no instances for want of it.
+    """
+
+    THROTTLED = "throttled"
+    AWAY = "away"
+    SLOW = "slow"
+    ANSWERS_LOST = "answers-lost"
+    HIDDEN = "hidden"
+    TEMPLATES_REFUSED = "no-templates"
+    PROFILE_HIDDEN = "no-profile"
+
+
+class Spells:
+    """Which spells EC2 is under. A spell that begins while it lasts already lasts until the later end."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self._agenda = agenda
+        self._until: dict[Spell, float] = {}
+
+    def begin(self, spell: Spell, seconds: float) -> None:
+        """Be under a spell for so many seconds from now on; ValueError where they are less than none."""
+        if seconds < 0:
+            raise ValueError(f"a spell cannot last {seconds} s")
+        self._until[spell] = max(self._agenda.monotonic() + seconds, self._until.get(spell, 0.0))
+
+    def on(self, spell: Spell) -> bool:
+        """Tell whether a spell lasts."""
+        return self._agenda.monotonic() < self._until.get(spell, 0.0)
