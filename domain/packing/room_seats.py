@@ -73,7 +73,7 @@ class RoomSeats:
             return 0
         fits = self.fits(one, scope, rows)
         if begin:
-            best = int(np.minimum(fits, pods).argmax())
+            best = int(np.minimum(self._let_in(scope, rows, fits), pods).argmax())
             fits = np.where(np.arange(len(rows)) == best, fits, 0.0)
         else:
             for restriction in scope.together:
@@ -89,7 +89,7 @@ class RoomSeats:
         rows = self._rooms.open_to(rung.demand)
         if not len(rows):
             return 0
-        return int(np.minimum(self.fits(one, scope, rows), pods).max())
+        return int(np.minimum(self._let_in(scope, rows, self.fits(one, scope, rows)), pods).max())
 
     def fill(self, one: PodClass, scope: Scope, rows: Indices, dealt: Floats) -> int:
         """Put so many pods (`dealt`, by row) into `rows`; return how many that are."""
@@ -103,6 +103,16 @@ class RoomSeats:
                 for row, count in taken.items():
                     scope.note_room(row, self._rooms.labels(row), count)
         return int(dealt.sum())
+
+    def _let_in(self, scope: Scope, rows: Indices, fits: Floats) -> Floats:
+        """Return how many of the pods that fit each of `rows` the terms by domain let in."""
+        if not scope.by_domain:
+            return fits
+        quotas = [
+            scope.quota(self._rooms.labels(int(row)), self._universe) if able else 0.0
+            for row, able in zip(rows, fits, strict=True)
+        ]
+        return np.minimum(fits, quotas)
 
     def _cells(self, scope: Scope, rows: Indices, fits: Floats) -> list[_Cell]:
         """Part rooms by their domains, less those that have none. In the order of their first rooms."""

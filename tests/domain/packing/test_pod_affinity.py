@@ -116,6 +116,14 @@ def test_by_node_all_that_fit_share_one_node_and_the_rest_are_refused() -> None:
     assert len(refused(of)) == 9
 
 
+def test_by_node_they_begin_in_a_room_that_their_spread_lets_them_into() -> None:
+    rooms = (node("n1", A, cpu=8), node("n2", B, cpu=4, more={"rack": "r1"}))
+
+    plan = solved(problem(app("web", 1, with_terms(near(key=labels.HOSTNAME), spread("rack"))), rooms=rooms))
+
+    assert set(plan.nominations.values()) == {"n2"}
+
+
 def test_where_their_like_are_nobody_begins_elsewhere() -> None:
     rooms = (node("n1", A, there("web"), cpu=1),)
 
