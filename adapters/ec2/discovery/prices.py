@@ -93,11 +93,23 @@ class OnDemand:
         """Tell whether `read` would return at once."""
         return not self._listed or self._found.fresh(self._region, ahead=ahead)
 
-    def _find(self, region: str) -> OnDemandPrices:
-        listed = {name: price for kind in _KINDS for name, price in self._ask(region, *kind)}
+    def last(self) -> OnDemandPrices | None:
+        """Return the last prices, however old; None before any were asked for."""
+        return self._found.last(self._region) if self._listed else self._prices
+
+    def listed(self) -> OnDemandPrices:
+        """Return what the price list says now, and nothing else.
+
+        Raises:
+            PortError: it could not be read, or has nothing for the region.
+        """
+        listed = {name: price for kind in _KINDS for name, price in self._ask(self._region, *kind)}
         if not listed:
-            raise UnavailableError(f"the price list has nothing for {region}")
-        self._prices = {**self._prices, **listed}
+            raise UnavailableError(f"the price list has nothing for {self._region}")
+        return listed
+
+    def _find(self, _region: str) -> OnDemandPrices:
+        self._prices = {**self._prices, **self.listed()}
         return self._prices
 
     def _ask(self, region: str, tenancy: str, family: str) -> Iterator[tuple[str, float]]:
@@ -147,7 +159,20 @@ class Spot:
         """Tell whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
 
+    def last(self) -> SpotPrices | None:
+        """Return the last prices, however old; None before any were asked for."""
+        return self._found.last(self._aws.clients.region)
+
     def _find(self, _region: str) -> SpotPrices:
+        self._prices = {**self._prices, **self.latest()}
+        return self._prices
+
+    def latest(self) -> SpotPrices:
+        """Return the last price of each type and zone that the history tells now, and nothing else.
+
+        Raises:
+            PortError: it could not be read.
+        """
         latest: dict[tuple[str, str], tuple[datetime, float]] = {}
         ask = partial(self._page, self._clock.now())
         for page in self._aws.pages("ec2", "DescribeSpotPriceHistory", ask):
@@ -155,8 +180,10 @@ class Spot:
                 pool = entry["InstanceType"], entry["AvailabilityZone"]
                 said = entry["Timestamp"], float(entry["SpotPrice"])
                 latest[pool] = max(said, latest.get(pool, said))
-        self._prices = {**self._prices, **{pool: price for pool, (_, price) in latest.items()}}
-        return self._prices
+        if not latest:
+            # Taken at its word it would end all spot offerings.
+            raise UnavailableError("the history of spot prices is empty")
+        return {pool: price for pool, (_, price) in latest.items()}
 
     def _page(self, since: datetime, more: More) -> DescribeSpotPriceHistoryResultTypeDef:
         return self._aws.clients.ec2.describe_spot_price_history(
