@@ -21,6 +21,7 @@ from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.throttle import (
     CREATE_FLEET,
+    CREATE_LAUNCH_TEMPLATE,
     DESCRIBE_INSTANCE_TYPES,
     DESCRIBE_INSTANCES,
     TERMINATE_INSTANCES,
@@ -79,7 +80,7 @@ class FakeEC2:
         )
         self._machines = self._region.machines
         self._spells = self._region.spells
-        self._templates = LaunchTemplates(self._spells, self._throttle)
+        self._templates = LaunchTemplates(self._spells)
         self._fleets = Fleets(self._region)
         self._troubles = Troubles(self._region, queue)
         self._running: list[OnRunning] = []
@@ -110,13 +111,16 @@ class FakeEC2:
             UnavailableError: no answer; perhaps it was done.
             TooManyRequestsError: a rate limit. Nothing was done.
         """
-        self._admit(CREATE_FLEET, max(request.count, 1))
         if request.tags.get(CLUSTER_TAG) != self.cluster_name:
             raise InvalidError(
                 f"UnauthorizedOperation: instances of {self.cluster_name} bear the tag {CLUSTER_TAG}"
             )
-        if self._templates.ensure(request):
+        if self._templates.thought_there(request):
             self._admit(CREATE_FLEET, max(request.count, 1))
+        if not self._templates.there(request):
+            self._admit(CREATE_LAUNCH_TEMPLATE)
+            self._templates.make(request)
+        self._admit(CREATE_FLEET, max(request.count, 1))
         answer = self._fleets.create(request)
         if chance(self._luck, self.faults.answer_lost) or self._spells.on(Spell.ANSWERS_LOST):
             raise UnavailableError("EC2's answer to CreateFleet got lost")

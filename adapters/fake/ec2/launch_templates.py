@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from treenail.adapters.fake.ec2.spells import Spell, Spells
-from treenail.adapters.fake.ec2.throttle import Throttle
+from treenail.adapters.fake.ec2.throttle import CREATE_LAUNCH_TEMPLATE
 from treenail.domain.fleets import FleetRequest
 from treenail.domain.ports import UnavailableError
 
-CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"
 _Key: TypeAlias = tuple[object, ...]
 
 
 class LaunchTemplates:
     """Made when a launch needs them, and found by the next that boots alike."""
 
-    def __init__(self, spells: Spells, throttle: Throttle) -> None:
+    def __init__(self, spells: Spells) -> None:
         self._spells = spells
-        self._throttle = throttle
         self._there: dict[_Key, None] = {}
         # Deleted by somebody, and still thought to be there by who made them.
         self._gone: dict[_Key, None] = {}
 
-    def ensure(self, request: FleetRequest) -> bool:
-        """Have the template of a launch; tell whether the launch was tried without it before.
+    def there(self, request: FleetRequest) -> bool:
+        """Tell whether a launch has its template, or one of somebody else's."""
+        return bool(request.node_class.launch_template) or _key(request) in self._there
+
+    def thought_there(self, request: FleetRequest) -> bool:
+        """Tell whether who launches does not know yet that the template was deleted. Next time it does."""
+        known = len(self._gone)
+        self._gone.pop(_key(request), None)
+        return len(self._gone) < known
+
+    def make(self, request: FleetRequest) -> None:
+        """Make the template of a launch.
 
         Raises:
-            UnavailableError: it is not there, and cannot be made now.
+            UnavailableError: none can be made now.
         """
-        if request.node_class.launch_template:
-            return False
-        key = _key(request)
-        if key in self._there:
-            return False
-        in_vain = key in self._gone
-        self._throttle.note(CREATE_LAUNCH_TEMPLATE)
         if self._spells.on(Spell.TEMPLATES_REFUSED):
-            raise UnavailableError("Unavailable: CreateLaunchTemplate: The service is unavailable.")
-        self._gone.pop(key, None)
-        self._there[key] = None
-        return in_vain
+            raise UnavailableError(f"Unavailable: {CREATE_LAUNCH_TEMPLATE}: The service is unavailable.")
+        self._there[_key(request)] = None
 
     def delete_all(self) -> None:
         """Delete all, as somebody at a console would."""

@@ -11,6 +11,7 @@ from treenail.domain.ports import InvalidError, TooManyRequestsError
 from treenail.domain.runtime import Agenda
 
 CREATE_FLEET: Final = "CreateFleet"
+CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"
 DESCRIBE_INSTANCES: Final = "DescribeInstances"
 DESCRIBE_INSTANCE_TYPES: Final = "DescribeInstanceTypes"
 TERMINATE_INSTANCES: Final = "TerminateInstances"
@@ -19,6 +20,7 @@ _RUN_INSTANCES: Final = "RunInstances"
 # Most tokens, and tokens per second. What a call asks for at most is what its bucket holds at most.
 _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     CREATE_FLEET: (50, 5),
+    CREATE_LAUNCH_TEMPLATE: (50, 5),
     DESCRIBE_INSTANCES: (100, 20),
     DESCRIBE_INSTANCE_TYPES: (100, 20),
     TERMINATE_INSTANCES: (100, 5),
