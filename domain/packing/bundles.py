@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -86,8 +86,10 @@ class Bundles:
                     demands = lot.alternatives[lot.chain[0].alternative]
                     bundle = Bundle(np.zeros_like(seat.one.requests), demands, seat.choice)
                     self._gather(seat.one, seat.rung, seat.scope, bundle, 1)
-                    if self._fit(one, scope, self._joined(bundle, rung.demand), 1):
+                    fits, joined = self._best_way(one, rung, scope, bundle, 1)
+                    if fits:
                         lot.remove(party, 1)
+                        _become(bundle, joined)
                         self._open(bundle)
                         return True
         return False
@@ -139,26 +141,31 @@ class Bundles:
         placed = 0
         for bundle in self._bundles:
             if placed < pods and all(bundle.has(r.group) for r in scope.together):
-                joined = self._joined(bundle, rung.demand)
-                fits = self._fit(one, scope, joined, pods - placed)
+                fits, joined = self._best_way(one, rung, scope, bundle, pods - placed)
                 if fits:
-                    bundle.demands = joined.demands
+                    _become(bundle, joined)
                     self._put(one, rung, scope, bundle, fits)
                     placed += fits
         return placed
 
-    def _joined(self, bundle: Bundle, demand: Demand) -> Bundle:
-        demands = tuple(dict.fromkeys((*bundle.demands, demand)))
-        return Bundle(
-            bundle.load,
-            demands,
-            bundle.choice,
-            bundle.number,
-            bundle.parts,
-            bundle.counts,
-            bundle.owned,
-            bundle.seats,
-        )
+    def _best_way(
+        self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int
+    ) -> tuple[int, Bundle]:
+        """Return how many of `pods` pods may join a bundle, and what it becomes by that.
+
+        Where they ask for domains that it leaves open, it becomes one of those.
+        """
+        if all(key in bundle.choice.known for key in scope.keys):
+            ways = [_joined(bundle, rung.demand, bundle.choice)]
+        else:
+            choices = self._choices.of(rung.demand, scope.keys, scope.targets)
+            ways = [
+                _joined(bundle, choice.demand, _both(bundle.choice, choice))
+                for choice in choices
+                if _agree(bundle.choice, choice)
+            ]
+        found = [(self._fit(one, scope, way, pods), way) for way in ways]
+        return max(found, key=lambda each: each[0], default=(0, bundle))
 
     def _fit(self, one: PodClass, scope: Scope, bundle: Bundle, pods: int) -> int:
         """Return how many of `pods` pods may join a bundle."""
@@ -203,6 +210,32 @@ class Bundles:
 
     def _chain(self, bundle: Bundle) -> tuple[Link, ...]:
         return self._chains.of((bundle.demands,), bundle.load)
+
+
+def _joined(bundle: Bundle, demand: Demand, choice: Choice) -> Bundle:
+    """Return what a bundle is when others that ask for `demand` join it."""
+    return replace(bundle, demands=tuple(dict.fromkeys((*bundle.demands, demand))), choice=choice)
+
+
+def _agree(one: Choice, other: Choice) -> bool:
+    return all(other.known.get(key, value) == value for key, value in one.known.items())
+
+
+def _both(one: Choice, other: Choice) -> Choice:
+    """Return the nodes of two choices at once."""
+    asked = one.demand.requirements.with_(other.demand.requirements.in_order())
+    return replace(one, demand=replace(one.demand, requirements=asked), known={**one.known, **other.known})
+
+
+def _become(bundle: Bundle, to: Bundle) -> None:
+    """Let a bundle ask for what `to` does, and be where that is: those in it count there from now on."""
+    bundle.demands = to.demands
+    if to.choice is bundle.choice:
+        return
+    for _, _, scope, pods in bundle.seats:
+        scope.note_new(bundle.choice, -pods)
+        scope.note_new(to.choice, pods)
+    bundle.choice = to.choice
 
 
 def _most_in(bundle: Bundle, group: Group, *, owned: bool, selects: bool) -> float:

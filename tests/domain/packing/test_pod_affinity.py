@@ -233,6 +233,14 @@ def test_a_label_that_the_pool_lacks_refuses_those_that_ask_and_nobody_else() ->
     assert refused(problem(app("web", 2), asks)) == ["db-0"]
 
 
+def test_by_node_near_those_that_might_be_in_any_zone_and_apart_by_zone() -> None:
+    spec = with_terms(near(DB, labels.HOSTNAME), apart(WEB))
+    of = problem(app("db", 2, asking(5)), app("web", 3, spec), offers=(sold(),))
+
+    assert sorted(domains(of, of="web").values()) == [1, 1]
+    assert len(refused(of)) == 1
+
+
 # --- wishes
 
 
