@@ -35,7 +35,7 @@ class KubeletSettings:
 
     def node_labels_flag(self) -> str:
         """Return the flag that sets the labels."""
-        return f"--node-labels={_pairs(self.own_labels().items(), '=')}"
+        return f"--node-labels={self._labels()}"
 
     def config(self) -> dict[str, object]:
         """Return the fields of a KubeletConfiguration; what nobody set is left out."""
@@ -57,10 +57,14 @@ class KubeletSettings:
         }
         return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
-    def flags(self) -> list[str]:
-        """Return all of it as flags. The addresses of the cluster's DNS are none of them."""
+    def flags(self, *, quoted: bool = False) -> list[str]:
+        """Return all of it as flags, the lists in double quotes where they are to be `quoted`.
+
+        The addresses of the cluster's DNS are none of them: images are told of those in other ways.
+        """
         kubelet = self.kubelet
-        flags: dict[str, object] = {
+        flags: dict[str, str | int | None] = {
+            "node-labels": self._labels(),
             "register-with-taints": ",".join(str(taint) for taint in self.taints),
             "max-pods": self.max_pods,
             "pods-per-core": kubelet.pods_per_core,
@@ -74,8 +78,11 @@ class KubeletSettings:
             "image-gc-low-threshold": kubelet.image_gc_low_threshold_percent,
             "cpu-cfs-quota": None if kubelet.cpu_cfs_quota is None else str(kubelet.cpu_cfs_quota).lower(),
         }
-        given = [f"--{name}={value}" for name, value in flags.items() if value not in (None, "")]
-        return [self.node_labels_flag(), *given]
+        given = {name: value for name, value in flags.items() if value not in (None, "")}
+        return [f"--{name}={_quoted(value) if quoted else value}" for name, value in given.items()]
+
+    def _labels(self) -> str:
+        return _pairs(self.own_labels().items(), "=")
 
 
 def _amounts(reserved: Resources | None) -> dict[str, str]:
@@ -90,6 +97,10 @@ def _taint(taint: Taint) -> dict[str, str]:
 def _restricted(key: str) -> bool:
     domain, slash, _ = key.partition("/")
     return bool(slash) and any(domain == of or domain.endswith("." + of) for of in _RESTRICTED)
+
+
+def _quoted(value: str | int | None) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _pairs(items: Iterable[tuple[str, str]], between: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from email import message_from_string
 from email.message import Message
+from itertools import chain, count
 from typing import Final
 
-NODE_CONFIG: Final = "application/node.eks.aws"
 SHELL_SCRIPT: Final = 'text/x-shellscript; charset="us-ascii"'
 _BOUNDARY: Final = "//"
 _BEGINNINGS: Final = ("mime-version:", "content-type:")
@@ -31,6 +31,17 @@ def is_mime(user_data: str) -> bool:
     return user_data.lstrip().lower().startswith(_BEGINNINGS)
 
 
+def users_parts(user_data: str, *, otherwise: Callable[[str], str]) -> tuple[Part, ...]:
+    """Return what a user wrote as parts: what is no MIME is one, of the content type `otherwise` tells.
+
+    Raises:
+        ValueError: it is MIME that cannot be taken apart.
+    """
+    if not user_data.strip():
+        return ()
+    return parts_of(user_data) if is_mime(user_data) else (Part.of(otherwise(user_data), user_data),)
+
+
 def parts_of(user_data: str) -> tuple[Part, ...]:
     """Return the parts of user data that is MIME.
 
@@ -50,16 +61,28 @@ def _leaves(message: Message) -> Iterator[Part]:
             if isinstance(inner, Message):
                 yield from _leaves(inner)
         return
+    message.get_payload(decode=True)
+    if message.defects:
+        raise ValueError(f"a part of its MIME is broken ({type(message.defects[0]).__name__})")
     headers = tuple((key, value) for key, value in message.items() if key.lower() != "mime-version")
     yield Part(headers, str(payload))
 
 
 def joined(parts: Iterable[Part]) -> str:
     """Write parts as one message, for equal parts always the same."""
-    lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', ""]
-    for part in parts:
-        lines.append(f"--{_BOUNDARY}")
+    written = tuple(parts)
+    boundary = _boundary(written)
+    lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{boundary}"', ""]
+    for part in written:
+        lines.append(f"--{boundary}")
         lines.extend(f"{key}: {value}" for key, value in part.headers)
         lines.extend(("", part.text.replace("\r", "").rstrip("\n"), ""))
-    lines.append(f"--{_BOUNDARY}--")
+    lines.append(f"--{boundary}--")
     return "\n".join(lines) + "\n"
+
+
+def _boundary(parts: Sequence[Part]) -> str:
+    """Return a boundary that no line of the parts could be taken for."""
+    lines = [line for part in parts for line in part.text.splitlines() if line.startswith(f"--{_BOUNDARY}")]
+    candidates = chain((_BOUNDARY,), (f"{_BOUNDARY}{n}" for n in count()))
+    return next(one for one in candidates if not any(line.startswith(f"--{one}") for line in lines))

@@ -42,6 +42,9 @@ class Shelf:
     def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return tuple(TYPES.values())
 
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
+
 
 @pytest.fixture
 def account() -> Iterator[Account]:
@@ -291,8 +294,8 @@ def test_instances_of_other_clusters_are_not_bought(account: Account) -> None:
 def test_a_class_whose_instances_could_not_boot_has_no_types_but_by_a_template_of_its_own(
     account: Account,
 ) -> None:
-    odd = node_class(AmiFamily.BOTTLEROCKET)
+    odd = node_class(AmiFamily.BOTTLEROCKET, user_data="echo hello")
 
-    with pytest.raises(NodeClassNotReadyError, match="cannot be launched yet"):
+    with pytest.raises(NodeClassNotReadyError, match="it is not TOML"):
         cloud(account).instance_types(odd, DEFAULT_KUBELET)
     assert cloud(account).instance_types(replace(odd, launch_template="theirs"), DEFAULT_KUBELET)

@@ -19,10 +19,10 @@ BROKEN = "MIME-Version: 1.0\nContent-Type: multipart/mixed\n\nno parts"
 @pytest.mark.parametrize(
     ("of", "cluster", "problem"),
     [
-        (node_class(AmiFamily.BOTTLEROCKET), FACTS, "Bottlerocket cannot be launched yet"),
+        (node_class(AmiFamily.BOTTLEROCKET, user_data="echo"), FACTS, "it is not TOML"),
         (node_class(), replace(FACTS, service_cidr=""), "needs the range of the cluster's services"),
         (node_class(user_data="x" * 20_000), FACTS, "of which EC2 takes 16384"),
-        (node_class(user_data=BROKEN), FACTS, "its user data cannot be read"),
+        (node_class(user_data=BROKEN), FACTS, "its MIME is broken"),
     ],
 )
 def test_a_class_whose_instances_could_not_boot_is_not_ready_every_time(

@@ -1,0 +1,32 @@
+"""The addresses of the cluster's DNS, for images that do not find them out themselves."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
+from treenail.adapters.ec2.resolved import ClusterFacts
+
+# EKS gives the DNS of a cluster the tenth address of its services.
+_NUMBER: Final = 10
+_IPV6: Final = 6
+
+
+def dns_addresses(cluster: ClusterFacts, settings: KubeletSettings) -> tuple[str, ...]:
+    """Return what the kubelet's settings say, or else the address EKS gives; none where nobody could tell.
+
+    Raises:
+        ValueError: one is no address.
+    """
+    said = settings.kubelet.cluster_dns
+    for address in said:
+        ip_address(address)
+    if said or not cluster.service_cidr:
+        return said
+    return (str(ip_network(cluster.service_cidr)[_NUMBER]),)
+
+
+def is_ipv6(address: str) -> bool:
+    """Tell which of the two kinds an address is of."""
+    return ip_address(address).version == _IPV6

@@ -1,0 +1,47 @@
+"""Kubelet settings of every kind, and the user data of a user's own that goes before ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from treenail.domain.node_classes import Kubelet
+from treenail.domain.resources import Resources
+
+GOLDENS: Final = Path(__file__).parent / "goldens"
+FULL: Final = Kubelet(
+    max_pods=58,
+    pods_per_core=10,
+    system_reserved=Resources.parse({"cpu": "100m", "memory": "100Mi", "ephemeral-storage": "1Gi"}),
+    kube_reserved=Resources.parse({"cpu": "200m"}),
+    eviction_hard=(("memory.available", "5%"), ("nodefs.available", "1Gi")),
+    eviction_soft=(("memory.available", "10%"),),
+    eviction_soft_grace_period=(("memory.available", "1m30s"),),
+    eviction_max_pod_grace_period=60,
+    image_gc_high_threshold_percent=85,
+    image_gc_low_threshold_percent=80,
+    cpu_cfs_quota=False,
+    cluster_dns=("10.100.0.53",),
+    container_runtime="containerd",
+)
+PARTS: Final = """MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="BOUNDARY"
+
+--BOUNDARY
+Content-Type: text/x-shellscript; charset="us-ascii"
+Content-Disposition: attachment; filename="hello.sh"
+
+#!/bin/bash
+echo "hello"
+
+--BOUNDARY
+Content-Type: text/cloud-config
+
+packages: [htop]
+--BOUNDARY--
+"""
+
+
+def golden(name: str) -> str:
+    """Return a golden file's text."""
+    return (GOLDENS / name).read_text()
