@@ -13,10 +13,11 @@ from treenail.adapters.ec2.described import ARCHITECTURES
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.parameters import Parameters
-from treenail.adapters.ec2.discovery.published_images import LATEST, published
+from treenail.adapters.ec2.discovery.published_images import LATEST, published, unpublished
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.ports import NodeClassNotReadyError
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeImagesResultTypeDef, FilterTypeDef, ImageTypeDef
@@ -54,12 +55,14 @@ class Images:
         """Return the images of a node class, newest first: one for each architecture and variant.
 
         Raises:
-            NodeClassNotReadyError: there are none.
+            NodeClassNotReadyError: there are none, or an alias is of a family that has none for the version.
             PortError: they could not be looked up.
         """
         terms = _terms(node_class)
         aliased = any(term.alias for term in terms)
         wanted = _Wanted(terms, self._version() if aliased else "")
+        if node_class.ami_terms and aliased:
+            _check_aliases(node_class, wanted)
         found = self._found.get(wanted)
         if not found:
             more = f", for Kubernetes {wanted.kubernetes}" if aliased else ""
@@ -139,6 +142,17 @@ class Images:
             created_at=datetime.fromisoformat(described["CreationDate"]),
             deprecated=end is not None and datetime.fromisoformat(end) <= self._clock.now(),
         )
+
+
+def _check_aliases(node_class: NodeClass, wanted: _Wanted) -> None:
+    """Refuse aliases of images that AWS does not make for the version, however the parameters stand."""
+    for term in wanted.terms:
+        family = _FAMILIES.get(term.alias.partition("@")[0].lower())
+        why = unpublished(family, wanted.kubernetes) if family else ""
+        if why:
+            raise NodeClassNotReadyError(
+                f"{node_class.ref}: its alias {term.alias} means no images: {why}", reason="UnsupportedAlias"
+            )
 
 
 def _terms(node_class: NodeClass) -> tuple[SelectorTerm, ...]:

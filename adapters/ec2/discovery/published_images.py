@@ -13,6 +13,10 @@ from treenail.domain.node_classes import AmiFamily
 LATEST: Final = "latest"
 _EKS: Final = "/aws/service/eks/optimized-ami"
 
+# From which version of Kubernetes on, by its second number, AWS makes the images no more, or makes them at all.
+_LAST_AL2: Final = 32
+_FIRST_WINDOWS2025: Final = 35
+
 _Parameters: TypeAlias = Iterator[tuple[str, Variant]]
 
 
@@ -39,6 +43,16 @@ def published(family: AmiFamily, version: str, kubernetes: str) -> tuple[Publish
     return tuple(
         PublishedImage(path, variant, version == LATEST) for path, variant in name(version, kubernetes)
     )
+
+
+def unpublished(family: AmiFamily, kubernetes: str) -> str:
+    """Return why AWS publishes no images of the family for a version ("1.34"), "" where it does."""
+    minor = int(kubernetes.partition(".")[2])
+    if family is AmiFamily.AL2 and minor > _LAST_AL2:
+        return f"there is no AL2 for Kubernetes {kubernetes}, the last is for 1.{_LAST_AL2}"
+    if family is AmiFamily.WINDOWS2025 and minor < _FIRST_WINDOWS2025:
+        return f"there is no Windows2025 for Kubernetes {kubernetes}, the first is for 1.{_FIRST_WINDOWS2025}"
+    return ""
 
 
 def _al2023(version: str, kubernetes: str) -> _Parameters:

@@ -232,3 +232,32 @@ def test_a_parameter_of_the_users_is_read_once_in_five_minutes(account: Account)
 def test_a_custom_image_without_terms_is_none(account: Account) -> None:
     with pytest.raises(NodeClassNotReadyError, match="it has no terms"):
         images(account).of(node_class(family=AmiFamily.CUSTOM))
+
+
+@pytest.mark.parametrize(
+    ("alias", "kubernetes", "why"),
+    [
+        ("al2@latest", "1.33", "no AL2 for Kubernetes 1.33, the last is for 1.32"),
+        ("windows2025@latest", "1.34", "no Windows2025 for Kubernetes 1.34, the first is for 1.35"),
+    ],
+)
+def test_an_alias_of_images_that_aws_does_not_make_for_the_version_is_refused(
+    account: Account, alias: str, kubernetes: str, why: str
+) -> None:
+    of = node_class(images=(SelectorTerm(alias=alias),))
+
+    with pytest.raises(NodeClassNotReadyError, match=why) as caught:
+        Images(account.aws, account.memory, lambda: kubernetes).of(of)
+
+    assert caught.value.reason == "UnsupportedAlias"
+
+
+@pytest.mark.parametrize(("alias", "kubernetes"), [("al2@latest", "1.32"), ("windows2025@latest", "1.35")])
+def test_the_first_and_the_last_version_are_looked_for(account: Account, alias: str, kubernetes: str) -> None:
+    for _ in range(3 if alias.startswith("al2") else 1):
+        account.refuses(GET, "ParameterNotFound")
+
+    with pytest.raises(NodeClassNotReadyError, match="its selector of images finds nothing"):
+        Images(account.aws, account.memory, lambda: kubernetes).of(
+            node_class(images=(SelectorTerm(alias=alias),))
+        )
