@@ -13,6 +13,7 @@ from treenail.domain.disruption import Cause, disrupted_labels
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
+from treenail.domain.learned_memory import MemoryLearned, lesson_of
 from treenail.domain.lifecycle import (
     INITIALIZED_CONDITION,
     GiveBack,
@@ -88,7 +89,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     """Register nodes, initialize them, and collect what is left over on either side.
 
     Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
-    `NodeNeverCame` to those who want to know.
+    `NodeNeverCame` to those who want to know, and the selector `MemoryLearned`.
     """
 
     def __init__(
@@ -96,12 +97,14 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         runtime: Runtime,
         *,
         observer: Ref[LifecycleTells],
+        selector: Ref[MemoryLearned],
         reader: ClusterReader,
         writer: ClusterWriter,
         cloud: Cloud,
     ) -> None:
         super().__init__(runtime)
         self._observer = observer
+        self._selector = selector
         self._reader = reader
         self._writer = writer
         self._cloud = cloud
@@ -147,7 +150,14 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         known = self._views.get(name)
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
+        self._learn(self._views[name])
         self._look(name)
+
+    def _learn(self, view: NodeView) -> None:
+        """Tell what a node's real size says of those that will be bought."""
+        lesson = lesson_of(view)
+        if lesson is not None and self._cloud.learn(lesson.instance_type, lesson.image_id, lesson.memory):
+            self._selector.tell(lesson)
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)

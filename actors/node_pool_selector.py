@@ -11,6 +11,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.learned_memory import MemoryLearned
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
@@ -35,7 +36,9 @@ class _CatalogueRead:
     outcome: Outcome[tuple[InstanceType, ...]]
 
 
-SelectorInbox: TypeAlias = SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | _CatalogueRead
+SelectorInbox: TypeAlias = (
+    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | MemoryLearned | _CatalogueRead
+)
 
 
 class NodePoolSelector(DomainActor[SelectorInbox]):
@@ -67,7 +70,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._ran_out = ran_out_offerings(clock)
         self._broken: TTLCache[NodeClassRef, str] = TTLCache(_MOST_CATALOGUES, _BROKEN_SECONDS, timer=clock)
         self._waiting: SnapshotTaken | None = None
-        self._asked: dict[CatalogueKey, None] = {}
+        # Those being read, with what was learned meanwhile: the answer may not know of it.
+        self._asked: dict[CatalogueKey, tuple[MemoryLearned, ...]] = {}
 
     def handle(self, message: SelectorInbox) -> None:
         match message:
@@ -82,6 +86,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                     self._ran_out[offering] = True
             case LaunchFailed():
                 self._broken[message.node_class] = message.why
+            case MemoryLearned():
+                self._unlearn(message)
             case _CatalogueRead():
                 self._note(message)
             case _:
@@ -91,12 +97,21 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             with self._catalogues.timer, self._problems.timer, self._broken.timer:
                 self._select(self._waiting)
 
+    def _unlearn(self, learned: MemoryLearned) -> None:
+        """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""
+        for key, types in list(self._catalogues.items()):
+            if learned.disproves(types):
+                del self._catalogues[key]
+        for key in self._asked:
+            self._asked[key] += (learned,)
+
     def _note(self, read: _CatalogueRead) -> None:
-        self._asked.pop(read.key, None)
+        lessons = self._asked.pop(read.key, ())
         match read.outcome:
             case Done(value=types):
-                self._catalogues[read.key] = types
                 self._problems.pop(read.key, None)
+                if not any(lesson.disproves(types) for lesson in lessons):
+                    self._catalogues[read.key] = types
             case failed:
                 problem = self._problems[read.key] = str(failed.error)
                 self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
@@ -133,7 +148,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def _ask(self, key: CatalogueKey, node_class: NodeClass, kubelet: Kubelet) -> None:
         if key in self._asked:
             return
-        self._asked[key] = None
+        self._asked[key] = ()
         self._tasks.run(
             ("ec2", "catalogue", str(key)),
             lambda: self._cloud.instance_types(node_class, kubelet),

@@ -200,6 +200,7 @@ class System:
                 NodeLifecycle,
                 runtime,
                 observer=self._observer,
+                selector=self.selector,
                 reader=ports.reader,
                 writer=ports.writer,
                 cloud=ports.cloud,

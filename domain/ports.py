@@ -213,6 +213,14 @@ class Cloud(Protocol):
         """
         ...
 
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        """Take in that a node of this type which runs this image has so many bytes of memory.
+
+        Catalogues asked for from now on say the least that was seen, in place of any estimate. Return
+        whether that is news: no node of this kind was seen before, or all had more. At once, without fail.
+        """
+        ...
+
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
 

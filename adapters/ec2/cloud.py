@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
 from treenail.adapters.ec2.launch.boot_check import BootCheck
@@ -29,6 +29,12 @@ _PAGE: Final = 1000
 _STATES: Final = tuple(state.value for state in InstanceState if state is not InstanceState.TERMINATED)
 
 
+class LearningNodeClasses(NodeClasses, Protocol):
+    """Node classes that take in what their nodes turn out to be."""
+
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool: ...
+
+
 class EC2Cloud:
     """EC2 through boto3. Implements the port `Cloud`. Threads may share it.
 
@@ -42,7 +48,7 @@ class EC2Cloud:
         clock: Clock,
         *,
         cluster_name: str,
-        node_classes: NodeClasses,
+        node_classes: LearningNodeClasses,
         facts: Callable[[], ClusterFacts],
         default_instance_profile: str = "",
     ) -> None:
@@ -84,6 +90,10 @@ class EC2Cloud:
         types = self._node_classes.instance_types(node_class, kubelet)
         self._descriptions.note_catalogue(node_class.ref, types)
         return types
+
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        """Take in how many bytes of memory a node has; tell whether that is news."""
+        return self._node_classes.learn(instance_type, image_id, memory)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.

@@ -23,6 +23,7 @@ from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
 from treenail.adapters.ec2.resolved import Resolved, Variant
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 
@@ -61,13 +62,15 @@ class _Wanted(NamedTuple):
     zones: Zones
     images: frozenset[tuple[str, Variant]]
     from_template: bool
+    learned: frozenset[tuple[str, int]]
 
 
 class LiveCatalogue:
     """What node classes mean in an account, and what they can launch. Threads may share it.
 
-    Everything AWS says is remembered for a while (subnets and images a minute, security groups five, types,
-    offerings and prices twelve hours), so that calls are few and short but for the first one.
+    Everything AWS says is remembered for a while: subnets and images a minute, security groups five, types,
+    offerings and prices twelve hours. The latter are read when they are needed first, and from then on by
+    `refresh` alone: whoever asks for types is given what is known, and waits for none of it.
     """
 
     def __init__(
@@ -90,6 +93,8 @@ class LiveCatalogue:
         self._on_demand = OnDemand(aws, memory, isolated=isolated)
         self._spot = Spot(aws, memory)
         self._lock = Lock()
+        self._learning = Lock()
+        self._learned = LearnedMemory()
         self._stock: _Stock | None = None
         self._catalogue: Catalogue | None = None
         self._made: LRUCache[_Wanted, tuple[InstanceType, ...]] = LRUCache(_MOST_KEPT)
@@ -120,14 +125,16 @@ class LiveCatalogue:
             PortError: something could not be looked up, and never was before.
         """
         resolved = self.resolve(node_class)
-        self.refresh()
+        stock = self._known() or self._read()
+        with self._learning:
+            learned = self._learned.of({image.id for image in resolved.images})
         wanted = _Wanted(
             node=NodeSettings.of(node_class, kubelet),
             zones=resolved.zones,
             images=frozenset((image.arch, image.variant) for image in resolved.images),
             from_template=resolved.from_template,
+            learned=frozenset(learned.items()),
         )
-        stock = _Stock(self._types.read(), self._offerings.read(), self._on_demand.read(), self._spot.read())
         try:
             # One thread at a time: making them takes a fifth of a second, and others want the same ones.
             with self._lock:
@@ -135,10 +142,19 @@ class LiveCatalogue:
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
 
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        """Take in how many bytes of memory a node has that runs this image; tell whether that is news.
+
+        Types have the least of it from now on in the eyes of node classes that select the image. Nodes of
+        a launch template of the user's teach nothing, as it is not known what the next ones will run.
+        """
+        with self._learning:
+            return self._learned.learn(instance_type, image_id, memory)
+
     def refresh(self, *, ahead: float = 0.0) -> None:
         """Read types, offerings and prices anew that are old, or would be in `ahead` seconds.
 
-        Called now and then beside the work, it keeps `instance_types` from ever waiting for that.
+        To be called now and then, beside the work. `instance_types` follows what is found at once.
 
         Raises:
             PortError: types or offerings could not be looked up, and never were before.
@@ -149,6 +165,18 @@ class LiveCatalogue:
             with ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="catalogue") as threads:
                 for reading in [threads.submit(source.read, ahead=ahead) for source in due]:
                     reading.result()
+
+    def _known(self) -> _Stock | None:
+        """Return what was read at last, however long ago; None while something never was."""
+        types, zones = self._types.last(), self._offerings.last()
+        on_demand, spot = self._on_demand.last(), self._spot.last()
+        if not types or not zones or on_demand is None or spot is None:
+            return None
+        return _Stock(types, zones, on_demand, spot)
+
+    def _read(self) -> _Stock:
+        self.refresh()
+        return _Stock(self._types.read(), self._offerings.read(), self._on_demand.read(), self._spot.read())
 
     def _types_of(
         self, stock: _Stock, wanted: _Wanted, node_class: NodeClass, kubelet: Kubelet, resolved: Resolved
@@ -161,7 +189,11 @@ class LiveCatalogue:
         if made is None:
             # Before its history was ever read, spot is taken to cost as much as on demand.
             types = self._catalogue.instance_types(
-                node_class, kubelet, zones=wanted.zones, spot_prices=stock.spot or None
+                node_class,
+                kubelet,
+                zones=wanted.zones,
+                spot_prices=stock.spot or None,
+                learned=dict(wanted.learned),
             )
             made = tuple(one for one in types if one.offerings and resolved.launches(one))
             self._made[wanted] = made

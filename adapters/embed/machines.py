@@ -32,6 +32,7 @@ class Machines:
         if boot is None:
             return
         name = self._ec2.node_name(instance)
+        capacity, allocatable = self._ec2.node_size(instance)
         self._cluster.join(
             node_name=name,
             provider_id=instance.provider_id,
@@ -43,8 +44,8 @@ class Machines:
                 labels.ZONE: instance.zone,
             },
             taints=request.taints,
-            capacity=instance.capacity,
-            allocatable=instance.allocatable,
+            capacity=capacity,
+            allocatable=allocatable,
             after=boot,
         )
 

@@ -65,6 +65,11 @@ class KwokCloud:
         del node_class, kubelet
         return tuple(self._types.values())
 
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        """Learn nothing: a node has just what its type says, as there is no machine that could have less."""
+        del instance_type, image_id, memory
+        return False
+
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Create `request.count` nodes on the cheapest override; one that is there is not made again.
 

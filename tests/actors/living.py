@@ -23,6 +23,7 @@ from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.domain import labels
 from treenail.domain.nodes import LAUNCHED, Node, NodeClaim
 from treenail.domain.ports import UnavailableError
+from treenail.domain.resources import Resources
 from treenail.domain.taints import UNREGISTERED, Effect, Taint
 
 AWAY = UnavailableError("no answer")
@@ -39,14 +40,19 @@ class Living(Stage):
         self.api = Api(self.world)
         self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
         self.api.apply(node_pool(), node_class())
-        self.observer = Probe()
+        self.observer, self.selector = Probe(), Probe()
         self.actor: Any = self.start()
         self.views = Views(self.api, self.actor)
 
     def start(self) -> Any:
         return self.host(
             lambda runtime: NodeLifecycle(
-                runtime, observer=self.observer, reader=self.api, writer=self.api, cloud=self.cloud
+                runtime,
+                observer=self.observer,
+                selector=self.selector,
+                reader=self.api,
+                writer=self.api,
+                cloud=self.cloud,
             )
         )
 
@@ -66,15 +72,15 @@ class Living(Stage):
         self.api.apply(there)
         return self.claim(name)
 
-    def join(self, *, ready_after: float = 0) -> None:
+    def join(self, *, ready_after: float = 0, room: Resources = ROOM) -> None:
         """Let the node of the instance join, and be ready so many seconds later."""
         self.api.join(
             node_name="n1",
             provider_id=PROVIDER,
             labels={},
             taints=(UNREGISTERED,),
-            capacity=ROOM,
-            allocatable=ROOM,
+            capacity=room,
+            allocatable=room,
             ready_after=ready_after,
         )
         self.run(0)

@@ -13,11 +13,13 @@ from tests.builders import (
     decision,
     instance,
     node,
+    resources,
 )
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.launching import NodeLaunched
+from treenail.domain.learned_memory import LearnedMemory, MemoryLearned
 from treenail.domain.lifecycle import NodeNeverCame
 from treenail.domain.nodes import NodeView
 from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
@@ -25,6 +27,46 @@ from treenail.domain.taints import NOT_READY
 from treenail.domain.watching import NodeChanged
 
 # --- into use
+
+TYPE_LABEL = {labels.INSTANCE_TYPE: "m5.large"}
+SEVEN = resources(cpu=4, memory="7Gi", pods=10)
+
+
+def test_the_memory_of_a_node_is_learned_when_it_is_registered_and_never_before() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1")
+    stage.api.troubles.fail("patch_claim", AWAY, times=2)
+    stage.join(room=SEVEN)
+    assert stage.cloud.learned.of({"ami-1"}) == {}
+
+    stage.run(30)
+
+    assert stage.cloud.learned.of({"ami-1"}) == {"m5.large": 7 * 2**30}
+
+
+def test_what_was_learned_is_told_where_it_is_news() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1")
+
+    stage.join(room=SEVEN)
+    stage.run(30)
+
+    assert stage.selector.received == [
+        MemoryLearned(instance_type="m5.large", image_id="ami-1", memory=7 * 2**30)
+    ]
+
+
+def test_after_a_restart_the_nodes_there_are_teach_again() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1")
+    stage.join(room=SEVEN)
+    stage.run(30)
+
+    stage.cloud.learned = LearnedMemory()
+    stage.restart()
+    stage.run(1)
+
+    assert stage.cloud.learned.of({"ami-1"}) == {"m5.large": 7 * 2**30}
 
 
 def test_a_node_that_joins_is_registered_and_initialized_at_once() -> None:

@@ -13,6 +13,7 @@ from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.domain import labels
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.learned_memory import MemoryLearned
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
@@ -333,3 +334,42 @@ class _Clocked:
         self.now = timers.now
         self.arm = timers.arm
         self.cancel = timers.cancel
+
+
+def lesson(gibibytes: int, name: str = "m5.large") -> MemoryLearned:
+    return MemoryLearned(instance_type=name, image_id="ami-1", memory=gibibytes * 2**30)
+
+
+def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decision() -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.selector.tell(lesson(7))
+    stage.run(1)
+    assert stage.read() == 1
+    stage.take()
+
+    assert stage.read() == 2
+
+
+@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large")])
+def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: MemoryLearned) -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.selector.tell(told)
+    stage.take()
+
+    assert stage.read() == 1
+
+
+def test_a_catalogue_that_was_read_while_something_was_learned_is_read_once_more() -> None:
+    stage = Selecting()
+
+    stage.take(seconds=0.05)
+    stage.selector.tell(lesson(7))
+    stage.run(1)
+
+    # What nodes of another image have may well be something else for good.
+    assert stage.read() == 2
+    assert stage.only().offers[0].instance_types == (LARGE,)

@@ -13,6 +13,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import NOTHING_BOUGHT
+from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, PortError
@@ -121,6 +122,7 @@ class StubCloud:
         self.shortage: tuple[FleetError, ...] = (
             FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
         )
+        self.learned = LearnedMemory()
         self.bought: dict[str, Instance] = {}
         self.invisible: dict[str, None] = {}
         self._agenda = agenda
@@ -130,6 +132,9 @@ class StubCloud:
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         del kubelet
         return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
+
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        return self.learned.learn(instance_type, image_id, memory)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         return self.troubles.run("launch", str(request.count), lambda: self._launch(request))

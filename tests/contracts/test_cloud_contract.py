@@ -18,6 +18,7 @@ from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
+from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, SelectorTerm
 from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
 
@@ -88,6 +89,38 @@ def test_a_class_whose_selectors_find_nothing_is_not_ready(setup: Setup) -> None
         setup.cloud.instance_types(NOWHERE, Kubelet())
     with pytest.raises(NodeClassNotReadyError):
         setup.cloud.launch(request(of=NOWHERE))
+
+
+def memory_of(cloud: Cloud, name: str) -> int:
+    return {t.name: t.capacity["memory"] for t in cloud.instance_types(node_class(), Kubelet())}[name]
+
+
+def others(types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
+    return tuple(t for t in types if t.name != "m5.large")
+
+
+@of_ec2
+def test_the_least_memory_that_nodes_had_takes_the_place_of_the_estimate(setup: Setup) -> None:
+    cloud = setup.cloud
+    before = cloud.instance_types(node_class(), Kubelet())
+    (instance,) = cloud.launch(request()).instances
+    estimate = memory_of(cloud, "m5.large")
+    real = (estimate + 2**28, estimate - 2**28, estimate)
+
+    news = [cloud.learn("m5.large", instance.image_id, memory) for memory in real]
+
+    assert news == [True, True, False]
+    assert memory_of(cloud, "m5.large") == estimate - 2**28
+    assert others(cloud.instance_types(node_class(), Kubelet())) == others(before)
+
+
+def test_what_nodes_of_other_images_had_changes_nothing(setup: Setup) -> None:
+    before = setup.cloud.instance_types(node_class(), Kubelet())
+
+    setup.cloud.learn("m5.large", "ami-of-nobody", 2**20)
+    setup.cloud.learn("no-such-type.large", "", 2**20)
+
+    assert setup.cloud.instance_types(node_class(), Kubelet()) == before
 
 
 def test_what_is_launched_is_what_was_asked_for(setup: Setup) -> None:

@@ -113,6 +113,12 @@ class Remembered(Generic[K, V]):
             kept = self._kept.get(key)
             return kept is not None and self._now() + ahead < kept.fresh_until
 
+    def last(self, key: K) -> V | None:
+        """Return the last answer for `key`, or what stood in for it, however old; None before any."""
+        with self._lock:
+            kept = self._kept.get(key)
+            return None if kept is None else kept.value
+
     def forget(self, key: K) -> None:
         """Fetch the answer for `key` anew when it is asked for next."""
         with self._lock:

@@ -52,6 +52,10 @@ class InstanceTypes:
         """Tell whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
 
+    def last(self) -> tuple[TypeRecord, ...] | None:
+        """Return what was found at last, however long ago; None before it was ever looked up."""
+        return self._found.last(self._aws.clients.region)
+
     def _find(self, _region: str) -> tuple[TypeRecord, ...]:
         shipped = {record.name: record for record in shipped_types()}
         found: dict[str, TypeRecord] = {}
@@ -111,6 +115,10 @@ class Offerings:
     def fresh(self, *, ahead: float = 0.0) -> bool:
         """Tell whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
+
+    def last(self) -> SoldIn | None:
+        """Return what was found at last, however long ago; None before it was ever looked up."""
+        return self._found.last(self._aws.clients.region)
 
     def _find(self, _region: str) -> SoldIn:
         sold: defaultdict[str, set[str]] = defaultdict(set)

@@ -15,6 +15,7 @@ from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
+from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
@@ -34,6 +35,7 @@ from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Insta
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, TooManyRequestsError, UnavailableError
+from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda, TaskKey
 
 OnRunning: TypeAlias = Callable[[Instance, FleetRequest], None]
@@ -82,6 +84,7 @@ class FakeEC2:
         self._spells = self._region.spells
         self._templates = LaunchTemplates(self._spells)
         self._fleets = Fleets(self._region)
+        self._memory = NodeMemory()
         self._troubles = Troubles(self._region, queue)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []
@@ -101,6 +104,10 @@ class FakeEC2:
         """
         self._admit(DESCRIBE_INSTANCE_TYPES)
         return self._region.shop.assortment(node_class, kubelet).launchable
+
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        """Take in how many bytes of memory a node has; tell whether that is news."""
+        return self._region.shop.learned.learn(instance_type, image_id, memory)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
@@ -201,6 +208,10 @@ class FakeEC2:
         """
         return self._machine(instance.id).boot_seconds
 
+    def node_size(self, instance: Instance) -> tuple[Resources, Resources]:
+        """Return the capacity and the allocatable that an instance's node comes up with."""
+        return self._memory.size_of(instance)
+
     def node_name(self, instance: Instance) -> str:
         """Return the private DNS name of an instance, by which its node goes.
 
@@ -273,6 +284,10 @@ class FakeEC2:
         return self._region.market.price(
             instance_type, zone, self._region.market.epoch(self._region.agenda.monotonic())
         )
+
+    def set_memory(self, instance_type: str, memory: int) -> None:
+        """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""
+        self._memory.set(instance_type, memory)
 
     # --- for users: what happens
 

@@ -13,8 +13,10 @@ from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import Subnet, Vpc
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
+from treenail.domain.resources import MEMORY, Resources
 from treenail.domain.runtime import Clock
 
 _MOST_KEPT: Final = 32
@@ -38,6 +40,14 @@ def _arch(instance_type: InstanceType) -> str:
     return instance_type.label(labels.ARCH) or "amd64"
 
 
+def _with_memory(instance_type: InstanceType, learned: Mapping[str, int]) -> InstanceType:
+    """Return the type with the memory that was learned of its nodes, where any was."""
+    memory = learned.get(instance_type.name)
+    if memory is None or memory == instance_type.capacity.get(MEMORY, 0):
+        return instance_type
+    return replace(instance_type, capacity=Resources({**instance_type.capacity, MEMORY: memory}))
+
+
 class Shop:
     """Puts together what is on offer, and remembers it, as making it takes long."""
 
@@ -49,6 +59,7 @@ class Shop:
         self._market = market
         self._vpc = vpc
         self._images = images
+        self.learned = LearnedMemory()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
     def knows(self, instance_type: str) -> bool:
@@ -68,15 +79,17 @@ class Shop:
         # What changes with every write to the class and says nothing of its content is left out.
         same = replace(node_class, resource_version=0)
         epoch = self._market.epoch(self._clock.monotonic())
-        key = (same, kubelet, subnets, images, epoch)
+        learned = self.learned.of({image.id for image in images.values()})
+        key = (same, kubelet, subnets, images, epoch, learned)
         for known, made in self._made:
             if known == key:
                 return made
         zones = tuple(sorted({subnet.zone for subnet in subnets}))
         try:
-            types = self._types(node_class, kubelet, zones, epoch)
+            estimated = self._types(node_class, kubelet, zones, epoch)
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
+        types = tuple(_with_memory(one, learned) for one in estimated)
         made = Assortment(
             subnets=subnets,
             images=images,

@@ -15,10 +15,12 @@ from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
 from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.resources import MEMORY
 
 OWN = SelectorTerm(id="ami-1")
 CLASS = node_class(images=(OWN,))
 TYPES, OFFERINGS = "ec2.describe_instance_types", "ec2.describe_instance_type_offerings"
+GIB = 2**30
 HISTORY, SUBNETS = "ec2.describe_spot_price_history", "ec2.describe_subnets"
 
 
@@ -155,14 +157,15 @@ def test_kubelets_of_other_sizes_make_other_types_of_the_same_readings(account: 
     assert (few.capacity["pods"], many.capacity["pods"]) == (8, 29)
 
 
-def test_new_readings_make_new_types(account: Account) -> None:
+def test_what_a_refresh_reads_is_what_types_are_made_of_from_then_on(account: Account) -> None:
     has_class(account, "a")
     sells(account, "m5.large")
     live = catalogue(account)
     live.instance_types(CLASS, DEFAULT_KUBELET)
     account.time.seconds = 12 * 3600
-    has_class(account, "a")
     sells(account, "m5.large", "c5.large", spot=0.01)
+    live.refresh()
+    has_class(account, "a")
 
     found = live.instance_types(CLASS, DEFAULT_KUBELET)
 
@@ -170,17 +173,54 @@ def test_new_readings_make_new_types(account: Account) -> None:
     assert min(one.price for one in found[1].offerings) == 0.01
 
 
-def test_reading_ahead_spares_the_next_who_asks(account: Account) -> None:
+def test_nobody_who_asks_for_types_waits_for_a_reading_that_is_old(account: Account) -> None:
     has_class(account, "a")
     sells(account, "m5.large")
     live = catalogue(account)
     live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 48 * 3600
+    has_class(account, "a")
+
+    assert [one.name for one in live.instance_types(CLASS, DEFAULT_KUBELET)] == ["m5.large"]
+
+
+def test_nor_for_prices_that_could_not_be_read_before(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", spot=None)
+    live = catalogue(account)
+    live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 30 * 60
+    has_class(account, "a")
+
+    assert [one.name for one in live.instance_types(CLASS, DEFAULT_KUBELET)] == ["m5.large"]
+
+
+def test_reading_ahead_spares_the_sources_that_stay_fresh(account: Account) -> None:
+    sells(account, "m5.large")
+    live = catalogue(account)
+    live.refresh()
     account.time.seconds = 12 * 3600 * 0.9 - 300
+    live.refresh()
     sells(account, "c5.large")
     live.refresh(ahead=600)
     has_class(account, "a")
 
     assert [one.name for one in live.instance_types(CLASS, DEFAULT_KUBELET)] == ["c5.large"]
+
+
+def test_types_have_the_memory_that_nodes_of_their_images_had(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", "c5.large")
+    live = catalogue(account)
+    before = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
+
+    live.learn("m5.large", "ami-1", 7 * GIB)
+    live.learn("c5.large", "ami-2", GIB)
+    after = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
+
+    assert after["m5.large"].capacity[MEMORY] == 7 * GIB != before["m5.large"].capacity[MEMORY]
+    assert after["m5.large"].offerings == before["m5.large"].offerings
+    assert after["c5.large"] == before["c5.large"]
 
 
 def test_a_kubelet_that_makes_no_sense_is_the_classes_problem(account: Account) -> None:

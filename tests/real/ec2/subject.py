@@ -16,6 +16,7 @@ from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
 
 CLUSTER: Final = "demo"
@@ -41,23 +42,33 @@ class NodeClassesOnLab:
 
     def __init__(self, live: LiveCatalogue) -> None:
         self._live = live
+        self._learned = LearnedMemory()
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return self._live.resolve(node_class)
 
     def instance_types(self, node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
-        return _types(self.resolve(node_class).zones)
+        resolved = self.resolve(node_class)
+        learned = self._learned.of({image.id for image in resolved.images})
+        return _types(resolved.zones, tuple(learned.items()))
+
+    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+        return self._learned.learn(instance_type, image_id, memory)
 
 
 @cache
-def _types(zones: tuple[tuple[str, str], ...]) -> tuple[InstanceType, ...]:
+def _types(
+    zones: tuple[tuple[str, str], ...], learned: tuple[tuple[str, int], ...]
+) -> tuple[InstanceType, ...]:
     prices = {
         (one.name, zone): price / 2
         for one in shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones)
         for zone, _ in zones
         if (price := shipped().on_demand_price(one.name)) is not None
     }
-    types = shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones, spot_prices=prices)
+    types = shipped().instance_types(
+        PLAIN, DEFAULT_KUBELET, zones=zones, spot_prices=prices, learned=dict(learned)
+    )
     return tuple(one for one in types if one.offerings)
 
 

@@ -207,3 +207,14 @@ def test_there_are_no_spot_prices_before_they_could_be_read(account: Account) ->
 
     assert spot.read() == {}
     assert spot.fresh()
+
+
+def test_a_history_of_nothing_is_no_history(account: Account) -> None:
+    account.answers(HISTORY, {"SpotPriceHistory": [sold("m5.large", "a", "0.03")]})
+    account.answers(HISTORY, {"SpotPriceHistory": []})
+    spot = Spot(account.aws, account.memory)
+    spot.read()
+    account.time.seconds = HALF_A_DAY
+
+    assert spot.read() == {("m5.large", "a"): 0.03}
+    assert account.lines[0][1]["error"] == "the history of spot prices is empty"
