@@ -1,6 +1,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 WORKERS ?= 2
 SEEDS ?= 1-500
+REGIONS ?= us-east-1
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Versions come from the lock files alone: pip's search for them takes minutes.
@@ -9,7 +10,7 @@ PYTEST := $(BIN)/pytest -rsfE
 # A group of real tests shares a control plane, and so a worker.
 SPREAD := -n $(WORKERS) --dist loadgroup
 
-.PHONY: install demo check test real parts soak crds fuzz bench bench-packing bench-real wheel lock clean
+.PHONY: install demo check test real parts soak crds catalogue fuzz bench bench-packing bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -49,6 +50,9 @@ soak: install   ## the tests with their full counts of seeds and examples
 
 crds: install   ## make the custom resource definitions anew from the models
 	$(BIN)/python -m treenail.adapters.api.schema deploy/crds
+
+catalogue: install   ## write the shipped catalogue anew from AWS (REGIONS), with the credentials at hand
+	$(BIN)/python -m treenail.adapters.cli.regenerate $(REGIONS)
 
 fuzz: install   ## random scenarios (SEEDS), decided beside Karpenter's scheduler and checked; needs Go
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter

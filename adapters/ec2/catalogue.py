@@ -39,6 +39,7 @@ class Catalogue:
     ) -> None:
         self._records = tuple(sorted(types, key=lambda record: record.name))
         self._region = region.region
+        self._spot_prices = region.spot_prices or None
         self._sales = {sale.instance_type: sale for sale in region.sales}
         self._settings = settings
         self._zone_ids = region.zones
@@ -79,9 +80,9 @@ class Catalogue:
         `zones` are those the node class has subnets in, all of the region if None: names, or names with
         ids where the account's are not those of the data. A type sold in none of them has no offerings. A
         type and zone missing in `spot_prices` has no spot price, and its spot offering is unavailable;
-        without any `spot_prices` the on-demand price stands in. The memory of a type in `learned` is what
-        is said there: real nodes with this node class's images have it. Equal arguments without
-        `spot_prices` return the same tuple.
+        without any `spot_prices` those of the region's data hold, or else the on-demand price stands in.
+        The memory of a type in `learned` is what is said there: real nodes with this node class's images
+        have it. Equal arguments without `spot_prices` return the same tuple.
 
         Raises:
             ValueError: an eviction threshold of `kubelet` is neither a quantity nor a percentage.
@@ -106,13 +107,20 @@ class Catalogue:
         markets, labelled = self._markets(zones), self._requirements(node.family, zones)
         if not learned:
             return tuple(
-                resolve(market, requirements, node, self._settings)
+                resolve(market, requirements, node, self._settings, spot_prices=self._spot_prices)
                 for market, requirements in zip(markets, labelled, strict=True)
             )
         # What was learned of a few types leaves all the others as they are.
         memory, estimated = dict(learned), self._resolved(node, zones, frozenset())
         return tuple(
-            resolve(market, one.requirements, node, self._settings, learned_memory=memory[one.name])
+            resolve(
+                market,
+                one.requirements,
+                node,
+                self._settings,
+                spot_prices=self._spot_prices,
+                learned_memory=memory[one.name],
+            )
             if one.name in memory
             else one
             for market, one in zip(markets, estimated, strict=True)

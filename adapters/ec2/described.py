@@ -122,6 +122,9 @@ class DescribedType(_Described, frozen=True):
 def record_of(described: DescribedType, *, branch_interfaces: int, network_mbps: int | None) -> TypeRecord:
     """Return what the catalogue keeps of a described type, with the two figures no API gives.
 
+    `network_mbps` is the bandwidth AWS publishes, None where it publishes none: then it is that of all
+    network cards. Xen's types have none at all: all that is published of them is "moderate" or "high".
+
     Raises:
         ValueError: no node can run on it.
     """
@@ -130,6 +133,8 @@ def record_of(described: DescribedType, *, branch_interfaces: int, network_mbps:
         raise ValueError(f"{described.instance_type} has an architecture no node runs on")
     network, ebs = described.network_info, described.ebs_info
     storage, processor = described.instance_storage_info, described.processor_info
+    if network_mbps is None and described.hypervisor != "xen":
+        network_mbps = described.baseline_mbps
     ebs_default = ebs.ebs_optimized_info if ebs.ebs_optimized_support == "default" else None
     return TypeRecord(
         name=described.instance_type,

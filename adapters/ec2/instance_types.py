@@ -61,9 +61,10 @@ def resolve(
     node: NodeSettings,
     cluster: ClusterSettings,
     *,
+    spot_prices: SpotPrices | None = None,
     learned_memory: int | None = None,
 ) -> InstanceType:
-    """Return the type as `node` settings make it, its spot offerings at on-demand prices.
+    """Return the type as `node` settings make it; without `spot_prices` spot costs as on-demand.
 
     `learned_memory` (bytes) is the memory that its nodes were seen to have, None where none was.
     """
@@ -73,6 +74,6 @@ def resolve(
         requirements=requirements,
         capacity=capacity,
         overhead=overhead_of(market.record, capacity, node),
-        offerings=market.offerings(node.family, None),
+        offerings=market.offerings(node.family, spot_prices),
         exotic=market.record.exotic,
     )

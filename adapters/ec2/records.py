@@ -69,19 +69,33 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 
 
 class Sale(msgspec.Struct, array_like=True, frozen=True):
-    """Where a region sells an instance type, and its on-demand price in US dollars per hour, if known."""
+    """Where a region sells an instance type, and its prices in US dollars per hour, None where unknown.
+
+    `spot_prices` are of `zones` in turn; without any, nothing is known of spot.
+    """
 
     instance_type: str
     zones: tuple[str, ...]
     on_demand_price: float | None
+    spot_prices: tuple[float | None, ...] = ()
 
 
 class RegionRecord(msgspec.Struct, frozen=True):
-    """What a region sells. `zones` maps the names of its zones to their ids."""
+    """What a region sells. `zones` maps the names of its zones to their ids, empty where they are unknown."""
 
     region: str
     zones: dict[str, str]
     sales: tuple[Sale, ...]
+
+    @property
+    def spot_prices(self) -> dict[tuple[str, str], float]:
+        """The prices of spot per hour that are known, by instance type and zone."""
+        return {
+            (sale.instance_type, zone): price
+            for sale in self.sales
+            for zone, price in zip(sale.zones, sale.spot_prices, strict=False)
+            if price is not None
+        }
 
 
 # Made at import, on one thread: msgspec may crash where two threads are the first to meet a class.

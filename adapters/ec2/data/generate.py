@@ -1,84 +1,70 @@
-"""Write the shipped catalogue anew from what AWS publishes; README.md beside this says from where."""
+"""The shipped catalogue's files, made of what AWS says; README.md beside this says what is in them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
-import typer
 
-from treenail.adapters.ec2.described import DescribedType, record_of
+from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import TYPES_FILE, RegionRecord, Sale, TypeRecord
 
-
-class VpcLimit(msgspec.Struct, rename="camel", frozen=True):
-    """What a VPC allows an instance type."""
-
-    branch_interfaces: int
+# The types that each zone sells, by the zone's name or by its id.
+SoldBy = Mapping[str, frozenset[str]]
 
 
-class Place(msgspec.Struct, rename="pascal", frozen=True):
-    """An item of DescribeInstanceTypeOfferings: `location` is a zone's name or id, as was asked."""
-
-    instance_type: str
-    location: str
-
-
-def type_records(
-    described: Iterable[DescribedType],
-    vpc_limits: Mapping[str, VpcLimit],
-    network_mbps: Mapping[str, int],
+def with_figures(
+    records: Iterable[TypeRecord], branch_interfaces: Mapping[str, int], network_mbps: Mapping[str, int]
 ) -> tuple[TypeRecord, ...]:
-    """Return the records of all types that can be nodes, sorted by name."""
-    no_limit = VpcLimit(branch_interfaces=0)
+    """Return `records` with the figures that AWS publishes elsewhere; those not given stay as they are."""
     return tuple(
-        record_of(
+        msgspec.structs.replace(
             one,
-            branch_interfaces=vpc_limits.get(one.instance_type, no_limit).branch_interfaces,
-            network_mbps=network_mbps.get(one.instance_type),
+            branch_interfaces=branch_interfaces.get(one.name, one.branch_interfaces),
+            network_mbps=network_mbps.get(one.name, one.network_mbps),
         )
-        for one in sorted(described, key=lambda one: one.instance_type)
-        if one.runs_nodes
+        for one in records
     )
+
+
+def all_of(*lots: Iterable[TypeRecord]) -> tuple[TypeRecord, ...]:
+    """Return the types of all lots, sorted by name; what an earlier lot says of one holds."""
+    found: dict[str, TypeRecord] = {}
+    for lot in lots:
+        for one in lot:
+            found.setdefault(one.name, one)
+    return tuple(found[name] for name in sorted(found))
 
 
 def region_record(
     region: str,
     records: Iterable[TypeRecord],
-    by_zone: Iterable[Place],
-    by_zone_id: Iterable[Place],
+    by_zone: SoldBy,
+    by_zone_id: SoldBy,
     prices: Mapping[str, float],
+    spot_prices: SpotPrices,
 ) -> RegionRecord:
     """Return what `region` sells of `records`.
 
     The API names zones and their ids in two separate answers; a name and an id are the same zone where
-    exactly the same types are sold.
-
-    Raises:
-        ValueError: a zone's name has no single id by that rule.
+    exactly the same types are sold, and only there. The id of a zone that cannot be told is empty.
     """
-    sold, sold_by_id = _sold(by_zone), _sold(by_zone_id)
-    zones: dict[str, str] = {}
-    for zone, types in sorted(sold.items()):
-        same = [zone_id for zone_id, others in sold_by_id.items() if others == types]
-        if len(same) != 1:
-            raise ValueError(f"zone {zone} sells the same types as {sorted(same)}, not as one zone id")
-        zones[zone] = same[0]
-    sales = (
-        Sale(record.name, tuple(zone for zone in zones if record.name in sold[zone]), prices.get(record.name))
-        for record in records
-    )
-    return RegionRecord(region, zones, tuple(sale for sale in sales if sale.zones))
+    zones = {zone: _id_of(zone, by_zone, by_zone_id) for zone in sorted(by_zone)}
+    sales: list[Sale] = []
+    for record in records:
+        sold = tuple(zone for zone in zones if record.name in by_zone[zone])
+        spot = tuple(spot_prices.get((record.name, zone)) for zone in sold)
+        if sold:
+            sales.append(Sale(record.name, sold, prices.get(record.name), spot if spot_prices else ()))
+    return RegionRecord(region, zones, tuple(sales))
 
 
-def _sold(places: Iterable[Place]) -> Mapping[str, set[str]]:
-    sold: defaultdict[str, set[str]] = defaultdict(set)
-    for place in places:
-        sold[place.location].add(place.instance_type)
-    return sold
+def _id_of(zone: str, by_zone: SoldBy, by_zone_id: SoldBy) -> str:
+    types = by_zone[zone]
+    alike = [other for other, sold in by_zone.items() if sold == types]
+    ids = [zone_id for zone_id, sold in by_zone_id.items() if sold == types]
+    return ids[0] if len(alike) == len(ids) == 1 else ""
 
 
 def types_text(records: Iterable[TypeRecord]) -> str:
@@ -92,46 +78,16 @@ def region_text(record: RegionRecord) -> str:
     return f'{{"region":{region},"zones":{zones},"sales":[\n{_lines(record.sales)}\n]}}\n'
 
 
+def write(folder: Path, records: Iterable[TypeRecord], regions: Iterable[RegionRecord]) -> None:
+    """Write the files of the types and of the regions into `folder`."""
+    (folder / TYPES_FILE).write_text(types_text(records), encoding="utf-8")
+    for region in regions:
+        (folder / f"{region.region}.json").write_text(region_text(region), encoding="utf-8")
+
+
 def _lines(items: Iterable[msgspec.Struct]) -> str:
     return ",\n".join(map(_json, items))
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-Input = Annotated[Path, typer.Option(exists=True, dir_okay=False)]
-
-
-def main(
-    *,
-    region: str,
-    instance_types: Input,
-    offerings: Input,
-    offerings_by_zone_id: Input,
-    prices: Input,
-    vpc_limits: Input,
-    network_mbps: Input,
-) -> None:
-    """Write the data of all instance types, and that of one region, beside this file."""
-    decode = msgspec.json.decode
-    described = decode(instance_types.read_bytes(), type=list[DescribedType] | dict[str, DescribedType])
-    records = type_records(
-        described.values() if isinstance(described, dict) else described,
-        decode(vpc_limits.read_bytes(), type=dict[str, VpcLimit]),
-        decode(network_mbps.read_bytes(), type=dict[str, int]),
-    )
-    sold = region_record(
-        region,
-        records,
-        decode(offerings.read_bytes(), type=list[Place]),
-        decode(offerings_by_zone_id.read_bytes(), type=list[Place]),
-        decode(prices.read_bytes(), type=dict[str, float]),
-    )
-    here = Path(__file__).parent
-    (here / TYPES_FILE).write_text(types_text(records), encoding="utf-8")
-    (here / f"{region}.json").write_text(region_text(sold), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    typer.run(main)

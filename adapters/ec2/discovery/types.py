@@ -91,7 +91,7 @@ class InstanceTypes:
         record = record_of(
             known,
             branch_interfaces=same.branch_interfaces if same else 0,
-            network_mbps=same.network_mbps if same else known.baseline_mbps,
+            network_mbps=same.network_mbps if same else None,
         )
         # Most are as they were when the package was made: those need no second copy in memory.
         return same if record == same else record

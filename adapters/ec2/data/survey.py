@@ -1,0 +1,69 @@
+"""What a region sells right now, asked of AWS without regard to what was known before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
+
+from treenail.adapters.ec2.data.generate import SoldBy
+from treenail.adapters.ec2.discovery.asking import Aws, More
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.prices import OnDemand, Spot
+from treenail.adapters.ec2.discovery.types import InstanceTypes
+from treenail.adapters.ec2.instance_types import SpotPrices
+from treenail.adapters.ec2.records import TypeRecord
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import DescribeInstanceTypeOfferingsResultTypeDef
+
+_PAGE: Final = 1000
+_By = Literal["availability-zone", "availability-zone-id"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What a region sells: prices in US dollars (in China yuan) per hour.
+
+    There are no `spot_prices` where nobody asked for them.
+    """
+
+    region: str
+    types: tuple[TypeRecord, ...]
+    by_zone: SoldBy
+    by_zone_id: SoldBy
+    prices: Mapping[str, float]
+    spot_prices: SpotPrices
+
+
+def survey(aws: Aws, memory: Memory, *, spot: bool) -> Survey:
+    """Ask for all types of the region of `aws`, where they are sold and what they cost.
+
+    A type that cannot be understood is left out, and told to the log of `memory`. What no API tells is as
+    it is shipped.
+
+    Raises:
+        PortError: a question had no answer. Nothing that was known before stands in.
+    """
+    return Survey(
+        region=aws.clients.region,
+        types=InstanceTypes(aws, memory).read(),
+        by_zone=_sold_by(aws, "availability-zone"),
+        by_zone_id=_sold_by(aws, "availability-zone-id"),
+        prices=OnDemand(aws, memory).listed(),
+        spot_prices=Spot(aws, memory).latest() if spot else {},
+    )
+
+
+def _sold_by(aws: Aws, by: _By) -> SoldBy:
+    sold: defaultdict[str, set[str]] = defaultdict(set)
+    for page in aws.pages("ec2", "DescribeInstanceTypeOfferings", partial(_page, aws, by)):
+        for offering in page["InstanceTypeOfferings"]:
+            sold[offering["Location"]].add(offering["InstanceType"])
+    return {zone: frozenset(types) for zone, types in sold.items()}
+
+
+def _page(aws: Aws, by: _By, more: More) -> DescribeInstanceTypeOfferingsResultTypeDef:
+    return aws.clients.ec2.describe_instance_type_offerings(LocationType=by, MaxResults=_PAGE, **more)
