@@ -13,7 +13,7 @@ from treenail.domain.node_classes import AmiFamily
 LATEST: Final = "latest"
 _EKS: Final = "/aws/service/eks/optimized-ami"
 
-# From which version of Kubernetes on, by its second number, AWS makes the images no more, or makes them at all.
+# By the second number of the version of Kubernetes.
 _LAST_AL2: Final = 32
 _FIRST_WINDOWS2025: Final = 35
 

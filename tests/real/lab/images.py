@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from moto.ec2.models.amis import Ami
@@ -18,6 +19,9 @@ _OWNER: Final = "602401143452"
 # Each image is published twice; the later one is what "recommended" and "latest" lead to.
 _RELEASES: Final = (datetime(2026, 5, 11, 9, tzinfo=UTC), datetime(2026, 8, 3, 9, tzinfo=UTC))
 _BOTTLEROCKET: Final = ("1.51.0", "1.54.1")
+# The releases of Windows Server, and the first version of Kubernetes that has them.
+_WINDOWS: Final = ((2019, 27), (2022, 27), (2025, 35))
+_WINDOWS_PREFIX: Final = "Windows_Server-"
 _DEPRECATED_AFTER: Final = timedelta(days=730)
 
 
@@ -29,6 +33,12 @@ class Published:
     architecture: str
     created: datetime
     parameters: tuple[str, ...]
+
+    @property
+    def windows(self) -> str:
+        """The release of Windows Server ("2022"), "" where it is none."""
+        _, is_windows, rest = self.name.rpartition(_WINDOWS_PREFIX)
+        return rest.partition("-")[0] if is_windows else ""
 
     @property
     def id(self) -> str:
@@ -45,6 +55,7 @@ def published() -> Iterator[Published]:
             if int(version.partition(".")[2]) <= _LAST_AL2:
                 yield from _al2(version, created, latest=latest)
             yield from _bottlerocket(version, number, created, latest=latest)
+            yield from _windows(version, created, latest=latest)
 
 
 def _al2023(version: str, created: datetime, *, latest: bool) -> Iterator[Published]:
@@ -77,6 +88,21 @@ def _bottlerocket(version: str, number: int, created: datetime, *, latest: bool)
             yield Published(f"bottlerocket-{variant}-{arch}-v{release}", arch, created, parameters)
 
 
+def _windows(version: str, created: datetime, *, latest: bool) -> Iterator[Published]:
+    for release, first in _WINDOWS:
+        if int(version.partition(".")[2]) >= first:
+            name = f"{_WINDOWS_PREFIX}{release}-English-Core-EKS_Optimized-{version}"
+            # Of Windows the latest image alone has a parameter.
+            parameters = (f"/aws/service/ami-windows-latest/{name}/image_id",) if latest else ()
+            yield Published(f"{name}-{created:%Y.%m.%d}", "x86_64", created, parameters)
+
+
+@cache
+def windows_releases() -> Mapping[str, str]:
+    """Return the release of Windows Server of each image that is of one, by the image's id."""
+    return {image.id: image.windows for image in published() if image.windows}
+
+
 def publish(ec2: Any, ssm: Any) -> None:
     """Put all images and parameters into moto's backends."""
     for image in published():
@@ -89,7 +115,8 @@ def publish(ec2: Any, ssm: Any) -> None:
             owner_alias="amazon",
             public=True,
             virtualization_type="hvm",
-            root_device_name="/dev/xvda",
+            root_device_name="/dev/sda1" if image.windows else "/dev/xvda",
+            platform="windows" if image.windows else None,
             root_device_type="ebs",
             creation_date=image.created,
         )

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tests.real.lab.images import windows_releases
 from tests.real.lab.machine_nodes import Machine
 from tests.real.lab.user_data import orders_of
 from treenail.adapters.kubernetes.connection import Connection
@@ -93,7 +94,10 @@ class Joiner:
     def _join(self, described: Mapping[str, Any]) -> None:
         if described["InstanceId"] in self.broken:
             return
-        machine = Machine.of(described, orders_of(self._user_data(described["InstanceId"])))
+        orders = orders_of(self._user_data(described["InstanceId"]))
+        if orders.family.windows != (described["ImageId"] in windows_releases()):
+            return  # it does not understand what it is told
+        machine = Machine.of(described, orders)
         try:
             self._send("POST", NODES, machine.node())
         except AlreadyExistsError:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tests.real.lab.images import windows_releases
 from tests.real.lab.user_data import KubeletOrders
+from treenail.adapters.ec2.ami_families import TRAITS
 from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
@@ -17,9 +19,7 @@ from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClas
 # By this KWOK knows that the machine of a node has joined.
 PLAYED: Final = {"kwok.x-k8s.io/node": "fake"}
 _ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
-_CLASS: Final = NodeClass(
-    ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "lab"), ami_family=AmiFamily.AL2023
-)
+_REF: Final = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "lab")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,26 +31,35 @@ class Machine:
     instance_type: str
     zone: str
     arch: str
+    family: AmiFamily
     orders: KubeletOrders
 
     @classmethod
     def of(cls, described: Mapping[str, Any], orders: KubeletOrders) -> Machine:
-        """Read an instance of DescribeInstances."""
+        """Read an instance of DescribeInstances. Of which release a Windows is, only its image tells."""
+        release = windows_releases().get(described["ImageId"], "")
+        if orders.family.windows != bool(release):
+            raise ValueError(
+                f"{described['InstanceId']} boots {described['ImageId']}, told as {orders.family}"
+            )
         return cls(
             id=described["InstanceId"],
             name=described["PrivateDnsName"],
             instance_type=described["InstanceType"],
             zone=described["Placement"]["AvailabilityZone"],
             arch=_ARCHITECTURES[described["Architecture"]],
+            family=AmiFamily(f"Windows{release}") if release else orders.family,
             orders=orders,
         )
 
     def labels(self) -> dict[str, str]:
         """Return the labels the kubelet gives its node, and those of the cloud provider."""
+        build = TRAITS[self.family].windows_build
         return {
             **self.orders.labels,
+            **({labels.WINDOWS_BUILD: build} if build else {}),
             labels.ARCH: self.arch,
-            labels.OS: "linux",
+            labels.OS: "windows" if self.family.windows else "linux",
             labels.HOSTNAME: self.name,
             labels.INSTANCE_TYPE: self.instance_type,
             labels.ZONE: self.zone,
@@ -77,7 +86,8 @@ class Machine:
     def status(self) -> dict[str, dict[str, str]]:
         """Return what the machine has, and what of it pods may have."""
         record = next(r for r in shipped_types() if r.name == self.instance_type)
-        node = NodeSettings.of(_CLASS, Kubelet(max_pods=self.orders.max_pods))
+        node_class = NodeClass(ref=_REF, ami_family=self.family)
+        node = NodeSettings.of(node_class, Kubelet(max_pods=self.orders.max_pods))
         capacity = capacity_of(record, node, ClusterSettings())
         overhead = overhead_of(record, capacity, node)
         return {

@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import template
 
+WINDOWS = "/aws/service/ami-windows-latest/Windows_Server"
 EKS = "/aws/service/eks/optimized-ami"
 
 
@@ -62,6 +63,14 @@ def test_the_cluster_names_the_api_server_it_is_told_of(lab: Lab) -> None:
         ),
         ("/aws/service/bottlerocket/aws-k8s-1.34-nvidia/arm64/latest", "aws-k8s-1.34-nvidia-arm64-v1.54.1"),
         ("/aws/service/bottlerocket/aws-k8s-1.34/x86_64/1.51.0", "aws-k8s-1.34-x86_64-v1.51.0"),
+        (
+            f"{WINDOWS}-2019-English-Core-EKS_Optimized-1.34",
+            "2019-English-Core-EKS_Optimized-1.34-2026.08.03",
+        ),
+        (
+            f"{WINDOWS}-2025-English-Core-EKS_Optimized-1.35",
+            "2025-English-Core-EKS_Optimized-1.35-2026.08.03",
+        ),
     ],
 )
 def test_a_parameter_leads_to_an_image(lab: Lab, parameter: str, name: str) -> None:

@@ -1,9 +1,14 @@
-"""What an instance's user data tells its kubelet: NodeConfig documents and calls of bootstrap.sh."""
+"""What an instance's user data tells its kubelet, in the words of each image family.
+
+Those are NodeConfig documents, calls of bootstrap.sh and Start-EKSBootstrap.ps1, and Bottlerocket's settings.
+"""
 
 from __future__ import annotations
 
 import email
+import re
 import shlex
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,8 +16,12 @@ from typing import Any, Final
 
 import yaml
 
+from treenail.domain.node_classes import AmiFamily
+
 _NODE_CONFIG: Final = "NodeConfig"
 _BOOTSTRAP: Final = "/etc/eks/bootstrap.sh"
+_WINDOWS_BOOTSTRAP: Final = "Start-EKSBootstrap.ps1"
+_ARGUMENT: Final = re.compile(r"-(\w+) '((?:[^']|'')*)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +47,9 @@ class Taint:
 
 @dataclass(slots=True)
 class KubeletOrders:
-    """What a kubelet is to do. `max_pods` is None where nothing is said."""
+    """What a kubelet is to do, and whose words say it. `max_pods` is None where nothing is said."""
 
+    family: AmiFamily = AmiFamily.AL2023
     cluster: str = ""
     endpoint: str = ""
     labels: dict[str, str] = field(default_factory=dict)
@@ -53,6 +63,10 @@ def orders_of(user_data: str) -> KubeletOrders:
     for part in _parts(user_data):
         if _BOOTSTRAP in part:
             _read_bootstrap(part, orders)
+        elif _WINDOWS_BOOTSTRAP in part:
+            _read_windows(part, orders)
+        elif "settings.kubernetes" in part:
+            _read_settings(part, orders)
         else:
             _read_node_config(part, orders)
     return orders
@@ -94,9 +108,30 @@ def _read_bootstrap(script: str, orders: KubeletOrders) -> None:
     line = next(line for line in script.splitlines() if line.strip().startswith(_BOOTSTRAP))
     words = shlex.split(line)
     options = dict(pairwise(words))
+    orders.family = AmiFamily.AL2
     orders.cluster = words[1]
     orders.endpoint = options.get("--apiserver-endpoint", orders.endpoint)
     _read_flags(shlex.split(options.get("--kubelet-extra-args", "")), orders)
+
+
+def _read_windows(script: str, orders: KubeletOrders) -> None:
+    """Read the call of the script: in PowerShell's single quotes only a quote is special, and doubled."""
+    line = next(line for line in script.splitlines() if _WINDOWS_BOOTSTRAP in line)
+    options = {name: value.replace("''", "'") for name, value in _ARGUMENT.findall(line)}
+    orders.family = AmiFamily.WINDOWS2022
+    orders.cluster = options["EKSClusterName"]
+    orders.endpoint = options.get("APIServerEndpoint", orders.endpoint)
+    _read_flags(shlex.split(options.get("KubeletExtraArgs", "")), orders)
+
+
+def _read_settings(text: str, orders: KubeletOrders) -> None:
+    said = tomllib.loads(text)["settings"]["kubernetes"]
+    orders.family = AmiFamily.BOTTLEROCKET
+    orders.cluster, orders.endpoint = said["cluster-name"], said["api-server"]
+    orders.labels.update(said.get("node-labels", {}))
+    orders.max_pods = said.get("max-pods", orders.max_pods)
+    for key, marks in said.get("node-taints", {}).items():
+        orders.taints += [Taint.parse(f"{key}={mark}") for mark in marks]
 
 
 def _read_flags(flags: Any, orders: KubeletOrders) -> None:
