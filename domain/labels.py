@@ -51,6 +51,7 @@ MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
+NODE_CLASS_FINALIZER: Final = "karpenter.k8s.aws/termination"
 
 # Labels whose meaning all agree on: every node has those that apply to it.
 WELL_KNOWN: Final[frozenset[str]] = frozenset(

@@ -131,3 +131,5 @@ class NodeClass:
     associate_public_ip: bool | None = None
     context: str = ""
     deleting: bool = False
+    # Who holds a class says nothing of what it is: classes that differ in this alone are equal.
+    finalizers: tuple[str, ...] = field(default=(), compare=False)

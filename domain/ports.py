@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +11,7 @@ from treenail.domain.cluster_facts import ClusterFact
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.packing.plan import PackingPlan
@@ -192,13 +193,30 @@ class ClusterWriter(Protocol):
     def publish(self, event: ClusterEvent) -> None:
         """Publish an event beside the object it is about."""
 
-    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+    def set_conditions(
+        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+    ) -> None:
         """Set status conditions of a pool or a node class, each in place of the one of its type.
 
-        Nothing is written where all of them are there already.
+        With `meaning`, set too what the status of a node class says it means, in the same request. Nothing
+        is written where all of it is there already.
 
         Raises:
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
+        """
+
+    def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Keep a node class from going before `release_node_class`, unless it is going already.
+
+        Raises:
+            InvalidError: objects of this kind are not held.
+        """
+
+    def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Let a node class go that `finalizer` holds; one it does not hold is left as it is.
+
+        Raises:
+            InvalidError: objects of this kind are not held.
         """
 
 
@@ -240,6 +258,27 @@ class Cloud(Protocol):
 
     def terminate(self, ids: tuple[str, ...]) -> None:
         """Terminate instances; those that are gone already do not matter."""
+
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return what a node class means now; an instance profile it wants is made where it is not there.
+
+        What fails to be looked up is told by the conditions and not raised.
+        """
+        ...
+
+    def release(self, node_class: NodeClass) -> None:
+        """Take away what was made for a node class and no instance of it needs any more: profiles, templates.
+
+        What is gone already does not matter.
+        """
+
+    def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
+
+        Left alone are those of `node_classes`, those that instances bear, and those made, or needed by a
+        node class, within the last hour.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

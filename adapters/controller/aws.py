@@ -90,6 +90,7 @@ def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
         cluster_name=settings.cluster_name,
         node_classes=catalogue,
         facts=cluster.facts,
+        isolated=settings.isolated_vpc,
     )
 
 

@@ -11,6 +11,8 @@ import boto3
 from botocore.config import Config
 from botocore.utils import InstanceMetadataRegionFetcher
 
+from treenail.adapters.ec2.iam_client import IamClient
+
 if TYPE_CHECKING:  # the types of clients are not there at run time
     from types_boto3_ec2.client import EC2Client
     from types_boto3_pricing.client import PricingClient
@@ -40,6 +42,7 @@ class Clients:
     ssm: SSMClient
     pricing: PricingClient
     eks: EksClient
+    iam: IamClient
 
     @classmethod
     def open(
@@ -71,6 +74,7 @@ class Clients:
             ssm=make("ssm", **here),
             pricing=make("pricing", **(here | {"region_name": pricing_region(found)})),
             eks=make("eks", **here),
+            iam=make("iam", **here),
         )
 
 

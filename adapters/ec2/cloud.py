@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -11,13 +12,15 @@ from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
-from treenail.adapters.ec2.launch.profiles import instance_profile_of
+from treenail.adapters.ec2.launch.profiles import Profiles
 from treenail.adapters.ec2.launch.tags import OURS
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_class_parts import look_up
+from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError
 from treenail.domain.runtime import Clock
@@ -27,11 +30,13 @@ if TYPE_CHECKING:  # the types of requests and answers are not there at run time
 
 _PAGE: Final = 1000
 _STATES: Final = tuple(state.value for state in InstanceState if state is not InstanceState.TERMINATED)
+_EXISTING: Final = matching("instance-state-name", _STATES)
 
 
 class LearningNodeClasses(NodeClasses, Protocol):
-    """Node classes that take in what their nodes turn out to be."""
+    """Node classes that say how they stand, and take in what their nodes turn out to be."""
 
+    def standing(self, node_class: NodeClass) -> NodeClassStanding: ...
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool: ...
 
 
@@ -39,7 +44,8 @@ class EC2Cloud:
     """EC2 through boto3. Implements the port `Cloud`. Threads may share it.
 
     `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
-    nodes must be told of the cluster; `default_instance_profile` is for node classes that name none.
+    nodes must be told of the cluster; `default_instance_profile` is for node classes that name none. Where
+    the account is `isolated`, IAM is out of reach.
     """
 
     def __init__(
@@ -51,11 +57,14 @@ class EC2Cloud:
         node_classes: LearningNodeClasses,
         facts: Callable[[], ClusterFacts],
         default_instance_profile: str = "",
+        isolated: bool = False,
     ) -> None:
         self._aws = aws
         self._cluster_name = cluster_name
         self._node_classes = node_classes
-        self._default_instance_profile = default_instance_profile
+        self._profiles = Profiles(
+            aws, clock, cluster=cluster_name, default=default_instance_profile, isolated=isolated
+        )
         self._templates = Templates(aws, clock, cluster_name)
         self._boot_check = BootCheck(facts)
         self._descriptions = Descriptions()
@@ -67,7 +76,7 @@ class EC2Cloud:
             templates=self._templates,
             descriptions=self._descriptions,
             find=self.launched_by,
-            default_instance_profile=default_instance_profile,
+            profile_of=self._profiles.of,
         )
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(
@@ -85,7 +94,7 @@ class EC2Cloud:
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
         """
         if not node_class.launch_template:
-            instance_profile_of(node_class, self._default_instance_profile)
+            self._profiles.of(node_class)
             self._boot_check.check(node_class, kubelet)
         types = self._node_classes.instance_types(node_class, kubelet)
         self._descriptions.note_catalogue(node_class.ref, types)
@@ -142,6 +151,45 @@ class EC2Cloud:
         finally:
             self._listing.outdate()
 
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return what a node class means now; an instance profile it wants is made where it is not there."""
+        found = self._node_classes.standing(node_class)
+        if node_class.launch_template:
+            return found
+        profile, condition = look_up(INSTANCE_PROFILE_READY, lambda: self._profiles.of(node_class))
+        return NodeClassStanding(
+            meaning=replace(found.meaning, instance_profile=profile or ""),
+            conditions=(*found.conditions, condition),
+        )
+
+    def release(self, node_class: NodeClass) -> None:
+        """Delete the instance profiles and launch templates that were made for a node class.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; some may be deleted.
+        """
+        self._templates.release(node_class.ref.name)
+        self._profiles.release(node_class)
+
+    def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; some may be deleted.
+        """
+        return self._profiles.collect(node_classes, self._borne())
+
+    def _borne(self) -> frozenset[str]:
+        """Return the names of the instance profiles that instances of the cluster bear."""
+        filters = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), _EXISTING]
+        arns = (
+            instance.get("IamInstanceProfile", {}).get("Arn", "")
+            for page in self._aws.pages("ec2", "DescribeInstances", partial(self._page, filters))
+            for reservation in page["Reservations"]
+            for instance in reservation.get("Instances", ())
+        )
+        return frozenset(arn.rpartition("/")[2] for arn in arns)
+
     def _list(self) -> tuple[Instance, ...]:
         # Instances of the cluster that somebody else keeps bear its tag too.
         listed = self._describe(matching("tag-key", OURS))
@@ -152,7 +200,7 @@ class EC2Cloud:
         filters = [
             which,
             matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)),
-            matching("instance-state-name", _STATES),
+            _EXISTING,
         ]
         return tuple(sorted(self._found(filters), key=lambda instance: instance.id))
 

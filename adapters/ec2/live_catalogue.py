@@ -17,6 +17,7 @@ from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.prices import OnDemand, OnDemandPrices, Spot
+from treenail.adapters.ec2.discovery.standing import standing_of
 from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, SoldIn
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings
@@ -24,6 +25,7 @@ from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
 from treenail.adapters.ec2.resolved import Resolved, Variant
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 
@@ -111,9 +113,13 @@ class LiveCatalogue:
             return Resolved(subnets=subnets, security_groups=(), images=(), from_template=True)
         return Resolved(
             subnets=subnets,
-            security_groups=self._groups.of(node_class),
+            security_groups=tuple(group.id for group in self._groups.of(node_class)),
             images=self._images.of(node_class),
         )
+
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return what the selectors of `node_class` find, and how each stands."""
+        return standing_of(node_class, subnets=self._subnets, groups=self._groups, images=self._images)
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         """Return all types that `node_class` could launch, sorted by name, with offerings and prices.

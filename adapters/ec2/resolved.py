@@ -23,6 +23,14 @@ class Subnet:
     free_addresses: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityGroup:
+    """A security group."""
+
+    id: str
+    name: str = ""
+
+
 class Variant(StrEnum):
     """Which chips an image has the drivers of. Images that users select are for all types."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from treenail.adapters.api.karpenter.claims import MACHINE_CONDITIONS
+from treenail.adapters.api.written.node_classes import written_meaning
 from treenail.adapters.api.written.parts import Tree, time
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
@@ -22,6 +23,7 @@ from treenail.adapters.kubernetes.resources import (
 )
 from treenail.adapters.kubernetes.stored import Stored
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition
 from treenail.domain.ports import InvalidError
 from treenail.domain.runtime import Clock
@@ -74,8 +76,10 @@ class ConditionWrites:
         self._clock = clock
         self._retries = retries
 
-    def set(self, about: ObjectRef, conditions: Sequence[Condition]) -> None:
-        """Set conditions: two requests, one where they are there already.
+    def set(
+        self, about: ObjectRef, conditions: Sequence[Condition], meaning: NodeClassMeaning | None = None
+    ) -> None:
+        """Set conditions, and what a node class means: two requests, one where all is there already.
 
         Raises:
             InvalidError: objects of this kind show no conditions of ours, or this one is not to be written.
@@ -84,15 +88,20 @@ class ConditionWrites:
         resource = _SHOWING.get(about.kind)
         if resource is None:
             raise InvalidError(f"{about}: nobody reads conditions of ours there")
-        self._retries.run(lambda: self._set(resource, about.name, conditions))
+        fields = {} if meaning is None else written_meaning(resource.kind, meaning)
+        self._retries.run(lambda: self._set(resource, about.name, conditions, fields))
 
-    def _set(self, resource: Resource, name: str, news: Sequence[Condition]) -> None:
+    def _set(self, resource: Resource, name: str, news: Sequence[Condition], fields: Tree) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
         conditions = merged_conditions(stored, news, self._clock.now())
-        if conditions == stored.conditions:
+        there = {field: stored.meaning.get(field) for field in fields}
+        if (conditions, fields) == (stored.conditions, there):
             return
         # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was
         # read alone. (Server-side apply would merge by type, but only where the CRD says what the key is, and
         # Karpenter's do not.)
-        body = {"metadata": {"resourceVersion": stored.version}, "status": {"conditions": conditions}}
+        body = {
+            "metadata": {"resourceVersion": stored.version},
+            "status": {"conditions": conditions, **fields},
+        }
         self._calls.merge(resource.path(name, subresource="status"), body)

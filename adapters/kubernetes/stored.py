@@ -24,16 +24,21 @@ class _Metadata(msgspec.Struct, rename="camel"):
     resource_version: str = ""
     generation: int = 0
     finalizers: tuple[str, ...] = ()
+    deletion_timestamp: str = ""
 
 
 class _Spec(msgspec.Struct):
     taints: list[Tree] = []
 
 
-class _Status(msgspec.Struct):
+class _Status(msgspec.Struct, rename="camel"):
     conditions: list[Tree] = []
     capacity: dict[str, Any] = {}
     allocatable: dict[str, Any] = {}
+    subnets: list[Tree] | None = None
+    security_groups: list[Tree] | None = None
+    amis: list[Tree] | None = None
+    instance_profile: str | None = None
 
 
 class _Content(msgspec.Struct):
@@ -93,12 +98,28 @@ class Stored:
         return self.content.metadata.finalizers
 
     @property
+    def deleting(self) -> bool:
+        """Whether it goes as soon as its last finalizer does."""
+        return bool(self.content.metadata.deletion_timestamp)
+
+    @property
     def taints(self) -> list[Tree]:
         return self.content.spec.taints
 
     @property
     def conditions(self) -> list[Tree]:
         return self.content.status.conditions
+
+    @property
+    def meaning(self) -> Tree:
+        """What the status of a node class says it means, by field; None where the field is not there."""
+        status = self.content.status
+        return {
+            "subnets": status.subnets,
+            "securityGroups": status.security_groups,
+            "amis": status.amis,
+            "instanceProfile": status.instance_profile,
+        }
 
     @property
     def capacity(self) -> dict[str, Any]:

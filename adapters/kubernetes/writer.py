@@ -10,9 +10,11 @@ from treenail.adapters.kubernetes.claim_writes import ClaimWrites
 from treenail.adapters.kubernetes.condition_writes import ConditionWrites
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.event_writes import EventWrites
+from treenail.adapters.kubernetes.hold_writes import HoldWrites
 from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.ports import ClaimPatch, NodePatch
 from treenail.domain.runtime import Clock, Dice
@@ -34,6 +36,7 @@ class KubernetesWriter:
         self._pods = PodWrites(calls)
         self._events = EventWrites(calls, clock=clock)
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
+        self._holds = HoldWrites(calls, retries)
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create a NodeClaim, or a Machine where that is its generation."""
@@ -75,6 +78,16 @@ class KubernetesWriter:
         """Publish an event, or count it."""
         self._events.publish(event)
 
-    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
-        """Set conditions of a pool or a node class."""
-        self._conditions.set(about, conditions)
+    def set_conditions(
+        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+    ) -> None:
+        """Set conditions of a pool or a node class, and what the class means."""
+        self._conditions.set(about, conditions, meaning)
+
+    def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Keep a node class from going."""
+        self._holds.hold(about, finalizer)
+
+    def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Let a node class go."""
+        self._holds.release(about, finalizer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -21,6 +21,7 @@ from treenail.adapters.kwok.machine_record import (
 from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node
 from treenail.domain.ports import (
@@ -64,6 +65,19 @@ class KwokCloud:
         """Return all types, sorted by name."""
         del node_class, kubelet
         return tuple(self._types.values())
+
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return that node classes mean nothing here."""
+        del node_class
+        return NodeClassStanding()
+
+    def release(self, node_class: NodeClass) -> None:
+        """Do nothing: nothing was made for it."""
+
+    def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        """Do nothing: there are no instance profiles."""
+        del node_classes
+        return ()
 
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
         """Learn nothing: a node has just what its type says, as there is no machine that could have less."""

@@ -12,6 +12,7 @@ from tests.probes import Probe
 from treenail.actors.status_reporter import StatusReporter
 from treenail.domain.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.node_classes import DEFAULT_KUBELET
 from treenail.domain.nodes import Condition
 from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
@@ -28,10 +29,13 @@ NO_SUBNETS = "spec.subnetSelectorTerms: finds none"
 class Shown(Api):
     """The fake cluster, which counts how often conditions are written, and can refuse that."""
 
-    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
-        self.troubles.run(
-            "set_conditions", str(about), lambda: super(Shown, self).set_conditions(about, conditions)
-        )
+    def set_conditions(
+        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+    ) -> None:
+        def write() -> None:
+            super(Shown, self).set_conditions(about, conditions, meaning)
+
+        self.troubles.run("set_conditions", str(about), write)
 
 
 class Reporting(Stage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetReq
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import NOTHING_BOUGHT
 from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, PortError
@@ -118,6 +119,8 @@ class StubCloud:
     def __init__(self, agenda: Agenda, *types: InstanceType) -> None:
         self.troubles = Troubles()
         self.types = types
+        self.stands = NodeClassStanding()
+        self.leftovers: tuple[str, ...] = ()
         self.stock: int | None = None
         self.shortage: tuple[FleetError, ...] = (
             FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
@@ -132,6 +135,16 @@ class StubCloud:
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         del kubelet
         return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
+
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        return self.troubles.run("standing", node_class.ref.name, lambda: self.stands)
+
+    def release(self, node_class: NodeClass) -> None:
+        self.troubles.run("release", node_class.ref.name, lambda: None)
+
+    def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        about = " ".join(one.ref.name for one in node_classes)
+        return self.troubles.run("collect_profiles", about, lambda: self.leftovers)
 
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
         return self.learned.learn(instance_type, image_id, memory)

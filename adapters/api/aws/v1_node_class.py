@@ -159,6 +159,7 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         associate_public_ip=spec.associate_public_ip_address,
         context=spec.context,
         deleting=meta.deletion_timestamp is not None,
+        finalizers=meta.finalizers,
     )
     later = tuple(f"spec.{path}" for path, name in _LATER if getattr(spec, name) not in (None, ()))
     return Translation(objects=(own,), not_acted_on=later)

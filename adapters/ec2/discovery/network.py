@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
-from treenail.adapters.ec2.resolved import Subnet
+from treenail.adapters.ec2.resolved import SecurityGroup, Subnet
 from treenail.domain.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
@@ -69,8 +69,8 @@ class SecurityGroups:
         self._aws = aws
         self._found = memory.of("security groups", self._find, seconds=_GROUP_SECONDS)
 
-    def of(self, node_class: NodeClass) -> tuple[str, ...]:
-        """Return the ids of a node class's security groups, sorted.
+    def of(self, node_class: NodeClass) -> tuple[SecurityGroup, ...]:
+        """Return a node class's security groups, sorted by id.
 
         Raises:
             NodeClassNotReadyError: there are none.
@@ -82,8 +82,9 @@ class SecurityGroups:
             raise nothing_found("security groups", node_class, terms)
         return found
 
-    def _find(self, terms: Terms) -> tuple[str, ...]:
-        return tuple(sorted({group["GroupId"] for group in self._ask(terms)}))
+    def _find(self, terms: Terms) -> tuple[SecurityGroup, ...]:
+        found = {group["GroupId"]: group.get("GroupName", "") for group in self._ask(terms)}
+        return tuple(SecurityGroup(id=one, name=name) for one, name in sorted(found.items()))
 
     def _ask(self, terms: Terms) -> Iterator[SecurityGroupTypeDef]:
         for filters in questions(terms, by_id="group-id", by_name="group-name"):

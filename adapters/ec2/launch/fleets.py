@@ -15,7 +15,6 @@ from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.gate import Passed
 from treenail.adapters.ec2.launch.descriptions import Descriptions, errors_of
 from treenail.adapters.ec2.launch.fleet_call import FleetCall, check, choices, fleet_call
-from treenail.adapters.ec2.launch.profiles import instance_profile_of
 from treenail.adapters.ec2.launch.tags import REQUEST_TAG
 from treenail.adapters.ec2.launch.template import Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
@@ -59,7 +58,8 @@ class NodeClasses(Protocol):
 class Fleets:
     """Makes CreateFleet calls. Threads may share it; calls with one token come one after the other.
 
-    `facts` tells what nodes must know of the cluster; `find` looks for instances by their launch's token.
+    `facts` tells what nodes must know of the cluster, `profile_of` which instance profile they get; `find`
+    looks for instances by their launch's token.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Fleets:
         templates: Templates,
         descriptions: Descriptions,
         find: Callable[[str], tuple[Instance, ...]],
-        default_instance_profile: str,
+        profile_of: Callable[[NodeClass], str],
     ) -> None:
         self._aws = aws
         self._clock = clock
@@ -81,7 +81,7 @@ class Fleets:
         self._templates = templates
         self._descriptions = descriptions
         self._find = find
-        self._default_instance_profile = default_instance_profile
+        self._profile_of = profile_of
         self._lock = Lock()
         self._calls: TTLCache[str, FleetCall] = TTLCache(_MOST_CALLS, _CALL_SECONDS, timer=clock.monotonic)
 
@@ -132,7 +132,7 @@ class Fleets:
             request,
             self._facts(),
             security_groups=resolved.security_groups,
-            instance_profile=instance_profile_of(request.node_class, self._default_instance_profile),
+            instance_profile=self._profile_of(request.node_class),
             max_pods=max_pods,
         )
 

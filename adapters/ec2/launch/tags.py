@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from treenail.domain import labels
+from treenail.domain import labels, managed_profiles
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
 from treenail.domain.ports import InvalidError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType
     from types_boto3_ec2.type_defs import TagSpecificationTypeDef, TagTypeDef
 
-NODE_CLASS_TAG: Final = "karpenter.k8s.aws/ec2nodeclass"
+NODE_CLASS_TAG: Final = managed_profiles.NODE_CLASS_TAG
 # What the call was for, so that one made again after a restart can be told from another of its token.
 REQUEST_TAG: Final = "treenail.sh/request"
 _NAME: Final = "Name"

@@ -10,14 +10,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
-from treenail.adapters.ec2.launch.tags import specification
+from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
 from treenail.domain.fleets import CLUSTER_TAG
 from treenail.domain.ports import AlreadyExistsError, NotFoundError, PortError
 from treenail.domain.runtime import Clock
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef
+    from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef, FilterTypeDef
 
 _UNUSED_SECONDS: Final = 1800.0
 _MOST_DELETED_AT_ONCE: Final = 5
@@ -72,6 +72,17 @@ class Templates:
             except PortError:
                 self._note(name)
 
+    def release(self, node_class: str) -> None:
+        """Delete all templates that were made for the node class of this name.
+
+        Raises:
+            PortError: one could not be deleted, or it could not be looked up which there are.
+        """
+        for name in list(self._look(matching(f"tag:{NODE_CLASS_TAG}", (node_class,)))):
+            with contextlib.suppress(NotFoundError):  # somebody was faster
+                self._aws.gate.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
+            self.forget((name,))
+
     def _look_once(self) -> None:
         with self._looking:
             if not self._looked:
@@ -79,16 +90,16 @@ class Templates:
                     self._note(name)
                 self._looked = True
 
-    def _look(self) -> Iterator[str]:
-        for page in self._aws.pages("ec2", "DescribeLaunchTemplates", self._page):
+    def _look(self, *filters: FilterTypeDef) -> Iterator[str]:
+        for page in self._aws.pages("ec2", "DescribeLaunchTemplates", partial(self._page, filters)):
             for template in page["LaunchTemplates"]:
                 name = template.get("LaunchTemplateName", "")
                 if name.startswith(NAME_PREFIX):
                     yield name
 
-    def _page(self, more: More) -> DescribeLaunchTemplatesResultTypeDef:
-        filters = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,))]
-        return self._aws.clients.ec2.describe_launch_templates(Filters=filters, MaxResults=_PAGE, **more)
+    def _page(self, filters: Sequence[FilterTypeDef], more: More) -> DescribeLaunchTemplatesResultTypeDef:
+        asked = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), *filters]
+        return self._aws.clients.ec2.describe_launch_templates(Filters=asked, MaxResults=_PAGE, **more)
 
     def _use(self, name: str) -> bool:
         """Tell whether a template is there, and note that it is in use."""

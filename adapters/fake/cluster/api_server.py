@@ -9,12 +9,12 @@ from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet, S
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.admission import Admission
 from treenail.adapters.fake.cluster.budgets import Budgets
-from treenail.adapters.fake.cluster.objects import Address, Change, address, address_of, spoken
-from treenail.adapters.fake.cluster.patches import patched_claim, patched_node, with_conditions
+from treenail.adapters.fake.cluster.objects import Address, address, address_of, spoken
+from treenail.adapters.fake.cluster.patches import patched_claim, patched_node
+from treenail.adapters.fake.cluster.statuses import Statuses
 from treenail.adapters.fake.cluster.store import Store, check_uid, check_version
 from treenail.adapters.fake.cluster.updates import updated
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError
 from treenail.domain.resources import NOTHING
@@ -30,8 +30,7 @@ class ApiServer:
         self._store = store
         self._budgets = Budgets(store)
         self._admission = Admission(store)
-        self._conditions: dict[Address, tuple[Condition, ...]] = {}
-        store.listen(self._forget_conditions, "NodePool", "NodeClass")
+        self.statuses = Statuses(store)
 
     # --- any object
 
@@ -176,31 +175,3 @@ class ApiServer:
     def delete_pod(self, namespace: str, name: str, uid: str, grace_seconds: int) -> None:
         """Delete a pod."""
         pods.delete(self._store, pods.pod_called(self._store, namespace, name, uid), grace_seconds)
-
-    # --- conditions of pools and node classes
-
-    def set_conditions(self, about: ObjectRef, news: tuple[Condition, ...]) -> None:
-        """Set conditions; a new one, or one that says something else, is a change of the object."""
-        where = address(about.kind, about.name)
-        thing = self._store.find(where)
-        if thing is None and where not in self._store.broken:
-            raise NotFoundError(f"{about} is not there")
-        known = self._conditions.get(where, ())
-        conditions = with_conditions(known, news, self._store.now())
-        if conditions == known:
-            return
-        self._conditions[where] = conditions
-        if thing is not None:
-            self._store.put(thing)
-
-    def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
-        """Return the conditions of an object, in the order they were first set."""
-        where = address(about.kind, about.name)
-        thing = self._store.find(where)
-        if isinstance(thing, Node | NodeClaim):
-            return thing.conditions
-        return self._conditions.get(where, ())
-
-    def _forget_conditions(self, change: Change) -> None:
-        if change.after is None:
-            self._conditions.pop(change.address, None)

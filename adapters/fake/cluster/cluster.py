@@ -23,6 +23,7 @@ from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster_facts import ClusterFact, Kind
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, NodePatch, NotFoundError
@@ -159,7 +160,11 @@ class FakeCluster:
 
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         """Return the conditions of a pool, node class, claim or node; none where it is not there."""
-        return self._server.conditions(about)
+        return self._server.statuses.conditions(about)
+
+    def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
+        """Return what the status of a node class says it means; None where it says nothing yet."""
+        return self._server.statuses.meaning(about)
 
     def on_change(self, callback: Callable[[Change], None]) -> None:
         """Call `callback` with every change of any object from now on, as it is stored."""
@@ -288,6 +293,16 @@ class FakeCluster:
         """Keep an event."""
         self._gate.write(None, partial(self._log.publish, event))
 
-    def set_conditions(self, about: ObjectRef, conditions: tuple[Condition, ...]) -> None:
+    def set_conditions(
+        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+    ) -> None:
         """Set conditions of a pool or a node class."""
-        self._gate.write(None, partial(self._server.set_conditions, about, conditions))
+        self._gate.write(None, partial(self._server.statuses.set_conditions, about, conditions, meaning))
+
+    def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Keep a node class from going."""
+        self._gate.write(None, partial(self._server.statuses.hold, about, finalizer))
+
+    def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
+        """Let a node class go."""
+        self._gate.write(None, partial(self._server.statuses.release, about, finalizer))

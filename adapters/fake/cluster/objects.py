@@ -147,7 +147,7 @@ def owners_of(thing: ApiObject) -> tuple[Owner, ...]:
 
 def finalizers_of(thing: ApiObject) -> tuple[str, ...]:
     """Return what must be done before an object may go."""
-    return thing.finalizers if isinstance(thing, Node | NodeClaim) else ()
+    return thing.finalizers if isinstance(thing, Node | NodeClaim | NodeClass) else ()
 
 
 def deletion_marked(thing: ApiObject) -> bool:

@@ -142,7 +142,11 @@ class Store:
         before = self._objects[address[0]][address[1]]
         self.revision += 1
         stored = replace(thing, resource_version=self.revision)
-        if isinstance(stored, Node | NodeClaim) and deletion_marked(stored) and self._may_go(stored):
+        if (
+            isinstance(stored, Node | NodeClaim | NodeClass)
+            and deletion_marked(stored)
+            and self._may_go(stored)
+        ):
             self._drop(address, before)
             return stored
         self._objects[address[0]][address[1]] = stored

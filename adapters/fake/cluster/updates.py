@@ -84,5 +84,6 @@ def _node_class(known: ApiObject, new: NodeClass) -> ApiObject:
         resource_version=known.resource_version,
         generation=known.generation if isinstance(known, NodeClass) else 0,
         deleting=isinstance(known, NodeClass) and known.deleting,
+        finalizers=known.finalizers if isinstance(known, NodeClass) else (),
     )
     return known if same == known else replace(same, generation=same.generation + 1)

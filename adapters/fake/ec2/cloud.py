@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import fsum
@@ -17,9 +17,11 @@ from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
 from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.profiles import InstanceProfile
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
+from treenail.adapters.fake.ec2.standings import Standings
 from treenail.adapters.fake.ec2.throttle import (
     CREATE_FLEET,
     CREATE_LAUNCH_TEMPLATE,
@@ -33,6 +35,7 @@ from treenail.adapters.fake.luck import chance, draw, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, TooManyRequestsError, UnavailableError
 from treenail.domain.resources import Resources
@@ -47,7 +50,8 @@ class FakeEC2:
 
     The agenda gives the time and calls back; `dice` decides all that is left to chance. `faults` may be
     set anew at any time. What happens to instances is told through `queue`, if there is one. Without
-    `subnets`, there is one in each of `zones` (the first three of the catalogue). Methods that are not of
+    `subnets`, there is one in each of `zones` (the first three of the catalogue). Without `roles`, IAM has
+    every role it is asked for. Methods that are not of
     the port never fail by chance, and raise ValueError where they are asked for what cannot happen.
     """
 
@@ -64,6 +68,7 @@ class FakeEC2:
         zones: Sequence[str] | None = None,
         subnets: Sequence[Subnet] | None = None,
         security_groups: Sequence[SecurityGroup] | None = None,
+        roles: Sequence[str] | None = None,
     ) -> None:
         self.faults = faults or EC2Faults()
         self.settings = settings or EC2Settings()
@@ -78,12 +83,14 @@ class FakeEC2:
             catalogue=catalogue,
             settings=self.settings,
             faults=self._present_faults,
-            layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups),
+            layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups, roles=roles),
+            cluster=cluster_name,
         )
         self._machines = self._region.machines
         self._spells = self._region.spells
         self._templates = LaunchTemplates(self._spells)
         self._fleets = Fleets(self._region)
+        self._standings = Standings(self._region, self._admit, cluster=cluster_name)
         self._memory = NodeMemory()
         self._troubles = Troubles(self._region, queue)
         self._running: list[OnRunning] = []
@@ -172,6 +179,18 @@ class FakeEC2:
         if chance(self._luck, self.faults.terminate_lost) or self._spells.on(Spell.ANSWERS_LOST):
             raise UnavailableError("EC2's answer to TerminateInstances got lost")
 
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return what a node class means now; an instance profile it wants is made."""
+        return self._standings.of(node_class)
+
+    def release(self, node_class: NodeClass) -> None:
+        """Delete what was made for a node class."""
+        self._standings.release(node_class)
+
+    def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        """Delete the instance profiles that nobody needs, and return their names."""
+        return self._standings.collect(node_classes)
+
     def _admit(self, api: str, resources: int = 1) -> None:
         self._throttle.note(api)
         if chance(self._luck, self.faults.throttled) or self._spells.on(Spell.THROTTLED):
@@ -258,6 +277,15 @@ class FakeEC2:
     def add_security_group(self, group: SecurityGroup) -> None:
         """Add a security group."""
         self._region.vpc.add_group(group)
+
+    def add_role(self, name: str) -> None:
+        """Add a role to IAM."""
+        self._region.profiles.add_role(name)
+
+    @property
+    def instance_profiles(self) -> tuple[InstanceProfile, ...]:
+        """The instance profiles made for node classes, by name."""
+        return self._region.profiles.all
 
     def add_image(self, image: Image) -> None:
         """Add a machine image."""

@@ -124,6 +124,14 @@ class Vpc:
         """
         return select("subnets", node_class, node_class.subnet_terms, self._subnets.values())
 
+    def groups_of(self, node_class: NodeClass) -> tuple[SecurityGroup, ...]:
+        """Return the security groups a node class selects.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+        """
+        return select("security groups", node_class, node_class.security_group_terms, self._groups)
+
     def check_groups(self, node_class: NodeClass) -> None:
         """Check that a node class selects security groups, unless its launch template has them.
 
@@ -131,7 +139,7 @@ class Vpc:
             NodeClassNotReadyError: there are none.
         """
         if not node_class.launch_template:
-            select("security groups", node_class, node_class.security_group_terms, self._groups)
+            self.groups_of(node_class)
 
     def free(self, subnet: Subnet) -> int:
         """Return how many addresses are free in a subnet."""

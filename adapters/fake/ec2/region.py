@@ -13,6 +13,7 @@ from treenail.adapters.fake.ec2.images import Images
 from treenail.adapters.fake.ec2.machines import Machines
 from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
+from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.shop import Shop
 from treenail.adapters.fake.ec2.spells import Spells
@@ -29,6 +30,7 @@ class Layout:
     zones: Sequence[str] | None = None
     subnets: Sequence[Subnet] | None = None
     security_groups: Sequence[SecurityGroup] | None = None
+    roles: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Region:
     spells: Spells
     vpc: Vpc
     images: Images
+    profiles: InstanceProfiles
     pools: CapacityPools
     market: SpotMarket
     shop: Shop
@@ -58,8 +61,9 @@ class Region:
         settings: EC2Settings,
         faults: Callable[[], EC2Faults],
         layout: Layout,
+        cluster: str,
     ) -> Region:
-        """Make a region.
+        """Make a region, with the instance profiles of one cluster.
 
         Raises:
             ValueError: the catalogue does not have its zones, or its subnets overlap.
@@ -70,8 +74,10 @@ class Region:
         market = SpotMarket(
             dice.getrandbits(64), catalogue, factor=settings.spot_factor, moving=settings.moving_prices
         )
+        name = zones[0].rstrip("abcdef")
+        profiles = InstanceProfiles(agenda, cluster=cluster, region=name, roles=layout.roles)
         return cls(
-            name=zones[0].rstrip("abcdef"),
+            name=name,
             agenda=agenda,
             dice=dice,
             settings=settings,
@@ -79,9 +85,10 @@ class Region:
             spells=spells,
             vpc=vpc,
             images=images,
+            profiles=profiles,
             pools=pools,
             market=market,
-            shop=Shop(agenda, catalogue, market, vpc=vpc, images=images),
+            shop=Shop(agenda, catalogue, market, vpc=vpc, images=images, profiles=profiles),
             machines=Machines(agenda, fork(dice), settings, faults, vpc=vpc, pools=pools, spells=spells),
         )
 

@@ -11,6 +11,8 @@ from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.images import Image, Images
 from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.profiles import InstanceProfiles
+from treenail.adapters.fake.ec2.user_data import check_user_data
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
@@ -52,13 +54,21 @@ class Shop:
     """Puts together what is on offer, and remembers it, as making it takes long."""
 
     def __init__(
-        self, clock: Clock, catalogue: Catalogue, market: SpotMarket, *, vpc: Vpc, images: Images
+        self,
+        clock: Clock,
+        catalogue: Catalogue,
+        market: SpotMarket,
+        *,
+        vpc: Vpc,
+        images: Images,
+        profiles: InstanceProfiles,
     ) -> None:
         self._clock = clock
         self._catalogue = catalogue
         self._market = market
         self._vpc = vpc
         self._images = images
+        self._profiles = profiles
         self.learned = LearnedMemory()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
@@ -70,12 +80,15 @@ class Shop:
         """Return what a node class can launch, with the prices of now.
 
         Raises:
-            NodeClassNotReadyError: its subnets, security groups or images are not to be found, or it sets
-                its kubelets up in a way no catalogue can work with.
+            NodeClassNotReadyError: its subnets, security groups, images or role are not to be found, it has
+                user data nothing boots with, or it sets its kubelets up in a way no catalogue can work with.
         """
         subnets = self._vpc.subnets_of(node_class)
         self._vpc.check_groups(node_class)
         images = self._images.of(node_class)
+        if not node_class.launch_template:
+            self._profiles.of(node_class)
+            check_user_data(node_class)
         # What changes with every write to the class and says nothing of its content is left out.
         same = replace(node_class, resource_version=0)
         epoch = self._market.epoch(self._clock.monotonic())

@@ -15,6 +15,7 @@ CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"
 DESCRIBE_INSTANCES: Final = "DescribeInstances"
 DESCRIBE_INSTANCE_TYPES: Final = "DescribeInstanceTypes"
 TERMINATE_INSTANCES: Final = "TerminateInstances"
+DELETE_INSTANCE_PROFILE: Final = "DeleteInstanceProfile"
 _RUN_INSTANCES: Final = "RunInstances"
 
 # Most tokens, and tokens per second. What a call asks for at most is what its bucket holds at most.
@@ -24,6 +25,11 @@ _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     DESCRIBE_INSTANCES: (100, 20),
     DESCRIBE_INSTANCE_TYPES: (100, 20),
     TERMINATE_INSTANCES: (100, 5),
+    "DescribeImages": (100, 20),
+    "DescribeSecurityGroups": (100, 20),
+    "DescribeSubnets": (100, 20),
+    "GetInstanceProfile": (100, 20),
+    DELETE_INSTANCE_PROFILE: (100, 5),
 }
 _RESOURCES: Final[Mapping[str, tuple[float, float]]] = {
     TERMINATE_INSTANCES: (1000, 20),

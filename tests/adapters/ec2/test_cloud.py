@@ -15,6 +15,7 @@ from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, FleetError, FleetRequest, InstanceState
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 
@@ -38,6 +39,9 @@ class Shelf:
 
     def resolve(self, _node_class: NodeClass) -> Resolved:
         return self.resolved
+
+    def standing(self, _node_class: NodeClass) -> NodeClassStanding:
+        return NodeClassStanding()
 
     def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return tuple(TYPES.values())
@@ -264,18 +268,16 @@ def test_a_mismatch_that_the_instances_do_not_settle_is_told(
         cloud(account).launch(OWN)
 
 
-@pytest.mark.parametrize(
-    ("of", "why"),
-    [
-        (replace(node_class(role="node-role"), instance_profile=""), "names the role node-role"),
-        (replace(node_class(), instance_profile=""), "names no instance profile"),
-    ],
-)
-def test_a_class_needs_an_instance_profile(account: Account, of: NodeClass, why: str) -> None:
-    with pytest.raises(NodeClassNotReadyError, match=why):
-        cloud(account).launch(request(node_class=of))
-    with pytest.raises(NodeClassNotReadyError, match=why):
-        cloud(account).instance_types(of, DEFAULT_KUBELET)
+def test_a_class_needs_an_instance_profile(account: Account) -> None:
+    without = replace(node_class(), instance_profile="")
+
+    for ask in (
+        lambda: cloud(account).launch(request(node_class=without)),
+        lambda: cloud(account).instance_types(without, DEFAULT_KUBELET),
+    ):
+        with pytest.raises(NodeClassNotReadyError, match="names no role and no instance profile") as raised:
+            ask()
+        assert raised.value.reason == "InstanceProfileNotFound"
 
 
 def test_a_class_with_a_launch_template_of_its_own_needs_no_instance_profile(account: Account) -> None:

@@ -19,6 +19,7 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
 from treenail.domain.taints import UNREGISTERED
 
@@ -52,6 +53,9 @@ class LaidOut:
             security_groups=tuple(self._estate["security_groups"]),
             images=self.images,
         )
+
+    def standing(self, _node_class: NodeClass) -> NodeClassStanding:
+        return NodeClassStanding()
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return shipped().instance_types(node_class, kubelet, zones=ZONES)

@@ -17,6 +17,7 @@ from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
 
 CLUSTER: Final = "demo"
@@ -46,6 +47,9 @@ class NodeClassesOnLab:
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return self._live.resolve(node_class)
+
+    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+        return self._live.standing(node_class)
 
     def instance_types(self, node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         resolved = self.resolve(node_class)

@@ -37,7 +37,7 @@ class Account:
         own = clients(region)
         self.aws = Aws(own, Gate(self.time, PlainDice(), sleep=self.time.sleep))
         self.memory = Memory(self.time, PlainDice(), self._log)
-        self._stubs = {name: Stubber(getattr(own, name)) for name in ("ec2", "ssm", "pricing", "eks")}
+        self._stubs = {name: Stubber(getattr(own, name)) for name in ("ec2", "ssm", "pricing", "eks", "iam")}
 
     def _log(self, message: str, /, **fields: object) -> None:
         self.lines.append((message, fields))
@@ -47,10 +47,12 @@ class Account:
         service, _, method = call.partition(".")
         self._stubs[service].add_response(method, answer, asked or None)
 
-    def refuses(self, call: str, code: str, *, status: int = 400, times: int = 1) -> None:
+    def refuses(
+        self, call: str, code: str, *, status: int = 400, times: int = 1, message: str = "no"
+    ) -> None:
         service, _, method = call.partition(".")
         for _ in range(times):
-            self._stubs[service].add_client_error(method, code, "no", http_status_code=status)
+            self._stubs[service].add_client_error(method, code, message, http_status_code=status)
 
     def __enter__(self) -> Self:
         for stub in self._stubs.values():

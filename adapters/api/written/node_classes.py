@@ -1,0 +1,46 @@
+"""What a node class means in the account, as its status says it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.written.parts import Tree
+from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.requirements import Requirement
+
+# The kinds whose status says it, and whether they know instance profiles made from roles.
+_SAYING: Final = {"EC2NodeClass": True, "AWSNodeTemplate": False}
+
+
+def written_meaning(kind: str, meaning: NodeClassMeaning) -> Tree:
+    """Return the fields of the status of a node class of `kind`; none where its status has none."""
+    if kind not in _SAYING:
+        return {}
+    fields: Tree = {
+        "subnets": [
+            _given({"id": one.id, "zone": one.zone, "zoneID": one.zone_id}) for one in meaning.subnets
+        ],
+        "securityGroups": [_given({"id": one.id, "name": one.name}) for one in meaning.security_groups],
+        "amis": [_image(one) for one in meaning.images],
+    }
+    if _SAYING[kind]:
+        fields["instanceProfile"] = meaning.instance_profile
+    return fields
+
+
+def _image(image: ImageMeant) -> Tree:
+    written = _given({"id": image.id, "name": image.name})
+    if image.deprecated:
+        written["deprecated"] = True
+    return {**written, "requirements": [_requirement(one) for one in image.requirements]}
+
+
+def _requirement(requirement: Requirement) -> Tree:
+    written: Tree = {"key": requirement.key, "operator": requirement.operator.value}
+    if requirement.values:
+        written["values"] = sorted(requirement.values)
+    return written
+
+
+def _given(fields: Tree) -> Tree:
+    return {name: value for name, value in fields.items() if value}

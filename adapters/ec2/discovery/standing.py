@@ -1,0 +1,74 @@
+"""What a node class means in the account, part by part: what its status says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from treenail.adapters.ec2.discovery.images import Images
+from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.labels import ACCELERATOR, GPU
+from treenail.adapters.ec2.resolved import Image, Variant
+from treenail.domain import labels
+from treenail.domain.node_class_parts import look_up
+from treenail.domain.node_class_standing import (
+    IMAGES_READY,
+    SECURITY_GROUPS_READY,
+    SUBNETS_READY,
+    ImageMeant,
+    NodeClassMeaning,
+    NodeClassStanding,
+    SecurityGroupMeant,
+    SubnetMeant,
+)
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.requirements import Operator, Requirement
+
+_GPUS: Final = GPU + "count"
+_ACCELERATORS: Final = ACCELERATOR + "count"
+_NEEDS: Final = {
+    Variant.ANY: (),
+    Variant.STANDARD: (
+        Requirement.of(_ACCELERATORS, Operator.DOES_NOT_EXIST),
+        Requirement.of(_GPUS, Operator.DOES_NOT_EXIST),
+    ),
+    Variant.NVIDIA: (Requirement.of(_GPUS, Operator.EXISTS),),
+    Variant.NEURON: (Requirement.of(_ACCELERATORS, Operator.EXISTS),),
+}
+
+
+def standing_of(
+    node_class: NodeClass, *, subnets: Subnets, groups: SecurityGroups, images: Images
+) -> NodeClassStanding:
+    """Return what the selectors of a node class find, and a condition for each.
+
+    A class that names a launch template of its user's has subnets alone: the template says the rest.
+    """
+    of_subnets, subnets_stand = look_up(SUBNETS_READY, lambda: subnets.of(node_class))
+    subnets_meant = tuple(
+        SubnetMeant(id=one.id, zone=one.zone, zone_id=one.zone_id) for one in of_subnets or ()
+    )
+    if node_class.launch_template:
+        return NodeClassStanding(meaning=NodeClassMeaning(subnets=subnets_meant), conditions=(subnets_stand,))
+    of_images, images_stand = look_up(IMAGES_READY, lambda: images.of(node_class))
+    of_groups, groups_stand = look_up(SECURITY_GROUPS_READY, lambda: groups.of(node_class))
+    meaning = NodeClassMeaning(
+        subnets=subnets_meant,
+        security_groups=tuple(SecurityGroupMeant(id=one.id, name=one.name) for one in of_groups or ()),
+        images=tuple(_meant(one) for one in of_images or ()),
+    )
+    return NodeClassStanding(meaning=meaning, conditions=(images_stand, subnets_stand, groups_stand))
+
+
+def _meant(image: Image) -> ImageMeant:
+    return ImageMeant(
+        id=image.id,
+        name=image.name,
+        deprecated=image.deprecated,
+        requirements=tuple(sorted(_requirements(image), key=lambda one: one.key)),
+    )
+
+
+def _requirements(image: Image) -> Iterator[Requirement]:
+    yield Requirement.of(labels.ARCH, Operator.IN, (image.arch,))
+    yield from _NEEDS[image.variant]

@@ -1,0 +1,88 @@
+"""What stands in the status of pools and node classes, and who holds a node class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from treenail.adapters.fake.cluster.objects import Address, Change, address
+from treenail.adapters.fake.cluster.patches import with_conditions
+from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.ports import NotFoundError
+
+
+class Statuses:
+    """The conditions of pools and node classes, what node classes mean, and their finalizers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._conditions: dict[Address, tuple[Condition, ...]] = {}
+        self._meanings: dict[Address, NodeClassMeaning] = {}
+        store.listen(self._forget, "NodePool", "NodeClass")
+
+    def set_conditions(
+        self, about: ObjectRef, news: Iterable[Condition], meaning: NodeClassMeaning | None
+    ) -> None:
+        """Set conditions and a meaning; new ones, or some that say something else, change the object.
+
+        Raises:
+            NotFoundError: the object is not there.
+        """
+        where = address(about.kind, about.name)
+        thing = self._store.find(where)
+        if thing is None and where not in self._store.broken:
+            raise NotFoundError(f"{about} is not there")
+        known = self._conditions.get(where, ()), self._meanings.get(where)
+        conditions = with_conditions(known[0], news, self._store.now())
+        if (conditions, meaning or known[1]) == known:
+            return
+        self._conditions[where] = conditions
+        if meaning is not None:
+            self._meanings[where] = meaning
+        if thing is not None:
+            self._store.put(thing)
+
+    def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
+        """Return the conditions of an object, in the order they were first set."""
+        where = address(about.kind, about.name)
+        thing = self._store.find(where)
+        if isinstance(thing, Node | NodeClaim):
+            return thing.conditions
+        return self._conditions.get(where, ())
+
+    def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
+        """Return what the status of a node class says it means; None where it says nothing yet."""
+        return self._meanings.get(address(about.kind, about.name))
+
+    def hold(self, about: ObjectRef, finalizer: str) -> None:
+        """Add a finalizer to a node class, unless it has it or is being deleted.
+
+        Raises:
+            NotFoundError: there is no such node class.
+        """
+        thing = self._node_class(about)
+        if finalizer not in thing.finalizers and not thing.deleting:
+            self._store.put(replace(thing, finalizers=(*thing.finalizers, finalizer)))
+
+    def release(self, about: ObjectRef, finalizer: str) -> None:
+        """Take a finalizer off a node class, which goes where it is being deleted and that was the last.
+
+        Raises:
+            NotFoundError: there is no such node class.
+        """
+        thing = self._node_class(about)
+        if finalizer in thing.finalizers:
+            left = tuple(one for one in thing.finalizers if one != finalizer)
+            self._store.put(replace(thing, finalizers=left))
+
+    def _node_class(self, about: ObjectRef) -> NodeClass:
+        return self._store.get(NodeClass, address(about.kind, about.name))
+
+    def _forget(self, change: Change) -> None:
+        if change.after is None:
+            self._conditions.pop(change.address, None)
+            self._meanings.pop(change.address, None)

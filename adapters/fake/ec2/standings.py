@@ -1,0 +1,112 @@
+"""What a node class means in a fake region, as its status says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final, TypeVar
+
+from treenail.adapters.fake.ec2.region import Region
+from treenail.adapters.fake.ec2.throttle import DELETE_INSTANCE_PROFILE
+from treenail.domain import labels
+from treenail.domain.fleets import InstanceState
+from treenail.domain.node_class_parts import look_up
+from treenail.domain.node_class_standing import (
+    IMAGES_READY,
+    INSTANCE_PROFILE_READY,
+    SECURITY_GROUPS_READY,
+    SUBNETS_READY,
+    ImageMeant,
+    NodeClassMeaning,
+    NodeClassStanding,
+    SecurityGroupMeant,
+    SubnetMeant,
+)
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.nodes import Condition
+from treenail.domain.requirements import Operator, Requirement
+
+T = TypeVar("T")
+
+_ASKED: Final = {
+    IMAGES_READY: "DescribeImages",
+    SUBNETS_READY: "DescribeSubnets",
+    SECURITY_GROUPS_READY: "DescribeSecurityGroups",
+    INSTANCE_PROFILE_READY: "GetInstanceProfile",
+}
+
+
+class Standings:
+    """Looks node classes up, and takes away what was made for them.
+
+    `admit` lets the call of an API through, or raises a PortError.
+    """
+
+    def __init__(self, region: Region, admit: Callable[[str], None], *, cluster: str) -> None:
+        self._region = region
+        self._admit = admit
+        self._cluster = cluster
+
+    def of(self, node_class: NodeClass) -> NodeClassStanding:
+        """Return what a node class means, and how each part stands.
+
+        A class that names a launch template of its user's has subnets alone: the template says the rest.
+        """
+        subnets, of_subnets = self._part(SUBNETS_READY, lambda: self._subnets(node_class))
+        if node_class.launch_template:
+            return NodeClassStanding(
+                meaning=NodeClassMeaning(subnets=subnets or ()), conditions=(of_subnets,)
+            )
+        images, of_images = self._part(IMAGES_READY, lambda: self._images(node_class))
+        groups, of_groups = self._part(SECURITY_GROUPS_READY, lambda: self._groups(node_class))
+        profile, of_profile = self._part(INSTANCE_PROFILE_READY, lambda: self._region.profiles.of(node_class))
+        meaning = NodeClassMeaning(
+            subnets=subnets or (),
+            security_groups=groups or (),
+            images=images or (),
+            instance_profile=profile or "",
+        )
+        return NodeClassStanding(meaning=meaning, conditions=(of_images, of_subnets, of_groups, of_profile))
+
+    def release(self, node_class: NodeClass) -> None:
+        """Delete the profiles made for a node class."""
+        self._admit(DELETE_INSTANCE_PROFILE)
+        self._region.profiles.release(node_class, self._borne())
+
+    def collect(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
+        """Delete the profiles that nobody needs, and return their names."""
+        self._admit(DELETE_INSTANCE_PROFILE)
+        return self._region.profiles.collect(node_classes, self._borne())
+
+    def _borne(self) -> frozenset[str]:
+        """Return the profiles that instances of the cluster bear."""
+        return frozenset(
+            self._region.profiles.name_of(machine.request.node_class)
+            for machine in self._region.machines.all()
+            if machine.cluster == self._cluster and machine.instance.state is not InstanceState.TERMINATED
+        )
+
+    def _part(self, part: str, find: Callable[[], T]) -> tuple[T | None, Condition]:
+        def ask() -> T:
+            self._admit(_ASKED[part])
+            return find()
+
+        return look_up(part, ask)
+
+    def _subnets(self, node_class: NodeClass) -> tuple[SubnetMeant, ...]:
+        vpc = self._region.vpc
+        found = sorted(vpc.subnets_of(node_class), key=lambda one: (-vpc.free(one), one.id))
+        return tuple(SubnetMeant(id=one.id, zone=one.zone) for one in found)
+
+    def _groups(self, node_class: NodeClass) -> tuple[SecurityGroupMeant, ...]:
+        found = self._region.vpc.groups_of(node_class)
+        return tuple(sorted(SecurityGroupMeant(id=one.id, name=one.name) for one in found))
+
+    def _images(self, node_class: NodeClass) -> tuple[ImageMeant, ...]:
+        return tuple(
+            ImageMeant(
+                id=image.id,
+                name=image.name,
+                requirements=(Requirement.of(labels.ARCH, Operator.IN, (image.arch,)),),
+            )
+            for _, image in sorted(self._region.images.of(node_class).items())
+        )
