@@ -39,17 +39,24 @@ class _Wanted:
 
 
 class Images:
-    """Finds images; what it found it remembers for a minute.
+    """Finds images; what it found it remembers for `seconds`, by default a minute.
 
     `kubernetes_version` gives the cluster's version as "1.34"; it may raise PortErrors.
     """
 
-    def __init__(self, aws: Aws, memory: Memory, kubernetes_version: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        aws: Aws,
+        memory: Memory,
+        kubernetes_version: Callable[[], str],
+        *,
+        seconds: float = _SECONDS,
+    ) -> None:
         self._aws = aws
         self._clock = memory.clock
         self._version = kubernetes_version
         self._parameters = Parameters(aws, memory)
-        self._found = memory.of("images", self._find, seconds=_SECONDS)
+        self._found = memory.of("images", self._find, seconds=seconds)
 
     def of(self, node_class: NodeClass) -> tuple[Image, ...]:
         """Return the images of a node class, newest first: one for each architecture and variant.

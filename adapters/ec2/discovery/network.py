@@ -30,11 +30,11 @@ Terms = tuple[SelectorTerm, ...]
 
 
 class Subnets:
-    """Finds subnets; what it found it remembers for a minute."""
+    """Finds subnets; what it found it remembers for `seconds`, by default a minute."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, memory: Memory, *, seconds: float = _SUBNET_SECONDS) -> None:
         self._aws = aws
-        self._found = memory.of("subnets", self._find, seconds=_SUBNET_SECONDS)
+        self._found = memory.of("subnets", self._find, seconds=seconds)
 
     def of(self, node_class: NodeClass) -> tuple[Subnet, ...]:
         """Return the subnets of a node class, those with the most free addresses first.
