@@ -223,8 +223,8 @@ def _agree(one: Choice, other: Choice) -> bool:
 
 def _both(one: Choice, other: Choice) -> Choice:
     """Return the nodes of two choices at once."""
-    asked = one.demand.requirements.with_(other.demand.requirements.in_order())
-    return replace(one, demand=replace(one.demand, requirements=asked), known={**one.known, **other.known})
+    asked = one.requirements.with_(other.requirements)
+    return replace(one, requirements=asked, known={**one.known, **other.known})
 
 
 def _become(bundle: Bundle, to: Bundle) -> None:

@@ -11,6 +11,7 @@ from treenail.domain.packing.chains import Chains, Link
 from treenail.domain.packing.compatibility.demands import Demand, Demands
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.topology.universe import Universe
+from treenail.domain.requirements import Requirements
 from treenail.domain.taints import Taint
 
 
@@ -18,12 +19,14 @@ from treenail.domain.taints import Taint
 class Choice:
     """New nodes in one domain of each key asked for.
 
-    `known` are the labels all of them have for sure, `taints` those of the first pool that can have them.
+    `known` are the labels all of them have for sure. `requirements` on their labels, and `taints`, are those
+    of the first pool that can have them.
     """
 
     number: int
     demand: Demand
     known: Mapping[str, str]
+    requirements: Requirements
     taints: tuple[Taint, ...]
 
 
@@ -71,8 +74,9 @@ class Choices:
             found = [families.of(template, pinned) for template in range(len(families.templates))]
             some = [family for family in found if family is not None]
             if some:
-                taints = some[0].template.offer.pool.taints
-                choices.append(Choice(len(choices), pinned, _sure(some), taints))
+                first = some[0]
+                taints = first.template.offer.pool.taints
+                choices.append(Choice(len(choices), pinned, _sure(some), first.requirements, taints))
         return choices
 
 

@@ -101,7 +101,7 @@ class Scope:
 def _looks_at(group: Group, choice: Choice) -> bool:
     """Tell whether the term looks at new nodes of a choice at all."""
     alternatives, tolerations = group.term.nodes.alternatives, group.term.nodes.tolerations
-    if alternatives is not None and not any(choice.demand.requirements.intersects(a) for a in alternatives):
+    if alternatives is not None and not any(choice.requirements.intersects(a) for a in alternatives):
         return False
     return tolerations is None or untolerated(choice.taints, tolerations) is None
 

@@ -20,7 +20,7 @@ from tests.domain.packing.company import (
     there,
     with_terms,
 )
-from tests.domain.packing.problems import asking, problem
+from tests.domain.packing.problems import asking, is_in, problem
 from treenail.domain import labels
 from treenail.domain.taints import Effect, Taint, Toleration
 
@@ -56,6 +56,15 @@ def test_new_nodes_the_pod_does_not_ask_for_are_not_looked_at_either() -> None:
     of = problem(on_arm, app("web", 2, with_terms(spread(), of=AMD), lot="amd"))
 
     assert domains(of) == {A: 4, B: 1}
+
+
+def test_new_nodes_of_a_pool_the_pod_does_not_ask_for_are_not_looked_at_either() -> None:
+    arm = sold(is_in(labels.ARCH, "arm64"), name="arm", weight=9)
+    in_c = app("web", 3, asking(3, selector={labels.ZONE: C}), lot="any")
+
+    of = problem(in_c, app("web", 5, with_terms(spread(), of=AMD), lot="amd"), offers=(arm, sold()))
+
+    assert domains(of) == {A: 2, B: 2, C: 4}
 
 
 def test_nodes_with_taints_are_looked_at() -> None:
