@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Generic, TypeVar
@@ -12,8 +12,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
-from treenail.adapters.ec2.token_buckets import LIMITS, TokenBucket, class_of
+from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
+from treenail.adapters.ec2.token_buckets import LIMITS, RESOURCES, Limit, TokenBucket, class_of
 from treenail.domain.ports import PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock, Dice
 
 R = TypeVar("R")
@@ -23,6 +25,8 @@ _MOST_ATTEMPTS: Final = 4
 # No attempt begins later than so many seconds after the call was asked for, waiting for permits included.
 _MOST_SECONDS: Final = 30.0
 _FIRST_PAUSE: Final = 0.2
+# Clocks are not finer than that for sure.
+_SHORTEST_WAIT: Final = 0.001
 _LONGEST_PAUSE: Final = 5.0
 
 
@@ -40,17 +44,36 @@ class Gate:
 
     Every call that goes through must be safe to be made twice: by its nature, by its token or by its name.
     What must hold for all calls, or for all that change something, is checked here and nowhere else.
+    `limits` are those of EC2's classes of actions.
     """
 
-    def __init__(self, clock: Clock, dice: Dice, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        dice: Dice,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        limits: Mapping[str, Limit] = LIMITS,
+    ) -> None:
         self._clock = clock
         self._dice = dice
         self._sleep = sleep
+        self._limits = limits
         self._lock = Lock()
-        self._buckets: dict[tuple[str, str], TokenBucket] = {}
+        self._permits: dict[tuple[str, str], Permits] = {}
 
-    def call(self, service: str, action: str, call: Callable[[], R]) -> R:
+    def call(
+        self,
+        service: str,
+        action: str,
+        call: Callable[[], R],
+        *,
+        purpose: Purpose | None = None,
+        resources: int = 1,
+    ) -> R:
         """Make a call, such as ("ec2", "DescribeSubnets"), and return what it gives. Blocks.
+
+        It is about so many `resources`, and for what is usual unless `purpose` says something else.
 
         Raises:
             TooManyRequestsError: throttled, again and again, or no permit within 30 s. Nothing was done.
@@ -58,17 +81,27 @@ class Gate:
             NotFoundError, AlreadyExistsError: as the code of the refusal says.
             InvalidError: refused otherwise, for want of permission too.
         """
-        return self.ask(service, action, call).value
+        return self.ask(service, action, call, purpose=purpose, resources=resources).value
 
-    def ask(self, service: str, action: str, call: Callable[[], R]) -> Passed[R]:
+    def ask(
+        self,
+        service: str,
+        action: str,
+        call: Callable[[], R],
+        *,
+        purpose: Purpose | None = None,
+        resources: int = 1,
+    ) -> Passed[R]:
         """Make a call like `call`, and tell too what it took."""
+        permits = self._permits_of(service, action)
+        purpose = purpose_of(action) if purpose is None else purpose
         began = self._clock.monotonic()
         waited = 0.0
         attempt = 0
         unanswered: UnavailableError | None = None
         while True:
             attempt += 1
-            wait = self._wait_for_permit(service, action, began)
+            wait = self._wait_for_permit(permits, purpose, resources, began)
             if wait is None:
                 # Too many requests means that nothing was done: not so where an attempt got no answer.
                 raise unanswered or TooManyRequestsError(
@@ -81,7 +114,7 @@ class Gate:
                 failure = port_error(error, service=service, action=action)
                 if failure is None:
                     raise
-            self._note(service, action, failure)
+            self._note(permits, failure)
             if isinstance(failure, UnavailableError):
                 unanswered = failure
             pause = self._pause(attempt)
@@ -91,25 +124,50 @@ class Gate:
                 raise unanswered or failure if isinstance(failure, TooManyRequestsError) else failure
             self._sleep(pause)
 
-    def _wait_for_permit(self, service: str, action: str, began: float) -> float | None:
+    def _wait_for_permit(
+        self, permits: Permits, purpose: Purpose, resources: int, began: float
+    ) -> float | None:
         """Wait, and return for how many seconds; None where it would take too long."""
         with self._lock:
-            now = self._clock.monotonic()
-            wait = self._bucket(service, action, now).reserve(now, most_wait=began + _MOST_SECONDS - now)
-        if wait is not None and wait > 0:
-            self._sleep(wait)
-        return wait
+            asked_at = self._clock.monotonic()
+            ticket = permits.ask(purpose, resources)
+        try:
+            while (pause := self._turn(permits, ticket, began)) is not None:
+                if ticket.granted:
+                    return self._clock.monotonic() - asked_at
+                self._sleep(pause)
+            return None
+        finally:
+            if not ticket.granted:
+                with self._lock:
+                    permits.withdraw(ticket)
 
-    def _note(self, service: str, action: str, failure: PortError) -> None:
+    def _turn(self, permits: Permits, ticket: Ticket, began: float) -> float | None:
+        """Grant what there is, and return how long to wait for more; None where it would be too long."""
+        with self._lock:
+            now = self._clock.monotonic()
+            permits.grant(now)
+            if ticket.granted:
+                return 0.0
+            if now + permits.least_wait(ticket, now) - began > _MOST_SECONDS:
+                return None
+            return max(permits.wait(now), _SHORTEST_WAIT)
+
+    def _note(self, permits: Permits, failure: PortError) -> None:
         """Where AWS has no tokens left for us, count none either: others of the account take them too."""
         if isinstance(failure, TooManyRequestsError):
             with self._lock:
-                now = self._clock.monotonic()
-                self._bucket(service, action, now).drain(now)
+                permits.slow_down(self._clock.monotonic())
 
-    def _bucket(self, service: str, action: str, now: float) -> TokenBucket:
+    def _permits_of(self, service: str, action: str) -> Permits:
         name = class_of(action)
-        return self._buckets.setdefault((service, name), TokenBucket(LIMITS[name], now))
+        with self._lock:
+            known = self._permits.get((service, name))
+            if known is None:
+                now = self._clock.monotonic()
+                about = TokenBucket(RESOURCES[name], now) if name in RESOURCES else None
+                known = self._permits[service, name] = Permits(TokenBucket(self._limits[name], now), about)
+            return known
 
     def _pause(self, attempt: int) -> float:
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 4.0 ** (attempt - 1))

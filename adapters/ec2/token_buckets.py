@@ -1,4 +1,4 @@
-"""Permits for calls, as EC2 counts them: token buckets by class of actions."""
+"""Tokens for calls, as EC2 counts them: buckets by class of actions, and how fast we dare to use them up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ LIMITS: Final[Mapping[str, Limit]] = MappingProxyType(
         "TerminateInstances": Limit(5, 100),
     }
 )
+# Of some actions EC2 counts what they are about too.
+RESOURCES: Final[Mapping[str, Limit]] = MappingProxyType({"TerminateInstances": Limit(20, 1000)})
 _READING_VERBS: Final = ("Describe", "Get", "List")
+# Having been refused, go on at half the rate, but never below this share of what is granted...
+_LEAST_SHARE: Final = 0.1
+# ... and dare this share of it more with every second. Refusals within a second are one.
+_RISE_PER_SECOND: Final = 0.02
+_ONE_REFUSAL_SECONDS: Final = 1.0
+_NEARLY: Final = 1e-9
 
 
 def is_reading(action: str) -> bool:
@@ -43,33 +51,51 @@ def class_of(action: str) -> str:
 
 
 class TokenBucket:
-    """Tokens that come back with time. Whoever finds none may reserve one to come; nobody overtakes.
+    """Tokens that come back with time.
 
-    All times are monotonic seconds. Not safe for threads by itself.
+    Others of the account take from the same bucket unseen: so the rate falls where EC2 refuses a call, and
+    rises slowly again. All times are monotonic seconds. Not safe for threads by itself.
     """
 
     def __init__(self, limit: Limit, now: float) -> None:
         self._limit = limit
+        self._rate = limit.per_second
         self._left = limit.burst
         self._at = now
+        self._slowed_at = now - _ONE_REFUSAL_SECONDS
 
-    def reserve(self, now: float, *, most_wait: float) -> float | None:
-        """Take a token, and return in how many seconds it is there.
+    @property
+    def rate(self) -> float:
+        """Tokens that come back in a second at present."""
+        return self._rate
 
-        None, and nothing is taken, where that would be more than `most_wait`.
-        """
+    def wait(self, now: float, amount: float = 1) -> float:
+        """Return in how many seconds there are `amount` tokens: more than fit in, as soon as it is full."""
         self._refill(now)
-        wait = max(0.0, (1 - self._left) / self._limit.per_second)
-        if wait > most_wait:
-            return None
-        self._left -= 1
-        return wait
+        lacking = min(amount, self._limit.burst) - self._left
+        return lacking / self._rate if lacking > _NEARLY else 0.0
 
-    def drain(self, now: float) -> None:
-        """Have no tokens left: the other side counts fewer than we do."""
+    def least_wait(self, now: float, amount: float) -> float:
+        """Return how many seconds `amount` tokens, taken one after the other, take at the least."""
+        self._refill(now)
+        return max(0.0, (amount - self._left) / self._limit.per_second)
+
+    def take(self, now: float, amount: float = 1) -> None:
+        """Take tokens that are there."""
+        self._refill(now)
+        self._left -= amount
+
+    def slow_down(self, now: float) -> None:
+        """Have no tokens left, and fewer come back for a while: the other side counts fewer than we do."""
         self._refill(now)
         self._left = min(self._left, 0.0)
+        if now - self._slowed_at >= _ONE_REFUSAL_SECONDS:
+            self._slowed_at = now
+            self._rate = max(self._rate / 2, self._limit.per_second * _LEAST_SHARE)
 
     def _refill(self, now: float) -> None:
-        self._left = min(self._limit.burst, self._left + (now - self._at) * self._limit.per_second)
-        self._at = now
+        passed = max(0.0, now - self._at)
+        self._left = min(self._limit.burst, self._left + passed * self._rate)
+        rise = passed * self._limit.per_second * _RISE_PER_SECOND
+        self._rate = min(self._limit.per_second, self._rate + rise)
+        self._at = max(now, self._at)

@@ -22,6 +22,7 @@ from tests.adapters.ec2.refusals import THROTTLED, Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.call_errors import code_of, message_of
 from treenail.adapters.ec2.gate import Gate
+from treenail.adapters.ec2.token_buckets import CHANGING, LIMITS, Limit
 from treenail.domain.ports import (
     AlreadyExistsError,
     InvalidError,
@@ -30,6 +31,7 @@ from treenail.domain.ports import (
     TooManyRequestsError,
     UnavailableError,
 )
+from treenail.domain.purposes import Purpose
 
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 
@@ -84,30 +86,26 @@ def test_services_are_granted_apart() -> None:
     assert gate.ask("ssm", "GetParameter", lambda: 1).waited_seconds == 0
 
 
-def test_whoever_finds_no_permit_within_half_a_minute_is_refused_and_does_nothing() -> None:
+def slow_gate(time: SleptTime) -> Gate:
+    """One call now, the next in a hundred seconds."""
+    return Gate(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(0.01, 1)})
+
+
+def test_whoever_finds_no_permit_within_half_a_minute_is_refused_at_once_and_does_nothing() -> None:
     time = SleptTime()
-    gate = Gate(time, PlainDice(), sleep=lambda _: None)  # as many threads at one instant
-    calls = Script(*range(1000))
-    for _ in range(50 + 30 * 5):
-        gate.call("ec2", "CreateFleet", calls)
+    gate = slow_gate(time)
+    calls = Script(1, 2)
+    gate.call("ec2", "CreateFleet", calls)
 
     with pytest.raises(TooManyRequestsError, match=r"no permit for ec2:CreateFleet within 30 s"):
         gate.call("ec2", "CreateFleet", calls)
 
-    assert calls.calls == 50 + 30 * 5
+    assert (calls.calls, time.slept) == (1, [])
 
 
 def test_a_call_that_got_no_answer_and_then_no_permit_may_have_been_carried_out() -> None:
-    time = SleptTime()
-    gate = Gate(time, PlainDice(), sleep=lambda _: None)  # as many threads at one instant
-
-    def lost_while_others_take_all_permits() -> None:
-        for _ in range(50 + 30 * 5 - 1):
-            gate.call("ec2", "CreateFleet", lambda: 1)
-        raise LOST
-
     with pytest.raises(UnavailableError, match="no answer to ec2:CreateFleet"):
-        gate.call("ec2", "CreateFleet", lost_while_others_take_all_permits)
+        slow_gate(SleptTime()).call("ec2", "CreateFleet", Script(LOST, 1))
 
 
 def test_a_call_that_got_no_answer_and_then_was_throttled_may_have_been_carried_out() -> None:
@@ -121,8 +119,9 @@ def test_a_throttled_call_is_made_again_after_a_pause_and_with_a_new_permit() ->
     passed = gate_of(time).ask("ec2", "CreateFleet", Script(THROTTLED, THROTTLED, "fleet-1"))
 
     assert (passed.value, passed.attempts) == ("fleet-1", 3)
-    assert time.slept == pytest.approx([0.1, 0.1, 0.4])  # pause, permit, pause with a permit in it
-    assert passed.waited_seconds == pytest.approx(0.1)
+    pauses, permits = 0.1 + 0.4, passed.waited_seconds
+    assert time.seconds == pytest.approx(pauses + permits)
+    assert permits > 0.2  # half the rate, and what came back before is lost
 
 
 def test_throttling_makes_the_next_caller_wait_too() -> None:
@@ -253,15 +252,15 @@ def test_a_defect_of_ours_is_not_dressed_up(defect: Exception) -> None:
 
 
 def test_threads_share_the_permits() -> None:
-    waits: list[float] = []
     time = SleptTime()
-    gate = Gate(time, PlainDice(), sleep=waits.append)
+    gate = Gate(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(5, 8)})
     start = threading.Barrier(8)
+    made: list[float] = []
 
     def work() -> None:
         start.wait()
         for _ in range(10):
-            gate.call("ec2", "CreateFleet", lambda: 1)
+            gate.call("ec2", "CreateFleet", lambda: made.append(time.seconds))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -269,4 +268,53 @@ def test_threads_share_the_permits() -> None:
     for thread in threads:
         thread.join()
 
-    assert sorted(waits) == pytest.approx([n / 5 for n in range(1, 31)])
+    # Time passes for all when one of them sleeps, so that it may pass faster than it must, never slower.
+    assert len(made) == 80
+    assert max(made) >= (80 - 8) / 5 - 0.01
+
+
+def test_who_is_in_a_hurry_goes_before_those_who_have_waited_longer() -> None:
+    time, order = SleptTime(), list[str]()
+    gate = Gate(
+        time, PlainDice(), limits={**LIMITS, "TerminateInstances": Limit(5, 1)}, sleep=lambda _: hurry()
+    )
+
+    def hurry() -> None:
+        """Sleep, and have somebody else ask meanwhile."""
+        if not order[1:]:
+            order.append("asked meanwhile")
+            gate.call(
+                "ec2", "TerminateInstances", lambda: order.append("gone first"), purpose=Purpose.INTERRUPTION
+            )
+        time.sleep(0.2)
+
+    gate.call("ec2", "TerminateInstances", lambda: order.append("burst"))
+    gate.call("ec2", "TerminateInstances", lambda: order.append("housekeeping"), purpose=Purpose.HOUSEKEEPING)
+
+    assert order == ["burst", "asked meanwhile", "gone first", "housekeeping"]
+
+
+def test_what_a_call_is_about_is_counted_too() -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+    for _ in range(2):
+        gate.call("ec2", "TerminateInstances", lambda: 1, resources=500)
+
+    assert gate.ask("ec2", "TerminateInstances", lambda: 1, resources=100).waited_seconds == pytest.approx(
+        5.0
+    )
+
+
+def test_a_rate_that_fell_rises_again_within_a_minute() -> None:
+    time = SleptTime()
+    gate = gate_of(time)
+    with pytest.raises(TooManyRequestsError):
+        gate.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
+    slow = gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds
+
+    time.seconds += 60
+    for _ in range(50):
+        gate.call("ec2", "CreateFleet", lambda: 1)
+
+    assert gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds == pytest.approx(0.2, abs=0.01)
+    assert slow > 0.3

@@ -1,0 +1,126 @@
+"""Whose turn it is to call: the most urgent purpose first, and a share for each of the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from treenail.adapters.ec2.token_buckets import TokenBucket
+from treenail.domain.purposes import Purpose
+
+# Of the permits that are granted while somebody waits, so many are for each purpose at the least.
+SHARE: Final = 0.1
+_NEARLY: Final = 1e-9
+
+# What calls are for unless their caller says something else; those not named are needed to launch.
+_PURPOSES: Final[Mapping[str, Purpose]] = MappingProxyType(
+    {
+        "DescribeInstances": Purpose.DISRUPTION,
+        "TerminateInstances": Purpose.DISRUPTION,
+        "CreateTags": Purpose.HOUSEKEEPING,
+        "DeleteLaunchTemplate": Purpose.HOUSEKEEPING,
+        "DescribeInstanceTypeOfferings": Purpose.HOUSEKEEPING,
+        "DescribeInstanceTypes": Purpose.HOUSEKEEPING,
+        "DescribeSpotPriceHistory": Purpose.HOUSEKEEPING,
+        "GetProducts": Purpose.HOUSEKEEPING,
+    }
+)
+
+
+def purpose_of(action: str) -> Purpose:
+    """Return what a call of an action is for, where nobody says."""
+    return _PURPOSES.get(action, Purpose.PROVISIONING)
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One call that waits for its permit. `resources` is how many things it is about."""
+
+    purpose: Purpose
+    resources: int
+    granted: bool = False
+
+
+class Permits:
+    """The permits for the calls of one token bucket, and those who wait for one.
+
+    Nobody overtakes others of their own purpose. `resources` is the bucket of what calls are about, where
+    EC2 has one. All times are monotonic seconds. Not safe for threads by itself.
+    """
+
+    def __init__(self, calls: TokenBucket, resources: TokenBucket | None = None) -> None:
+        self._calls = calls
+        self._resources = resources
+        self._waiting: dict[Purpose, deque[Ticket]] = {purpose: deque() for purpose in Purpose}
+        # What each purpose is owed, in permits.
+        self._owed: dict[Purpose, float] = dict.fromkeys(Purpose, 0.0)
+
+    def ask(self, purpose: Purpose, resources: int = 1) -> Ticket:
+        """Join those who wait."""
+        ticket = Ticket(purpose, resources)
+        self._waiting[purpose].append(ticket)
+        return ticket
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Wait no longer."""
+        self._waiting[ticket.purpose].remove(ticket)
+        self._forgive(ticket.purpose)
+
+    def grant(self, now: float) -> None:
+        """Grant the permits there are, in turn."""
+        while (ticket := self._next()) is not None and self._wait_of(ticket, now) <= 0:
+            self._take(ticket, now)
+
+    def wait(self, now: float) -> float:
+        """Return in how many seconds the next permit can be granted: 0 where nobody waits."""
+        ticket = self._next()
+        return 0.0 if ticket is None else self._wait_of(ticket, now)
+
+    def least_wait(self, ticket: Ticket, now: float) -> float:
+        """Return how many seconds a ticket must wait at the least, even if no other purpose came first."""
+        queue = self._waiting[ticket.purpose]
+        ahead = list(queue)[: queue.index(ticket) + 1]
+        wait = self._calls.least_wait(now, len(ahead))
+        if self._resources is not None:
+            wait = max(wait, self._resources.least_wait(now, sum(one.resources for one in ahead)))
+        return wait
+
+    def slow_down(self, now: float) -> None:
+        """Take note that EC2 refused a call as one too many."""
+        self._calls.slow_down(now)
+        if self._resources is not None:
+            self._resources.slow_down(now)
+
+    def _next(self) -> Ticket | None:
+        waiting = [purpose for purpose in Purpose if self._waiting[purpose]]
+        if not waiting:
+            return None
+        owed = [purpose for purpose in waiting if self._owed[purpose] >= 1 - _NEARLY]
+        first = max(owed, key=lambda p: (self._owed[p], -p)) if owed else waiting[0]
+        return self._waiting[first][0]
+
+    def _wait_of(self, ticket: Ticket, now: float) -> float:
+        wait = self._calls.wait(now)
+        if self._resources is not None:
+            wait = max(wait, self._resources.wait(now, ticket.resources))
+        return wait
+
+    def _take(self, ticket: Ticket, now: float) -> None:
+        for purpose, queue in self._waiting.items():
+            if queue:
+                self._owed[purpose] += SHARE
+        self._calls.take(now)
+        if self._resources is not None:
+            self._resources.take(now, ticket.resources)
+        self._waiting[ticket.purpose].popleft()
+        self._owed[ticket.purpose] = max(0.0, self._owed[ticket.purpose] - 1)
+        ticket.granted = True
+        self._forgive(ticket.purpose)
+
+    def _forgive(self, purpose: Purpose) -> None:
+        """Owe nothing to those who do not wait."""
+        if not self._waiting[purpose]:
+            self._owed[purpose] = 0.0
