@@ -14,6 +14,7 @@ from treenail.domain.resources import NOTHING, Resources
 from treenail.domain.taints import Taint
 
 LAUNCH_TAG: Final = "treenail.sh/launch"
+EFA: Final = "vpc.amazonaws.com/efa"
 CLUSTER_TAG: Final = "eks:eks-cluster-name"
 
 # Codes by which EC2 says that an offering has run out, for now.
@@ -44,7 +45,8 @@ class Override:
 class FleetRequest:
     """One CreateFleet call of type instant. Calls with equal `token` answer alike and launch once.
 
-    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances.
+    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances. `dedicated` ones run
+    on hardware of the account's alone; with `efa` they get all Elastic Fabric Adapters their type has.
     """
 
     token: str
@@ -56,6 +58,8 @@ class FleetRequest:
     taints: tuple[Taint, ...] = ()
     kubelet: Kubelet = DEFAULT_KUBELET
     tags: Mapping[str, str] = field(default_factory=dict)
+    dedicated: bool = False
+    efa: bool = False
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
@@ -68,6 +72,7 @@ class FleetRequest:
             *(f"{k}={v}" for k, v in sorted(self.labels.items())),
             *(str(t) for t in sorted(self.taints)),
             *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
+            *(name for name, asked in (("dedicated", self.dedicated), ("efa", self.efa)) if asked),
         )
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 

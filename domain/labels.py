@@ -35,6 +35,7 @@ INSTANCE_FAMILY: Final = AWS + "instance-family"
 INSTANCE_SIZE: Final = AWS + "instance-size"
 INSTANCE_CPU: Final = AWS + "instance-cpu"
 INSTANCE_MEMORY: Final = AWS + "instance-memory"
+INSTANCE_TENANCY: Final = AWS + "instance-tenancy"
 
 SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"

@@ -10,7 +10,15 @@ from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, Override
+from treenail.domain.fleets import (
+    CLUSTER_TAG,
+    EFA,
+    LAUNCH_TAG,
+    FleetAnswer,
+    FleetRequest,
+    Instance,
+    Override,
+)
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
@@ -154,9 +162,20 @@ def launch_again(
 
 
 def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
-    """Return what user data says of a claim's node. It is one for all instances of a call."""
+    """Return what launch templates say of a claim's node. It is one for all instances of a call."""
     decided = _decided_labels(claim, pool)
-    return tuple(sorted(decided.items())), claim.taints, claim.startup_taints
+    kept = tuple(sorted(decided.items())), claim.taints, claim.startup_taints
+    return *kept, _dedicated(claim), _with_efa(claim)
+
+
+def _dedicated(claim: NodeClaim) -> bool:
+    """Tell whether a claim wants hardware of its own, which it does only where it takes no other."""
+    tenancy = claim.requirements.get(labels.INSTANCE_TENANCY)
+    return tenancy is not None and not tenancy.has("default")
+
+
+def _with_efa(claim: NodeClaim) -> bool:
+    return claim.requests.get(EFA, 0) > 0
 
 
 def _launch(
@@ -186,6 +205,8 @@ def _launch(
             pool.generation.pool_label: pool.name,
             LAUNCH_TAG: token,
         },
+        dedicated=_dedicated(first),
+        efa=_with_efa(first),
     )
     return Launch(request=request, claims=names)
 

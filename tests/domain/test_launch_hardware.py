@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.domain.test_launching import group, only, wanting
+from treenail.domain import labels
+from treenail.domain.fleets import EFA
+from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.resources import Resources
+
+
+@pytest.mark.parametrize(
+    ("values", "dedicated"),
+    [((), False), (("default",), False), (("default", "dedicated"), False), (("dedicated",), True)],
+)
+def test_hardware_of_its_own_is_for_claims_that_take_no_other(
+    values: tuple[str, ...], *, dedicated: bool
+) -> None:
+    wanted = [Requirement(labels.INSTANCE_TENANCY, frozenset(values))] if values else []
+    one = replace(wanting("c1"), requirements=Requirements(wanted))
+
+    assert only(one).dedicated is dedicated
+
+
+def test_fabric_adapters_are_for_claims_whose_pods_ask_for_them() -> None:
+    asking = replace(wanting("c2"), requests=Resources.parse({"cpu": "1", EFA: "1"}))
+
+    calls, _ = group(wanting("c1"), asking)
+
+    assert {call.claims: call.request.efa for call in calls} == {("c1",): False, ("c2",): True}
+    digests = {call.request.digest() for call in calls}
+    assert len(digests) == 2
