@@ -107,8 +107,22 @@ class MetadataOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionTracking:
+    """How long a network interface remembers idle connections, in seconds; None is as EC2 has it."""
+
+    tcp_established_timeout: int | None = None
+    udp_stream_timeout: int | None = None
+    udp_timeout: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClass:
-    """An EC2 node class. Where one field of the old API and one of the new say the same, it is one here."""
+    """An EC2 node class. Where one field of the old API and one of the new say the same, it is one here.
+
+    `ip_prefix_count` is how many prefixes of addresses each network interface gets; `nested_virtualization`
+    is as EC2 names it, "" where it is not set. `unmet` names fields that are set and ask for what cannot be
+    done yet: nothing is launched from such a class.
+    """
 
     ref: NodeClassRef
     uid: str = ""
@@ -129,6 +143,10 @@ class NodeClass:
     instance_store_raid0: bool = False
     detailed_monitoring: bool = False
     associate_public_ip: bool | None = None
+    ip_prefix_count: int = 0
+    connection_tracking: ConnectionTracking | None = None
+    nested_virtualization: str = ""
+    unmet: tuple[str, ...] = ()
     context: str = ""
     deleting: bool = False
     # Who holds a class says nothing of what it is: classes that differ in this alone are equal.

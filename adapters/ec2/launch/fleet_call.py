@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specification
-from treenail.adapters.ec2.launch.template import Template
+from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest, Override
+from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.ports import InvalidError
 from treenail.domain.resources import PODS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the types of requests are not there at run time
     )
 
 _LONGEST_TOKEN: Final = 60
+_ANY: Final = Build(max_pods=0)
 _STRATEGIES: Final = (labels.SPOT, labels.ON_DEMAND)
 
 
@@ -33,7 +34,7 @@ class Choice:
     override: Override
     subnet_id: str
     image_id: str
-    max_pods: int
+    build: Build
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,10 @@ def choices(
                 override=override,
                 subnet_id=subnet.id,
                 image_id="" if image is None else image.id,
-                max_pods=instance_type.capacity.get(PODS, 0),
+                build=Build(
+                    max_pods=instance_type.capacity.get(PODS, 0),
+                    efa=instance_type.capacity.get(EFA, 0) if request.efa else 0,
+                ),
             )
         )
     if not found:
@@ -96,20 +100,20 @@ def choices(
 
 
 def fleet_call(
-    request: FleetRequest, chosen: tuple[Choice, ...], template_for: Callable[[int], Template]
+    request: FleetRequest, chosen: tuple[Choice, ...], template_for: Callable[[Build], Template]
 ) -> FleetCall:
-    """Return the call. `template_for` gives the template for instances that admit so many pods.
+    """Return the call. `template_for` gives the template for instances of one build.
 
     Raises:
         InvalidError: it would bear more tags than EC2 takes.
         NodeClassNotReadyError: as `template_for` does.
     """
     own = request.node_class.launch_template
-    by_pods: dict[int, list[Choice]] = {}
+    builds: dict[Build, list[Choice]] = {}
     for choice in chosen:
         # A template of the user's says itself what its instances are told.
-        by_pods.setdefault(0 if own else choice.max_pods, []).append(choice)
-    templates = () if own else tuple(template_for(max_pods) for max_pods in sorted(by_pods))
+        builds.setdefault(_ANY if own else choice.build, []).append(choice)
+    templates = () if own else tuple(template_for(build) for build in sorted(builds))
     names = (own,) if own else tuple(template.name for template in templates)
     return FleetCall(
         digest=request.digest(),
@@ -117,7 +121,7 @@ def fleet_call(
             request,
             [
                 _config(name, members)
-                for name, (_, members) in zip(names, sorted(by_pods.items()), strict=True)
+                for name, (_, members) in zip(names, sorted(builds.items()), strict=True)
             ],
         ),
         templates=templates,

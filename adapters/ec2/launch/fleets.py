@@ -16,7 +16,7 @@ from treenail.adapters.ec2.gate import Passed
 from treenail.adapters.ec2.launch.descriptions import Descriptions, errors_of
 from treenail.adapters.ec2.launch.fleet_call import FleetCall, check, choices, fleet_call
 from treenail.adapters.ec2.launch.tags import REQUEST_TAG
-from treenail.adapters.ec2.launch.template import Template, template_of
+from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
 from treenail.domain.fleets import UNFULFILLABLE, FleetAnswer, FleetError, FleetRequest, Instance
@@ -127,13 +127,13 @@ class Fleets:
             request, choices(request, resolved, by_name), partial(self._template, request, resolved)
         )
 
-    def _template(self, request: FleetRequest, resolved: Resolved, max_pods: int) -> Template:
+    def _template(self, request: FleetRequest, resolved: Resolved, build: Build) -> Template:
         return template_of(
             request,
             self._facts(),
             security_groups=resolved.security_groups,
             instance_profile=self._profile_of(request.node_class),
-            max_pods=max_pods,
+            build=build,
         )
 
     def _attempt(self, call: FleetCall, request: FleetRequest, token: str) -> FleetAnswer:

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treenail.adapters.ec2.ami_families import TRAITS
+from treenail.adapters.ec2.launch.hardware import block_devices, metadata_options
+from treenail.adapters.ec2.launch.interfaces import interfaces
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.tags import specification, template_tags
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain import labels
 from treenail.domain.fleets import FleetRequest
-from treenail.domain.node_classes import BlockDevice, MetadataOptions, NodeClass
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType
     from types_boto3_ec2.type_defs import (
-        LaunchTemplateBlockDeviceMappingRequestTypeDef,
-        LaunchTemplateEbsBlockDeviceRequestTypeDef,
-        LaunchTemplateInstanceMetadataOptionsRequestTypeDef,
-        LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef,
+        LaunchTemplatePlacementRequestTypeDef,
         RequestLaunchTemplateDataTypeDef,
     )
 
 NAME_PREFIX: Final = "treenail.sh/"
-_GIB: Final = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +38,23 @@ class Template:
     tags: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Build:
+    """What of an instance's type its template says: how many pods it admits, and its fabric adapters."""
+
+    max_pods: int
+    efa: int = 0
+
+
 def template_of(
     request: FleetRequest,
     cluster: ClusterFacts,
     *,
     security_groups: tuple[str, ...],
     instance_profile: str,
-    max_pods: int,
+    build: Build,
 ) -> Template:
-    """Return the template for those instances of a request that admit `max_pods` pods.
+    """Return the template for those instances of a request that are of one build.
 
     Image and subnet are not in it: those the call gives, with each instance type.
 
@@ -60,7 +63,7 @@ def template_of(
     """
     node_class = request.node_class
     settings = KubeletSettings(
-        max_pods=max_pods, labels=request.labels, taints=request.taints, kubelet=request.kubelet
+        max_pods=build.max_pods, labels=request.labels, taints=request.taints, kubelet=request.kubelet
     )
     booting = user_data(node_class, cluster, settings)
     tags = template_tags(request)
@@ -70,70 +73,24 @@ def template_of(
     data: RequestLaunchTemplateDataTypeDef = {
         "Monitoring": {"Enabled": node_class.detailed_monitoring},
         "UserData": base64.b64encode(booting.encode()).decode(),
-        "NetworkInterfaces": [_interface(node_class, security_groups)],
-        "MetadataOptions": _metadata_options(node_class.metadata_options),
+        "NetworkInterfaces": list(interfaces(node_class, cluster, security_groups, efa=build.efa)),
+        "MetadataOptions": metadata_options(node_class.metadata_options),
         "TagSpecifications": [specification(kind, tags) for kind in tagged],
     }
     if instance_profile:
         data["IamInstanceProfile"] = {"Name": instance_profile}
-    devices = _devices(node_class)
+    devices = block_devices(node_class)
     if devices:
         data["BlockDeviceMappings"] = devices
+    placement = _placement(request)
+    if placement:
+        data["Placement"] = placement
+    if node_class.nested_virtualization:
+        data["CpuOptions"] = {"NestedVirtualization": node_class.nested_virtualization}
     content = msgspec.json.encode((data, tags), order="deterministic")
     number = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
     return Template(name=f"{NAME_PREFIX}{number}", data=data, tags=tags)
 
 
-def _interface(
-    node_class: NodeClass, security_groups: tuple[str, ...]
-) -> LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef:
-    interface: LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef = {
-        "DeviceIndex": 0,
-        "Groups": list(security_groups),
-    }
-    if node_class.associate_public_ip is not None:
-        interface["AssociatePublicIpAddress"] = node_class.associate_public_ip
-    return interface
-
-
-def _metadata_options(options: MetadataOptions) -> LaunchTemplateInstanceMetadataOptionsRequestTypeDef:
-    given = {
-        "HttpEndpoint": options.http_endpoint,
-        "HttpProtocolIpv6": options.http_protocol_ipv6,
-        "HttpTokens": options.http_tokens,
-        "HttpPutResponseHopLimit": options.http_put_response_hop_limit,
-        # Tags hold what processes on the node need not know.
-        "InstanceMetadataTags": "disabled",
-    }
-    # The API's models have admitted no other words.
-    return cast("LaunchTemplateInstanceMetadataOptionsRequestTypeDef", given)
-
-
-def _devices(node_class: NodeClass) -> list[LaunchTemplateBlockDeviceMappingRequestTypeDef]:
-    devices = node_class.block_devices
-    traits = TRAITS[node_class.ami_family]
-    if not devices and traits.pods_device is not None:
-        devices = (
-            BlockDevice(
-                device_name=traits.pods_device,
-                volume_size=traits.volume_size,
-                volume_type="gp3",
-                encrypted=True,
-            ),
-        )
-    return [{"DeviceName": device.device_name, "Ebs": _volume(device)} for device in devices]
-
-
-def _volume(device: BlockDevice) -> LaunchTemplateEbsBlockDeviceRequestTypeDef:
-    fields: dict[str, object] = {
-        "VolumeSize": math.ceil(device.volume_size / _GIB) if device.volume_size is not None else None,
-        "VolumeType": device.volume_type or None,
-        "Iops": device.iops,
-        "Throughput": device.throughput,
-        "Encrypted": device.encrypted,
-        "DeleteOnTermination": device.delete_on_termination,
-        "KmsKeyId": device.kms_key_id or None,
-        "SnapshotId": device.snapshot_id or None,
-        "VolumeInitializationRate": device.volume_initialization_rate,
-    }
-    return {name: value for name, value in fields.items() if value is not None}  # type: ignore[return-value]
+def _placement(request: FleetRequest) -> LaunchTemplatePlacementRequestTypeDef:
+    return {"Tenancy": "dedicated"} if request.dedicated else {}

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.node_classes import instance_type
 from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, choices, fleet_call
-from treenail.adapters.ec2.launch.template import Template
+from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
 from treenail.domain import labels
 from treenail.domain.fleets import FleetRequest
@@ -39,8 +39,8 @@ def chosen(asked: FleetRequest, resolved: Resolved = RESOLVED) -> tuple[Choice, 
 
 
 def call(asked: FleetRequest) -> FleetCall:
-    def named(max_pods: int) -> Template:
-        return Template(name=f"pods-{max_pods}", data={}, tags={})
+    def named(build: Build) -> Template:
+        return Template(name=f"pods-{build.max_pods}", data={}, tags={})
 
     return fleet_call(asked, chosen(asked), named)
 
@@ -48,7 +48,7 @@ def call(asked: FleetRequest) -> FleetCall:
 def test_each_type_and_zone_has_the_roomiest_subnet_and_the_image_of_its_architecture() -> None:
     found = chosen(request(f"m6g.large/{B}", f"m5.large/{A}", f"m5.large/{B}"))
 
-    assert [(c.override.instance_type, c.subnet_id, c.image_id, c.max_pods) for c in found] == [
+    assert [(c.override.instance_type, c.subnet_id, c.image_id, c.build.max_pods) for c in found] == [
         ("m5.large", "subnet-a", "ami-x", 29),
         ("m5.large", "subnet-b", "ami-x", 29),
         ("m6g.large", "subnet-b", "ami-a", 29),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.ec2.launch.orders import FACTS, node_class, request
-from treenail.adapters.ec2.launch.template import Template, template_of
+from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
 from treenail.domain.node_classes import AmiFamily, BlockDevice, MetadataOptions
@@ -33,7 +33,12 @@ DISK = BlockDevice(
 
 
 def template(of: FleetRequest | None = None, **more: Any) -> Template:
-    given = {"security_groups": ("sg-1", "sg-2"), "instance_profile": "nodes", "max_pods": 29, **more}
+    given = {
+        "security_groups": ("sg-1", "sg-2"),
+        "instance_profile": "nodes",
+        "build": Build(max_pods=29),
+        **more,
+    }
     return template_of(of or request(), FACTS, **given)
 
 
@@ -146,7 +151,7 @@ def test_the_order_in_which_tags_and_labels_come_does_not_matter() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        template(max_pods=58),
+        template(build=Build(max_pods=58)),
         template(security_groups=("sg-1",)),
         template(instance_profile="others"),
         template(request(labels={labels.NODEPOOL: "batch"})),
