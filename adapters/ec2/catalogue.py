@@ -19,12 +19,12 @@ from treenail.domain.requirements import Requirements
 
 Zones = tuple[tuple[str, str], ...]
 # The memory (bytes) that nodes were seen to have, by instance type.
-LearnedMemory: TypeAlias = Mapping[str, int]
+Learned: TypeAlias = Mapping[str, int]
 
 # Different node settings in use at once; each costs a few megabytes.
 _REMEMBERED: Final = 16
 _DEFAULTS: Final = ClusterSettings()
-_NOTHING_LEARNED: Final[LearnedMemory] = MappingProxyType({})
+_NOTHING_LEARNED: Final[Learned] = MappingProxyType({})
 
 
 class Catalogue:
@@ -73,7 +73,7 @@ class Catalogue:
         *,
         zones: Sequence[str | tuple[str, str]] | None = None,
         spot_prices: SpotPrices | None = None,
-        learned: LearnedMemory = _NOTHING_LEARNED,
+        learned: Learned = _NOTHING_LEARNED,
     ) -> tuple[InstanceType, ...]:
         """Return all known types as `node_class` and `kubelet` make them, sorted by name.
 
