@@ -178,7 +178,9 @@ def _checked(read: _CatalogueRead) -> NodeClassChecked:
         case Done():
             return NodeClassChecked(key=read.key)
         case Failed(error=NodeClassNotReadyError() as error):
-            return NodeClassChecked(key=read.key, problem=str(error), selector=error.selector)
+            return NodeClassChecked(
+                key=read.key, problem=str(error), selector=error.selector, reason=error.reason
+            )
         case failed:
             return NodeClassChecked(key=read.key, problem=str(failed.error), certain=False)
 

@@ -10,6 +10,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.node_class_standing import NodeClassStood
 from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError
 from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, PoolsSeen, ReadinessChanged
 from treenail.domain.runtime import Done, Outcome, Ref
@@ -49,7 +50,15 @@ class _Written:
 
 
 ReporterInbox: TypeAlias = (
-    PoolsSeen | NodeClassChecked | ObjectSetAside | ObjectUnderstood | _Show | _Look | _Published | _Written
+    PoolsSeen
+    | NodeClassChecked
+    | NodeClassStood
+    | ObjectSetAside
+    | ObjectUnderstood
+    | _Show
+    | _Look
+    | _Published
+    | _Written
 )
 
 
@@ -84,16 +93,8 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 self._board.see(message)
                 self._ask(anew=False)
                 self._show_soon()
-            case NodeClassChecked():
-                if self._board.check(message):
-                    self._show_soon()
-            case ObjectSetAside():
-                self._write_event(warning_of(message))
-                if self._board.set_aside(message):
-                    self._show_soon()
-            case ObjectUnderstood():
-                self.log("object set aside no longer", about=str(message.about))
-                if self._board.understand(message):
+            case NodeClassChecked() | NodeClassStood() | ObjectSetAside() | ObjectUnderstood():
+                if self._learn(message):
                     self._show_soon()
             case _Show():
                 self._showing = False
@@ -107,6 +108,20 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 pass
             case _:
                 assert_never(message)
+
+    def _learn(self, fact: NodeClassChecked | NodeClassStood | ObjectSetAside | ObjectUnderstood) -> bool:
+        """Take a fact in; tell whether something else is to be shown because of it."""
+        match fact:
+            case NodeClassChecked():
+                return self._board.check(fact)
+            case NodeClassStood():
+                return self._board.stand(fact)
+            case ObjectSetAside():
+                self._write_event(warning_of(fact))
+                return self._board.set_aside(fact)
+            case ObjectUnderstood():
+                self.log("object set aside no longer", about=str(fact.about))
+                return self._board.understand(fact)
 
     def _ask(self, *, anew: bool) -> None:
         wanted = self._board.wanted(anew=anew)
@@ -131,15 +146,16 @@ class StatusReporter(DomainActor[ReporterInbox]):
         self.later("look", _Look(), seconds=seconds)
 
     def _tell(self, showing: Showing) -> None:
-        news, about = showing.news, showing.about
-        if news is not None:
-            self.log("object not ready", about=str(about), reason=news.reason, problem=news.message)
+        about = showing.about
+        if showing.news:
             self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=showing.kind.value)
+        for news in showing.news:
+            self.log("object not ready", about=str(about), reason=news.reason, problem=news.message)
             self._write_event(
                 ClusterEvent(about=about, reason=news.reason, message=news.message, warning=True)
             )
             self._observer.tell(ReadinessChanged(about=about, condition=news))
-        elif showing.recovered:
+        if showing.recovered:
             self.log("object ready again", about=str(about))
             self._observer.tell(ReadinessChanged(about=about, condition=showing.ready))
 
@@ -160,7 +176,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
 
 
 def _setting(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
-    return lambda: writer.set_conditions(showing.about, showing.conditions)
+    return lambda: writer.set_conditions(showing.about, showing.conditions, showing.meaning)
 
 
 def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:

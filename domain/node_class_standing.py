@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition
 from treenail.domain.requirements import Requirement
 
@@ -47,9 +48,11 @@ class NodeClassMeaning:
     """What a node class's selectors find, and the instance profile its instances get.
 
     `subnets` are sorted by free addresses, the most first; `security_groups` by id; `images` by age, the
-    newest first. What is not to be found, or cannot be looked up now, is empty.
+    newest first. What is not to be found, or cannot be looked up now, is empty. `generation` is that of the
+    class this is about, 0 where it is not known.
     """
 
+    generation: int = 0
     subnets: tuple[SubnetMeant, ...] = ()
     security_groups: tuple[SecurityGroupMeant, ...] = ()
     images: tuple[ImageMeant, ...] = ()
@@ -66,3 +69,11 @@ class NodeClassStanding:
 
     meaning: NodeClassMeaning = NodeClassMeaning()
     conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClassStood:
+    """How a node class, as it was then, stands in the cloud."""
+
+    node_class: NodeClass
+    standing: NodeClassStanding

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import (
+    IMAGES_READY,
+    SECURITY_GROUPS_READY,
+    SUBNETS_READY,
+    NodeClassStanding,
+)
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import READY, Condition, Status
@@ -28,6 +34,12 @@ _SELECTORS: Final = {
     "security groups": "securityGroupSelector",
     "images": "amiSelector",
 }
+_SELECTOR_OF: Final = {
+    SUBNETS_READY: "subnets",
+    SECURITY_GROUPS_READY: "security groups",
+    IMAGES_READY: "images",
+}
+_NOTHING_MEANT: Final = NodeClassStanding()
 # Where each kind has its selectors; a Provisioner may have its node class within.
 _SELECTOR_FIELDS: Final = {
     "EC2NodeClass": "spec.{}Terms",
@@ -55,13 +67,15 @@ class NodeClassesWanted:
 class NodeClassChecked:
     """What the cloud said of a node class: nothing can be launched from it where there is a `problem`.
 
-    `selector` names what its selector finds none of ("subnets"), where that is why. Where it is not
-    `certain` there was no answer, and the problem is why not.
+    `selector` names what its selector finds none of ("subnets"), where that is why, and `reason` is what its
+    condition gives, where one is known. Where it is not `certain` there was no answer, and the problem is
+    why not.
     """
 
     key: CatalogueKey
     problem: str = ""
     selector: str = ""
+    reason: str = ""
     certain: bool = True
 
 
@@ -85,9 +99,37 @@ def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
     return _with_ready(Condition(VALIDATED, Status.FALSE, reason, fact.problem))
 
 
-def node_class_conditions(checked: NodeClassChecked) -> tuple[Condition, ...]:
-    """Return the conditions of a node class that is understood."""
-    return _valid(), _launchable(READY, checked, _spoken(checked))
+def node_class_conditions(
+    checked: NodeClassChecked, standing: NodeClassStanding = _NOTHING_MEANT
+) -> tuple[Condition, ...]:
+    """Return the conditions of a node class that is understood: its parts, whether it is valid, and `Ready`.
+
+    `Ready` says which of them fails first, by its reason and message.
+    """
+    ref = checked.key.node_class
+    parts = tuple(replace(c, message=_part_spoken(ref, c)) for c in standing.conditions)
+    validated = _validated(checked, parts)
+    dependents = (*parts, validated)
+    failed = next((c for c in dependents if c.status is Status.FALSE), None)
+    unknown = next((c for c in dependents if c.status is Status.UNKNOWN), None)
+    ready = Condition(READY, Status.TRUE, READY)
+    if failed is not None:
+        ready = replace(failed, type=READY)
+    elif unknown is not None:
+        ready = replace(unknown, type=READY)
+    return *dependents, ready
+
+
+def _validated(checked: NodeClassChecked, parts: tuple[Condition, ...]) -> Condition:
+    """Return whether instances of a class could be launched: while a part lacks, nobody can tell."""
+    lacking = [c for c in parts if c.status is not Status.TRUE]
+    if lacking:
+        failed = any(c.status is Status.FALSE for c in lacking)
+        problem = ", ".join(f"{c.type}={c.status.value}" for c in lacking)
+        return Condition(
+            VALIDATED, Status.FALSE if failed else Status.UNKNOWN, "DependenciesNotReady", problem
+        )
+    return _launchable(VALIDATED, checked, _spoken(checked))
 
 
 def pool_conditions(
@@ -132,15 +174,24 @@ def _launchable(kind: str, checked: NodeClassChecked, problem: str) -> Condition
         return Condition(kind, Status.UNKNOWN, "NodeClassReadinessUnknown", problem)
     if not checked.problem:
         return Condition(kind, Status.TRUE, kind)
-    return Condition(kind, Status.FALSE, _NOT_FOUND.get(checked.selector, _NOT_READY), problem)
+    reason = checked.reason or _NOT_FOUND.get(checked.selector, _NOT_READY)
+    return Condition(kind, Status.FALSE, reason, problem)
 
 
 def _spoken(checked: NodeClassChecked) -> str:
-    """Return what is wrong with a node class, with the field where that is one of its selectors."""
-    ref = checked.key.node_class
-    problem = checked.problem.removeprefix(f"{ref}: ")
-    field = selector_field(ref, checked.selector)
-    return f"{field}: {problem}" if field else problem
+    return spoken(checked.key.node_class, checked.problem, checked.selector)
+
+
+def _part_spoken(ref: NodeClassRef, part: Condition) -> str:
+    selector = _SELECTOR_OF.get(part.type, "") if part.status is Status.FALSE else ""
+    return spoken(ref, part.message, selector)
+
+
+def spoken(ref: NodeClassRef, problem: str, selector: str) -> str:
+    """Return what is wrong with a node class, with the field where that is its selector of `selector`."""
+    own = problem.removeprefix(f"{ref}: ")
+    field = selector_field(ref, selector) if own else ""
+    return f"{field}: {own}" if field else own
 
 
 def _valid() -> Condition:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain.cluster_facts import Kind, ObjectSetAside, says_the_same
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import READY, Condition, Status, condition_of
@@ -31,19 +32,40 @@ _Asked: TypeAlias = tuple[NodeClassRef, Kubelet]
 _Subject: TypeAlias = NodePool | NodeClass | str
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What an object shows."""
+
+    subject: _Subject
+    conditions: tuple[Condition, ...]
+    meaning: NodeClassMeaning | None = None
+
+    @property
+    def failed(self) -> tuple[Condition, ...]:
+        """The conditions that say why the object is not ready, of one that is understood."""
+        if isinstance(self.subject, str):
+            return ()
+        parts = [c for c in self.conditions if c.type not in (VALIDATED, READY)]
+        failed = tuple(c for c in parts if c.status is Status.FALSE)
+        ready = condition_of(self.conditions, READY)
+        alone = (ready,) if ready is not None and ready.status is Status.FALSE else ()
+        return failed or alone
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showing:
     """Conditions to be written. `before` is the one of type Ready that was shown until now, if any was.
 
-    `news` is the one that says why the object, though understood, is not ready; None where it is, and where
-    that was shown already.
+    `meaning` is to be written with them, where it is known what a node class means. `news` are those that
+    say why the object, though understood, is not ready, and that were not shown already.
     """
 
     kind: Kind
     about: ObjectRef
     conditions: tuple[Condition, ...]
+    meaning: NodeClassMeaning | None
     before: Condition | None
-    news: Condition | None
+    news: tuple[Condition, ...]
 
     @property
     def ready(self) -> Condition:
@@ -72,7 +94,8 @@ class StatusBoard:
         self._aside: dict[_Name, ObjectSetAside] = {}
         self._checks: dict[_Asked, NodeClassChecked] = {}
         self._asked: dict[_Asked, int] = {}
-        self._shown: dict[_Name, tuple[_Subject, tuple[Condition, ...]]] = {}
+        self._standings: dict[NodeClassRef, NodeClassStanding] = {}
+        self._shown: dict[_Name, _Shown] = {}
 
     # --- facts
 
@@ -91,6 +114,7 @@ class StatusBoard:
         for known in (self._checks, self._asked):
             for key in [key for key in known if key[0] == ref]:
                 del known[key]
+        self._standings.pop(ref, None)
 
     def set_aside(self, fact: ObjectSetAside) -> bool:
         """Take in that an object is not understood; tell whether it shows conditions."""
@@ -116,6 +140,19 @@ class StatusBoard:
         self._checks[key] = checked
         return known is None or replace(checked, key=known.key) != known
 
+    def stand(self, stood: NodeClassStood) -> bool:
+        """Take in how a node class stands in the cloud; tell whether that is news."""
+        ref = stood.node_class.ref
+        # This may be about what the class said before.
+        if not says_the_same(stood.node_class, self._classes.get(str(ref))):
+            return False
+        known = self._standings.get(ref)
+        unanswered = any(c.status is Status.UNKNOWN for c in stood.standing.conditions)
+        if known is not None and unanswered:
+            return False
+        self._standings[ref] = stood.standing
+        return known != stood.standing
+
     # --- what follows
 
     def wanted(self, *, anew: bool) -> tuple[tuple[NodeClass, Kubelet], ...]:
@@ -135,23 +172,22 @@ class StatusBoard:
     def due(self) -> tuple[Showing, ...]:
         """Return what is to be written now, by kind and name; it counts as shown from now on."""
         due: list[Showing] = []
-        for kind, about, subject, conditions in self._all():
+        for kind, about, shown in self._all():
             was = self._shown.get(_name(about))
-            if was == (subject, conditions):
+            if was == shown:
                 continue
-            before = was[1] if was is not None else ()
-            failed = next((c for c in conditions if c.status is Status.FALSE), None)
-            said = failed is None or failed.type == VALIDATED or failed in before
+            before = was.conditions if was is not None else ()
             due.append(
                 Showing(
                     kind=kind,
                     about=about,
-                    conditions=conditions,
+                    conditions=shown.conditions,
+                    meaning=shown.meaning,
                     before=condition_of(before, READY),
-                    news=None if said else failed,
+                    news=tuple(c for c in shown.failed if c not in before),
                 )
             )
-            self._shown[_name(about)] = subject, conditions
+            self._shown[_name(about)] = shown
         return tuple(due)
 
     def unwritten(self, about: ObjectRef) -> None:
@@ -162,23 +198,27 @@ class StatusBoard:
     def settled(self) -> bool:
         """Whether everything is shown, and all of it is ready."""
         return all(
-            self._shown.get(_name(about)) == (subject, conditions)
-            and all(c.status is Status.TRUE for c in conditions)
-            for _, about, subject, conditions in self._all()
+            self._shown.get(_name(about)) == shown and all(c.status is Status.TRUE for c in shown.conditions)
+            for _, about, shown in self._all()
         )
 
-    def _all(self) -> Iterator[tuple[Kind, ObjectRef, _Subject, tuple[Condition, ...]]]:
+    def _all(self) -> Iterator[tuple[Kind, ObjectRef, _Shown]]:
         """Yield what every object should show, as far as that is known."""
         for _, fact in sorted(self._aside.items()):
-            yield fact.kind, fact.about, fact.about.uid, invalid(fact)
+            yield fact.kind, fact.about, _Shown(fact.about.uid, invalid(fact))
         for (kind, name), thing in self._known():
             if (kind, name) in self._aside or thing.deleting:
                 continue
             about = ObjectRef(kind=kind, name=name, uid=thing.uid)
+            subject = replace(thing, resource_version=0)
             conditions = self._of_pool(thing) if isinstance(thing, NodePool) else self._of_class(thing)
-            if conditions is not None:
-                of = Kind.NODE_POOL if isinstance(thing, NodePool) else Kind.NODE_CLASS
-                yield of, about, replace(thing, resource_version=0), conditions
+            if conditions is None:
+                continue
+            if isinstance(thing, NodePool):
+                yield Kind.NODE_POOL, about, _Shown(subject, conditions)
+            else:
+                meaning = replace(self._standings[thing.ref].meaning, generation=thing.generation)
+                yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning)
 
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
         for _, node_class in sorted(self._classes.items()):
@@ -189,7 +229,8 @@ class StatusBoard:
 
     def _of_class(self, node_class: NodeClass) -> tuple[Condition, ...] | None:
         checked = self._checks.get((node_class.ref, node_class.kubelet))
-        return None if checked is None else node_class_conditions(checked)
+        standing = self._standings.get(node_class.ref)
+        return None if checked is None or standing is None else node_class_conditions(checked, standing)
 
     def _of_pool(self, pool: NodePool) -> tuple[Condition, ...] | None:
         ref, node_class = pool.node_class, self._classes.get(str(pool.node_class))

@@ -37,10 +37,13 @@ _SHOWING: Final = {
 }
 
 
-def merged_conditions(stored: Stored, news: Iterable[Condition], now: datetime) -> list[Tree]:
+def merged_conditions(
+    stored: Stored, news: Iterable[Condition], now: datetime, *, observed: int = 0
+) -> list[Tree]:
     """Return the conditions of an object with those of `news` in their places, the others as they are.
 
-    The time of a condition is that of the last change of its status.
+    The time of a condition is that of the last change of its status. `observed` is the generation they are
+    about, 0 where that is the one stored.
     """
     names = MACHINE_CONDITIONS if stored.resource == MACHINE else {}
     conditions = list(stored.conditions)
@@ -49,6 +52,8 @@ def merged_conditions(stored: Stored, news: Iterable[Condition], now: datetime) 
         place = next((n for n, c in enumerate(conditions) if c.get("type") == name), len(conditions))
         before = conditions[place] if place < len(conditions) else {}
         conditions[place : place + 1] = [_written(name, new, before, stored, now)]
+        if observed and stored.resource in _OBSERVING:
+            conditions[place]["observedGeneration"] = min(observed, stored.generation)
     return conditions
 
 
@@ -89,11 +94,14 @@ class ConditionWrites:
         if resource is None:
             raise InvalidError(f"{about}: nobody reads conditions of ours there")
         fields = {} if meaning is None else written_meaning(resource.kind, meaning)
-        self._retries.run(lambda: self._set(resource, about.name, conditions, fields))
+        observed = 0 if meaning is None else meaning.generation
+        self._retries.run(lambda: self._set(resource, about.name, conditions, fields, observed))
 
-    def _set(self, resource: Resource, name: str, news: Sequence[Condition], fields: Tree) -> None:
+    def _set(
+        self, resource: Resource, name: str, news: Sequence[Condition], fields: Tree, observed: int
+    ) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
-        conditions = merged_conditions(stored, news, self._clock.now())
+        conditions = merged_conditions(stored, news, self._clock.now(), observed=observed)
         there = {field: stored.meaning.get(field) for field in fields}
         if (conditions, fields) == (stored.conditions, there):
             return

@@ -12,7 +12,7 @@ from tests.probes import Probe
 from treenail.actors.status_reporter import StatusReporter
 from treenail.domain.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.events import ObjectRef
-from treenail.domain.node_class_standing import NodeClassMeaning
+from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import DEFAULT_KUBELET
 from treenail.domain.nodes import Condition
 from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
@@ -79,6 +79,9 @@ def checked(problem: str = "") -> NodeClassChecked:
     return NodeClassChecked(key=key, problem=problem, selector=selector)
 
 
+STOOD = NodeClassStood(node_class=node_class(), standing=NodeClassStanding())
+
+
 def set_aside(kind: Kind = Kind.NODE_POOL, about: ObjectRef = POOL) -> ObjectSetAside:
     return ObjectSetAside(kind=kind, key="k", resource_version=3, about=about, problem="spec.x: unknown")
 
@@ -86,7 +89,7 @@ def set_aside(kind: Kind = Kind.NODE_POOL, about: ObjectRef = POOL) -> ObjectSet
 def test_a_pool_that_can_be_used_shows_it_and_so_does_its_node_class() -> None:
     stage = Reporting()
 
-    stage.tell(SEEN, checked())
+    stage.tell(SEEN, STOOD, checked())
 
     assert stage.selector.received == [NodeClassesWanted(wanted=((node_class(), DEFAULT_KUBELET),))]
     assert (stage.ready(POOL), stage.ready(CLASS)) == ("TTT", "TT")
@@ -97,7 +100,7 @@ def test_what_comes_within_a_second_is_written_once_for_each_object() -> None:
     stage = Reporting()
 
     stage.tell(PoolsSeen(pools=(node_pool(),), node_classes=()), seconds=0.5)
-    stage.tell(SEEN, checked(), seconds=5)
+    stage.tell(SEEN, STOOD, checked(), seconds=5)
 
     assert stage.written() == ["EC2NodeClass default", "NodePool default"]
     assert stage.events() == []
@@ -105,12 +108,12 @@ def test_what_comes_within_a_second_is_written_once_for_each_object() -> None:
 
 def test_nothing_is_written_while_all_is_as_it_was() -> None:
     stage = Reporting()
-    stage.tell(SEEN, checked())
+    stage.tell(SEEN, STOOD, checked())
     stage.written()
 
     for version in range(2, 50):
         pools = (node_pool(version=version),)
-        stage.tell(PoolsSeen(pools=pools, node_classes=(node_class(version=version),)), seconds=0)
+        stage.tell(PoolsSeen(pools=pools, node_classes=(node_class(version=version),)), STOOD, seconds=0)
         stage.tell(checked(), seconds=60)
 
     assert stage.written() == []
@@ -119,9 +122,9 @@ def test_nothing_is_written_while_all_is_as_it_was() -> None:
 def test_a_node_class_that_leads_nowhere_is_told_on_it_and_on_its_pools() -> None:
     stage = Reporting()
 
-    stage.tell(SEEN, checked("finds none"))
+    stage.tell(SEEN, STOOD, checked("finds none"))
 
-    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TFF", "TF")
+    assert (stage.ready(POOL), stage.ready(CLASS)) == ("TFF", "FF")
     assert stage.events() == [
         ("EC2NodeClass default", "SubnetsNotFound", NO_SUBNETS, True),
         ("NodePool default", "SubnetsNotFound", f"EC2NodeClass/default: {NO_SUBNETS}", True),
@@ -136,7 +139,7 @@ def test_a_node_class_that_leads_nowhere_is_told_on_it_and_on_its_pools() -> Non
 
 def test_a_node_class_that_is_put_right_in_the_cloud_is_found_within_half_a_minute() -> None:
     stage = Reporting()
-    stage.tell(SEEN, checked("finds none"))
+    stage.tell(SEEN, STOOD, checked("finds none"))
     stage.selector.received.clear()
 
     stage.run(30)
@@ -156,7 +159,7 @@ def test_a_node_class_that_is_put_right_in_the_cloud_is_found_within_half_a_minu
 
 def test_where_all_is_well_the_cloud_is_asked_every_five_minutes() -> None:
     stage = Reporting()
-    stage.tell(SEEN, checked(), seconds=5)
+    stage.tell(SEEN, STOOD, checked(), seconds=5)
     stage.selector.received.clear()
 
     stage.run(1200)
@@ -169,7 +172,7 @@ def test_what_could_not_be_written_is_written_within_half_a_minute(error: PortEr
     stage = Reporting()
     stage.api.troubles.fail("set_conditions", error, times=2)
 
-    stage.tell(SEEN, checked())
+    stage.tell(SEEN, STOOD, checked())
     assert stage.ready(POOL) == ""
     stage.run(31)
 
@@ -181,7 +184,7 @@ def test_what_cannot_be_written_is_left_as_it_is(error: PortError) -> None:
     stage = Reporting()
     stage.api.troubles.fail("set_conditions", error, times=100)
 
-    stage.tell(SEEN, checked(), seconds=1000)
+    stage.tell(SEEN, STOOD, checked(), seconds=1000)
 
     assert len(stage.written()) == 2
     assert [line["why"] for line in stage.logged("conditions not written")] == [str(error)] * 2
@@ -189,7 +192,7 @@ def test_what_cannot_be_written_is_left_as_it_is(error: PortError) -> None:
 
 def test_a_pool_nobody_understands_is_not_ready_until_it_is_understood() -> None:
     stage = Reporting()
-    stage.tell(SEEN, checked())
+    stage.tell(SEEN, STOOD, checked())
 
     stage.tell(set_aside())
     assert stage.ready(POOL) == "FTF"
@@ -221,7 +224,7 @@ def test_an_event_that_cannot_be_published_is_dropped() -> None:
 
 def test_a_pool_with_another_class_is_asked_about_at_once() -> None:
     stage = Reporting()
-    stage.tell(SEEN, checked())
+    stage.tell(SEEN, STOOD, checked())
     stage.selector.received.clear()
     other = replace(node_class(), ref=replace(DEFAULT_CLASS, name="other"))
 

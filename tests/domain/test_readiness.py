@@ -7,6 +7,7 @@ import pytest
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import IMAGES_READY, SUBNETS_READY, NodeClassStanding
 from treenail.domain.node_classes import DEFAULT_KUBELET, NodeClassRef
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import Condition, Status
@@ -123,23 +124,47 @@ def test_a_provisioner_is_told_of_its_own_field() -> None:
     assert ready[3] == "spec.providerRef: there is no EC2NodeClass default"
 
 
+def lacking(*parts: Condition) -> NodeClassStanding:
+    return NodeClassStanding(conditions=parts)
+
+
 def test_a_node_class_that_leads_nowhere_names_the_selector() -> None:
-    assert shown(node_class_conditions(NO_SUBNETS)) == [
-        ("ValidationSucceeded", "True", "ValidationSucceeded", ""),
-        (
-            "Ready",
-            "False",
-            "SubnetsNotFound",
-            "spec.subnetSelectorTerms: its selector of subnets finds nothing",
-        ),
+    problem = f"{DEFAULT_CLASS}: its selector of subnets finds nothing"
+    subnets = Condition(SUBNETS_READY, Status.FALSE, "SubnetsNotFound", problem)
+    images = Condition(IMAGES_READY, Status.TRUE, IMAGES_READY)
+    named = "spec.subnetSelectorTerms: its selector of subnets finds nothing"
+
+    assert shown(node_class_conditions(NO_SUBNETS, lacking(images, subnets))) == [
+        ("AMIsReady", "True", "AMIsReady", ""),
+        ("SubnetsReady", "False", "SubnetsNotFound", named),
+        ("ValidationSucceeded", "False", "DependenciesNotReady", "SubnetsReady=False"),
+        ("Ready", "False", "SubnetsNotFound", named),
     ]
+
+
+def test_a_part_that_nobody_could_look_up_leaves_it_open_whether_the_class_is_ready() -> None:
+    part = Condition(SUBNETS_READY, Status.UNKNOWN, "LookupFailed", "no answer")
+
+    assert shown(node_class_conditions(FINE, lacking(part))) == [
+        ("SubnetsReady", "Unknown", "LookupFailed", "no answer"),
+        ("ValidationSucceeded", "Unknown", "DependenciesNotReady", "SubnetsReady=Unknown"),
+        ("Ready", "Unknown", "LookupFailed", "no answer"),
+    ]
+
+
+def test_a_node_class_of_which_nothing_is_lacking_is_ready() -> None:
     assert node_class_conditions(FINE) == (VALID, Condition("Ready", Status.TRUE, "Ready"))
 
 
-def test_what_is_wrong_with_a_node_class_beside_its_selectors_is_told_as_it_is() -> None:
-    (_, ready) = node_class_conditions(NodeClassChecked(key=KEY, problem="its kubelet makes no sense"))
+def test_what_is_wrong_with_a_node_class_beside_its_parts_is_told_as_it_is() -> None:
+    odd = NodeClassChecked(key=KEY, problem="its kubelet makes no sense")
+    large = NodeClassChecked(key=KEY, problem="too large", reason="UserDataSizeLimitExceeded")
 
-    assert (ready.reason, ready.message) == ("NodeClassNotReady", "its kubelet makes no sense")
+    assert shown(node_class_conditions(odd)) == [
+        ("ValidationSucceeded", "False", "NodeClassNotReady", "its kubelet makes no sense"),
+        ("Ready", "False", "NodeClassNotReady", "its kubelet makes no sense"),
+    ]
+    assert {c.reason for c in node_class_conditions(large)} == {"UserDataSizeLimitExceeded"}
 
 
 def test_what_nobody_understands_is_not_valid_and_so_not_ready() -> None:

@@ -5,9 +5,17 @@ from dataclasses import replace
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.events import ObjectRef
+from treenail.domain.node_class_standing import (
+    IMAGES_READY,
+    SUBNETS_READY,
+    NodeClassMeaning,
+    NodeClassStanding,
+    NodeClassStood,
+    SubnetMeant,
+)
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import Status
+from treenail.domain.nodes import Condition, Status
 from treenail.domain.readiness import NodeClassChecked, PoolsSeen
 from treenail.domain.selection import CatalogueKey
 from treenail.domain.set_aside import ObjectUnderstood
@@ -15,6 +23,7 @@ from treenail.domain.status_board import Showing, StatusBoard
 
 POOL = ObjectRef(kind="NodePool", name="default")
 CLASS = ObjectRef(kind="EC2NodeClass", name="default")
+NOTHING = NodeClassMeaning()
 BROKEN = ObjectSetAside(
     kind=Kind.NODE_POOL, key="default", resource_version=3, about=POOL, problem="spec.weight: 101 is too much"
 )
@@ -29,11 +38,25 @@ def checked(problem: str = "", *, version: int = 1, certain: bool = True) -> Nod
     return NodeClassChecked(key=key, problem=problem, certain=certain)
 
 
+def stood(*lacking: str, of: NodeClass | None = None, meaning: NodeClassMeaning = NOTHING) -> NodeClassStood:
+    """Tell that these parts of a node class are not there, and that its subnets and images otherwise are."""
+    conditions = tuple(
+        Condition(part, Status.FALSE, "NotFound", f"no {part}")
+        if part in lacking
+        else Condition(part, Status.TRUE)
+        for part in (IMAGES_READY, SUBNETS_READY)
+    )
+    return NodeClassStood(
+        node_class=of or node_class(), standing=NodeClassStanding(meaning=meaning, conditions=conditions)
+    )
+
+
 def a_board(problem: str = "") -> StatusBoard:
     """One that shows a pool and its class, both as the cloud says."""
     board = StatusBoard()
     board.see(seen())
     board.wanted(anew=False)
+    board.stand(stood())
     board.check(checked(problem))
     board.due()
     return board
@@ -50,7 +73,9 @@ def test_nothing_is_due_before_the_cloud_has_answered() -> None:
     assert board.due() == ()
     assert board.wanted(anew=False) == ((node_class(), DEFAULT_KUBELET),)
     assert board.check(checked())
-    assert ready(board.due()) == {"EC2NodeClass/default": "True", "NodePool/default": "True"}
+    assert ready(board.due()) == {"NodePool/default": "True"}
+    assert board.stand(stood())
+    assert ready(board.due()) == {"EC2NodeClass/default": "True"}
 
 
 def test_what_is_shown_is_not_due_again_however_often_it_is_seen() -> None:
@@ -89,11 +114,11 @@ def test_why_an_object_is_not_ready_is_news_once() -> None:
     board.see(seen(replace(node_pool(), weight=5)))
     again = board.due()
 
-    assert [showing.news.message for showing in first if showing.news] == [
+    assert [news.message for showing in first for news in showing.news] == [
         "no subnets",
         "EC2NodeClass/default: no subnets",
     ]
-    assert [showing.news for showing in again] == [None]
+    assert [showing.news for showing in again] == [()]
     assert not board.settled
 
 
@@ -103,7 +128,7 @@ def test_what_is_ready_again_says_so() -> None:
     board.check(checked())
     due = board.due()
 
-    assert [(showing.recovered, showing.news) for showing in due] == [(True, None)] * 2
+    assert [(showing.recovered, showing.news) for showing in due] == [(True, ())] * 2
     assert board.settled
 
 
@@ -111,6 +136,7 @@ def test_what_is_ready_from_the_first_has_not_recovered() -> None:
     board = StatusBoard()
     board.see(seen())
     board.wanted(anew=False)
+    board.stand(stood())
     board.check(checked())
 
     assert not any(showing.recovered for showing in board.due())
@@ -126,6 +152,8 @@ def test_a_node_class_that_says_something_new_is_asked_about_and_an_old_answer_c
     assert not board.check(checked("no subnets", version=1))
     assert board.due() == ()
     assert board.check(checked(version=9))
+    assert not board.stand(stood(SUBNETS_READY))
+    assert board.stand(stood(of=new))
     assert ready(board.due()) == {"EC2NodeClass/default": "True"}
 
 
@@ -141,14 +169,54 @@ def test_before_anything_is_known_no_answer_is_shown_as_such() -> None:
     fresh = StatusBoard()
     fresh.see(seen())
     fresh.wanted(anew=False)
+    fresh.stand(stood())
 
     assert fresh.check(checked("no answer", certain=False))
 
     due = fresh.due()
     assert set(ready(due).values()) == {"Unknown"}
-    assert [showing.news for showing in due] == [None, None]
+    assert [showing.news for showing in due] == [(), ()]
     assert not fresh.settled
     assert board.settled
+
+
+def test_a_part_that_cannot_be_looked_up_changes_nothing_of_what_is_known() -> None:
+    board = a_board()
+    unanswered = NodeClassStanding(conditions=(Condition(SUBNETS_READY, Status.UNKNOWN, "LookupFailed"),))
+
+    assert not board.stand(NodeClassStood(node_class=node_class(), standing=unanswered))
+    assert board.due() == ()
+
+
+def test_each_part_that_is_not_there_is_news_and_ready_gives_the_first() -> None:
+    board = a_board()
+
+    board.stand(stood(IMAGES_READY))
+    (first,) = board.due()
+    board.stand(stood(IMAGES_READY, SUBNETS_READY))
+    (second,) = board.due()
+
+    assert [news.message for news in first.news] == ["spec.amiSelectorTerms: no AMIsReady"]
+    assert [news.message for news in second.news] == ["spec.subnetSelectorTerms: no SubnetsReady"]
+    assert first.ready.message == second.ready.message == "spec.amiSelectorTerms: no AMIsReady"
+
+
+def test_what_a_node_class_means_is_written_with_its_conditions_and_where_it_changes() -> None:
+    board = a_board()
+    of = replace(node_class(), generation=3)
+    board.see(seen(classes=(of,)))
+    board.wanted(anew=False)
+    board.check(checked())
+    meaning = NodeClassMeaning(subnets=(SubnetMeant(id="subnet-1", zone="a"),))
+
+    board.stand(stood(of=of, meaning=meaning))
+    (due,) = board.due()
+    board.stand(stood(of=of))
+    (again,) = board.due()
+
+    assert due.meaning == replace(meaning, generation=3)
+    assert again.meaning == NodeClassMeaning(generation=3)
+    assert again.conditions == due.conditions
 
 
 def test_everything_is_asked_anew_now_and_then() -> None:
@@ -163,6 +231,7 @@ def test_a_pool_with_kubelet_settings_of_its_own_is_asked_about_apart() -> None:
 
     assert {kubelet for _, kubelet in board.wanted(anew=False)} == {DEFAULT_KUBELET, own}
     board.check(checked("no subnets"))
+    board.stand(stood())
     assert ready(board.due()) == {"EC2NodeClass/default": "False"}
 
 
@@ -206,7 +275,7 @@ def test_a_pool_nobody_understands_is_shown_so_in_place_of_what_was_last_underst
         ("Ready", Status.FALSE),
     ]
     # That it is not valid was told when it was set aside.
-    assert bad.news is None
+    assert bad.news == ()
     assert good.recovered
 
 
