@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices, warn_of_idle
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType
@@ -45,6 +46,7 @@ def catalogue(
     root_volume: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Size of the root volume, such as 50Gi.")
     ] = None,
+    price_overrides_file: PriceOverridesFile = None,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="A table for people, or JSON.")
     ] = OutputFormat.TABLE,
@@ -58,7 +60,10 @@ def catalogue(
         ami_family=ami_family,
         block_devices=() if root_volume is None else (_root_device(root_volume),),
     )
-    types = _of_family(Catalogue.shipped().instance_types(node_class, DEFAULT_KUBELET), family)
+    prices, public = own_prices(price_overrides_file), Catalogue.shipped()
+    known = prices.applied(public.instance_types(node_class, DEFAULT_KUBELET))
+    warn_of_idle(price_overrides_file, prices, known)
+    types = _of_family(known, family)
     if output is OutputFormat.JSON:
         text = msgspec.json.encode([as_json(one) for one in types])
         typer.echo(msgspec.json.format(text, indent=2))

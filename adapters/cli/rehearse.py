@@ -13,6 +13,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.cli.arguments import taken_apart
 from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.rehearsal_report import as_json, write_report
@@ -47,6 +48,7 @@ def rehearse(
         bool, typer.Option("--early-binding", help="Bind pods to their nodes before the machines join.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
+    price_overrides_file: PriceOverridesFile = None,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How to print it.")
     ] = OutputFormat.TABLE,
@@ -60,7 +62,8 @@ def rehearse(
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
     system = SystemSettings(cluster_name="demo", early_binding=early_binding)
-    with Rehearsal(seed=seed, conditions=Conditions(system=system)) as rehearsal:
+    conditions = Conditions(system=system, prices=own_prices(price_overrides_file))
+    with Rehearsal(seed=seed, conditions=conditions) as rehearsal:
         check_node_classes(
             decoded, manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )

@@ -12,6 +12,7 @@ import typer
 
 from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
 from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.simulation_report import as_json, write_report
@@ -55,13 +56,17 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         ),
     ] = MinValuesPolicy.STRICT,
     seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
+    price_overrides_file: PriceOverridesFile = None,
 ) -> None:
     """Show which nodes would be bought, which pods would go where, and why others would not."""
     if not 1 <= repeat <= _MOST_REPEATS:
         raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
+    prices = own_prices(price_overrides_file)
     catalogues: Catalogues = (
-        EC2Catalogues(seed=seed) if instance_types is None else FixedCatalogue(read_catalogue(instance_types))
+        EC2Catalogues(seed=seed, prices=prices)
+        if instance_types is None
+        else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )
     settings = Settings(
         packing=packing, order=packing_order, preferences=preference_policy, min_values=min_values_policy

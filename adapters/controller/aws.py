@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import boto3
@@ -18,12 +19,22 @@ from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.gate import Gate
-from treenail.adapters.ec2.live_catalogue import LiveCatalogue
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
+from treenail.adapters.ec2.refresher import Refresher
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.settings.settings import SettingError, Settings
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
 from treenail.domain.ports import UnavailableError
+from treenail.domain.price_overrides import PriceOverrides
+
+
+@dataclass(frozen=True, slots=True)
+class EC2:
+    """EC2 as the port `Cloud`, and what keeps its catalogue up to date once it is started."""
+
+    cloud: EC2Cloud
+    refresher: Refresher
 
 
 def _session(settings: Settings) -> boto3.Session:
@@ -62,8 +73,27 @@ def server_version(connection: Connection) -> str:
         raise UnavailableError("GET /version: the answer tells no version of Kubernetes") from None
 
 
-def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
-    """Return EC2 as the port `Cloud`.
+def eks_version(aws: Aws, name: str) -> str:
+    """Return the version of a cluster's control plane, such as "1.34", as EKS tells.
+
+    Raises:
+        PortError: EKS does not tell.
+    """
+    ask = partial(aws.clients.eks.describe_cluster, name=name)
+    version = aws.gate.call("eks", "DescribeCluster", ask).get("cluster", {}).get("version", "")
+    if not version:
+        raise UnavailableError(f"EKS tells no version of Kubernetes for the cluster {name}")
+    return str(version)
+
+
+def _version(settings: Settings, aws: Aws, connection: Connection) -> Callable[[], str]:
+    if settings.eks_control_plane:
+        return partial(eks_version, aws, settings.cluster_name)
+    return partial(server_version, connection)
+
+
+def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> EC2:
+    """Return EC2 with one's own prices in place of the public ones.
 
     Raises:
         SettingError: no region is to be found, or there is no such profile.
@@ -78,13 +108,21 @@ def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
         endpoint=settings.cluster_endpoint,
         certificate_authority=settings.cluster_ca_bundle,
     )
-
-    cluster = Cluster(aws, memory, identity, partial(server_version, connection))
+    cluster = Cluster(aws, memory, identity, _version(settings, aws, connection))
     sizes = ClusterSettings(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
     )
-    catalogue = LiveCatalogue(aws, memory, cluster, settings=sizes, isolated=settings.isolated_vpc)
-    return EC2Cloud(
+    catalogue = LiveCatalogue(
+        aws,
+        memory,
+        cluster,
+        settings=sizes,
+        periods=Periods(subnets=settings.subnet_refresh_interval, images=settings.ami_refresh_interval),
+        isolated=settings.isolated_vpc,
+        prices=prices,
+    )
+    refresher = Refresher(catalogue.refresh, dice=ground.dice, log=ground.telemetry.log, failed=ground.failed)
+    cloud = EC2Cloud(
         aws,
         ground.clock,
         cluster_name=settings.cluster_name,
@@ -92,6 +130,7 @@ def open_ec2(ground: Ground, connection: Connection) -> EC2Cloud:
         facts=cluster.facts,
         isolated=settings.isolated_vpc,
     )
+    return EC2(cloud, refresher)
 
 
 def open_queue(ground: Ground) -> SqsQueue:

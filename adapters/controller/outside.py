@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 from treenail.actors.system import Ports
+from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.controller.ground import Ground, Outside
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
+from treenail.adapters.settings.price_overrides import read_price_overrides
 from treenail.adapters.settings.settings import CloudName, SettingError
 from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain import metrics
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, QueueMessage
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.runtime import Ref
 
-# Both clouds are imported when they are chosen: boto3 takes a quarter of a second, and many megabytes.
-if TYPE_CHECKING:
-    from treenail.adapters.ec2.cloud import EC2Cloud
+_END_SECONDS: Final = 2.0
 
 
 class NoQueue:
@@ -36,10 +37,10 @@ class NoQueue:
 
 
 def open_outside(ground: Ground) -> Outside:
-    """Open all ports as the settings say. Nothing is asked of anybody yet.
+    """Open all ports as the settings say. Nobody is asked anything yet, but AWS what it sells, on a thread.
 
     Raises:
-        SettingError: there is no way to the cluster or to AWS.
+        SettingError: there is no way to the cluster or to AWS, or the file of prices makes no sense.
     """
     with ExitStack() as opened:
         connection = _connect(ground)
@@ -48,9 +49,9 @@ def open_outside(ground: Ground) -> Outside:
             connection, congested=ground.congested, failed=ground.failed, log=ground.telemetry.log
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
-        cloud = _cloud(ground, connection, reader, writer)
         queue = _queue(ground)
-        # A process: not before all that may refuse has been opened.
+        # Threads and processes: not before all that may refuse has been opened.
+        cloud = _cloud(ground, connection, reader, writer, opened)
         solver = _start_solver(ground)
         opened.callback(solver.stop)
         ports = Ports(reader=reader, writer=writer, cloud=cloud, queue=queue, solver=solver)
@@ -80,18 +81,34 @@ def _start_solver(ground: Ground) -> WorkerSolver:
     return solver
 
 
-def _cloud(ground: Ground, connection: Connection, reader: ClusterReader, writer: ClusterWriter) -> Cloud:
+def _cloud(
+    ground: Ground, connection: Connection, reader: ClusterReader, writer: ClusterWriter, opened: ExitStack
+) -> Cloud:
+    prices = _prices(ground)
+    # Clouds are imported when they are chosen: boto3 takes a quarter of a second, and many megabytes.
     if ground.settings.cloud is CloudName.EC2:
-        return _ec2(ground, connection)
+        return _ec2(ground, connection, prices, opened)
     from treenail.adapters.kwok.cloud import KwokCloud  # noqa: PLC0415
+    from treenail.adapters.kwok.generic_types import generic_types  # noqa: PLC0415
 
-    return KwokCloud(reader, writer)
+    return KwokCloud(reader, writer, prices.applied(generic_types()))
 
 
-def _ec2(ground: Ground, connection: Connection) -> EC2Cloud:
+def _prices(ground: Ground) -> PriceOverrides:
+    file = ground.settings.price_overrides_file
+    try:
+        return read_price_overrides(Path(file)) if file else NO_OVERRIDES
+    except ManifestError as error:
+        raise SettingError(f"PRICE_OVERRIDES_FILE: {error}") from None
+
+
+def _ec2(ground: Ground, connection: Connection, prices: PriceOverrides, opened: ExitStack) -> Cloud:
     from treenail.adapters.controller.aws import open_ec2  # noqa: PLC0415
 
-    return open_ec2(ground, connection)
+    ec2 = open_ec2(ground, connection, prices)
+    ec2.refresher.start()
+    opened.callback(ec2.refresher.stop, _END_SECONDS)
+    return ec2.cloud
 
 
 def _queue(ground: Ground) -> InterruptionQueue:

@@ -28,11 +28,23 @@ from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 
 # Different node settings in use at once; each costs a few megabytes.
 _MOST_KEPT: Final = 16
 _MOST_THREADS: Final = 4
 _DEFAULTS: Final = ClusterSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periods:
+    """How many seconds what selectors of node classes mean is remembered."""
+
+    subnets: float = 60.0
+    images: float = 60.0
+
+
+_USUAL_PERIODS: Final = Periods()
 
 
 class _Source(Protocol):
@@ -70,9 +82,10 @@ class _Wanted(NamedTuple):
 class LiveCatalogue:
     """What node classes mean in an account, and what they can launch. Threads may share it.
 
-    Everything AWS says is remembered for a while: subnets and images a minute, security groups five, types,
-    offerings and prices twelve hours. The latter are read when they are needed first, and from then on by
-    `refresh` alone: whoever asks for types is given what is known, and waits for none of it.
+    Everything AWS says is remembered for a while: subnets and images as long as `periods` say, security
+    groups five minutes, types, offerings and prices twelve hours. The latter are read when they are needed
+    first, and from then on by `refresh` alone: whoever asks for types is given what is known, and waits for
+    none of it.
     """
 
     def __init__(
@@ -82,14 +95,20 @@ class LiveCatalogue:
         cluster: Cluster,
         *,
         settings: ClusterSettings = _DEFAULTS,
+        periods: Periods = _USUAL_PERIODS,
         isolated: bool = False,
+        prices: PriceOverrides = NO_OVERRIDES,
     ) -> None:
-        """Look for images of the cluster's version; `isolated` says that prices are out of reach."""
+        """Look for images of the cluster's version.
+
+        `isolated` says that the price list is out of reach; `prices` are those that are not the public ones.
+        """
         self._region = aws.clients.region
         self._settings = settings
-        self._subnets = Subnets(aws, memory)
+        self._prices = prices
+        self._subnets = Subnets(aws, memory, seconds=periods.subnets)
         self._groups = SecurityGroups(aws, memory)
-        self._images = Images(aws, memory, cluster.version)
+        self._images = Images(aws, memory, cluster.version, seconds=periods.images)
         self._types = InstanceTypes(aws, memory)
         self._offerings = Offerings(aws, memory)
         self._on_demand = OnDemand(aws, memory, isolated=isolated)
@@ -201,6 +220,7 @@ class LiveCatalogue:
                 spot_prices=stock.spot or None,
                 learned=dict(wanted.learned),
             )
-            made = tuple(one for one in types if one.offerings and resolved.launches(one))
+            sold = tuple(one for one in types if one.offerings and resolved.launches(one))
+            made = self._prices.applied(sold)
             self._made[wanted] = made
         return made

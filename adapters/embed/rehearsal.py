@@ -19,6 +19,7 @@ from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import Machines
+from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2, Spell
@@ -32,6 +33,7 @@ from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import Solver
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 
 # Between two looks at a condition: asking after every message would cost more than the messages.
 _GLANCE: Final = 0.25
@@ -39,13 +41,14 @@ _GLANCE: Final = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Under what conditions to rehearse. All faults are off by default."""
+    """Under what conditions to rehearse. All faults are off by default, and prices are the public ones."""
 
     system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
     cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
     catalogue: Catalogue | None = None
+    prices: PriceOverrides = NO_OVERRIDES
     solver: Solver = field(default_factory=AdvisingSolver)
 
 
@@ -72,7 +75,7 @@ class Rehearsal:
         self.ec2 = FakeEC2(
             agenda=self.world,
             dice=self._fork(),
-            catalogue=self.catalogue,
+            catalogue=PricedCatalogue(self.catalogue, self.conditions.prices),
             cluster_name=self.conditions.system.cluster_name,
             queue=self.queue,
             faults=self.conditions.ec2_faults,

@@ -14,6 +14,7 @@ from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet,
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.node_class_problems import problem_of
+from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.solver.inline import InlineSolver
@@ -27,6 +28,7 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer, Problem, Settings
 from treenail.domain.pods import Pod
 from treenail.domain.ports import NodeClassNotReadyError
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"
@@ -57,15 +59,14 @@ class FixedCatalogue:
 
 
 class EC2Catalogues:
-    """The types of EC2 with the prices of the fake of that seed."""
+    """The types of EC2 with the prices of the fake of that seed, less what `prices` say."""
 
-    def __init__(self, *, seed: int) -> None:
+    def __init__(self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES) -> None:
         world = World(seed)
         dice = random.Random(seed)  # noqa: S311
         queue = FakeQueue(agenda=world, dice=dice)
-        self._ec2 = FakeEC2(
-            agenda=world, dice=dice, catalogue=Catalogue.shipped(), cluster_name=_CLUSTER, queue=queue
-        )
+        catalogue = PricedCatalogue(Catalogue.shipped(), prices)
+        self._ec2 = FakeEC2(agenda=world, dice=dice, catalogue=catalogue, cluster_name=_CLUSTER, queue=queue)
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
         """Return the types that the pool's node class could launch."""

@@ -110,6 +110,28 @@ class Settings:
     reserved_enis: int = field(
         metadata=_variable("0", values.natural, "Network interfaces that carry no pods.")
     )
+    ami_refresh_interval: float = field(
+        metadata=_variable(
+            "1m", values.minutes, "How long it is remembered which images are meant. At least a minute."
+        )
+    )
+    subnet_refresh_interval: float = field(
+        metadata=_variable(
+            "1m", values.minutes, "How long it is remembered which subnets are meant. At least a minute."
+        )
+    )
+    eks_control_plane: bool = field(
+        metadata=_variable(
+            "false",
+            values.boolean,
+            "Whether EKS is asked for the version of Kubernetes that images are for, not the API server.",
+        )
+    )
+    price_overrides_file: str = field(
+        metadata=_variable(
+            "", values.text, "The file of your own prices; without it, those that AWS publishes."
+        )
+    )
     batch_idle_duration: float = field(
         metadata=_variable("1s", values.seconds, "A batch ends so long after its last new pod.")
     )
@@ -210,19 +232,14 @@ VARIABLES: Final = tuple(
 
 # Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.
 IGNORED: Final[Mapping[str, str]] = {
-    "AMI_REFRESH_INTERVAL": "1m",
-    "ASSUME_ROLE_ARN": "",
     "ASSUME_ROLE_DURATION": "15m",
-    "AWS_FEATURE_GATES": "",
     "CPU_REQUESTS": "1000",
     "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
     "DISABLE_CONTROLLER_WARMUP": "true",
     "DISABLE_DRY_RUN": "false",
     "DISABLE_LEADER_ELECTION": "false",
     "DISABLE_WEBHOOK": "true",
-    "EKS_CONTROL_PLANE": "false",
     "ENABLE_PROFILING": "false",
-    "ENABLE_ZONAL_SHIFT": "false",
     "IGNORE_DRA_REQUESTS": "true",
     "KARPENTER_SERVICE": "",
     "LEADER_ELECT": "true",
@@ -232,10 +249,26 @@ IGNORED: Final[Mapping[str, str]] = {
     "LOG_OUTPUT_PATHS": "stdout",
     "MEMORY_LIMIT": "-1",
     "SCHEDULER_CONFIG": "",
-    "SUBNET_REFRESH_INTERVAL": "1m",
     "SYSTEM_NAMESPACE": "",
     "WEBHOOK_METRICS_PORT": "8001",
     "WEBHOOK_PORT": "8443",
+}
+
+# Settings of Karpenter's that cannot be followed, and must not be passed over: how they are read, and what to
+# do instead. Those that say nothing, false or no gate do no harm.
+REFUSED: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
+    "ASSUME_ROLE_ARN": (
+        values.text,
+        "no role is assumed by a setting; give the pod that role, or a profile with role_arn by AWS_PROFILE",
+    ),
+    "AWS_FEATURE_GATES": (
+        values.gates_on({"NodeClassCEL": False}),
+        "expressions in node classes are not evaluated; write figures",
+    ),
+    "ENABLE_ZONAL_SHIFT": (
+        values.boolean,
+        "zonal shifts are not followed; leave a zone out by the subnets of the node classes",
+    ),
 }
 
 
@@ -245,8 +278,9 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str]) ->
     A variable set to nothing is as if it were not set.
 
     Raises:
-        SettingError: a value cannot be read, or the cluster's name is missing.
+        SettingError: a value cannot be read or followed, or the cluster's name is missing.
     """
+    _refuse(environment)
     read: dict[str, Any] = {}
     for variable in VARIABLES:
         written = options.get(variable.name) or environment.get(variable.name) or variable.default
@@ -258,6 +292,17 @@ def read_settings(environment: Mapping[str, str], options: Mapping[str, str]) ->
     settings = Settings(**read, warnings=_warnings(environment, read["feature_gates"]))
     _check(settings)
     return settings
+
+
+def _refuse(environment: Mapping[str, str]) -> None:
+    for name, (read, why) in REFUSED.items():
+        written = environment.get(name, "").strip()
+        try:
+            wanted = written and read(written)
+        except ValueError as error:
+            raise SettingError(f"{name}: {written!r} {error}") from None
+        if wanted:
+            raise SettingError(f"{name}: {written!r} cannot be followed: {why}")
 
 
 def _check(settings: Settings) -> None:

@@ -15,6 +15,7 @@ E = TypeVar("E", bound=Enum)
 _TRUE: Final = frozenset({"1", "t", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
 _LAST_PORT: Final = 65_535
+_MINUTE: Final = 60.0
 
 
 def text(written: str) -> str:
@@ -37,6 +38,14 @@ def seconds(written: str) -> float:
     if span is None or span.total_seconds() <= 0:
         raise ValueError("is not a duration above zero, such as 10s or 1m30s")
     return span.total_seconds()
+
+
+def minutes(written: str) -> float:
+    """Read a duration of a minute or more as seconds."""
+    found = seconds(written)
+    if found < _MINUTE:
+        raise ValueError("is less than a minute")
+    return found
 
 
 def port(written: str) -> int:
@@ -107,6 +116,12 @@ def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:
         return result
 
     return read
+
+
+def gates_on(known: dict[str, bool]) -> Callable[[str], list[str]]:
+    """Return a reader of feature gates as `gates` reads them, which gives the names of those that are on."""
+    read = gates(known)
+    return lambda written: [name for name, on in read(written).items() if on]
 
 
 def _integer(written: str) -> int | None:

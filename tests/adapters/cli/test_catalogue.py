@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,3 +97,15 @@ def test_an_image_family_may_be_written_in_any_case() -> None:
 )
 def test_bad_input_is_named_with_its_option(arguments: tuple[str, ...], said: str) -> None:
     assert said in complaint(*arguments)
+
+
+def test_ones_own_prices_take_the_place_of_the_public_ones(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text("overrides: [{instanceTypes: [c6a.*], capacityTypes: [spot], price: 0.01}]")
+
+    found = as_json("--family", "c6a", "--price-overrides-file", str(file))
+
+    assert found["c6a.xlarge"]["offerings"][:2] == [
+        {"zone": "us-east-1a", "capacityType": "on-demand", "price": 0.153},
+        {"zone": "us-east-1a", "capacityType": "spot", "price": 0.01},
+    ]

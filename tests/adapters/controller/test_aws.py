@@ -7,15 +7,20 @@ from typing import Any, cast
 import boto3
 import pytest
 
+from tests.adapters.ec2.discovery.account import Account
 from tests.probes import PlainDice
 from treenail.adapters.controller import aws
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.ec2 import clients
+from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.discovery.cluster import Cluster
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.settings import SettingError, read_settings
 from treenail.domain.ports import UnavailableError
+from treenail.domain.price_overrides import NO_OVERRIDES
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +47,7 @@ def ground(**variables: str) -> Ground:
 
 
 def open_ec2(ground: Ground) -> object:
-    return aws.open_ec2(ground, cast("Connection", None))
+    return aws.open_ec2(ground, cast("Connection", None), NO_OVERRIDES)
 
 
 OPENING = pytest.mark.parametrize("open_it", [open_ec2, aws.open_queue])
@@ -117,3 +122,65 @@ def test_the_version_is_what_the_server_says() -> None:
     said = b'{"gitVersion": "v1.34.2"}'
 
     assert aws.server_version(cast("Connection", ServerOfVersion(said))) == "v1.34.2"
+
+
+def test_where_eks_runs_the_control_plane_it_tells_the_version() -> None:
+    with Account() as account:
+        account.answers("eks.describe_cluster", {"cluster": {"version": "1.33"}}, name="demo")
+
+        assert aws.eks_version(account.aws, "demo") == "1.33"
+
+
+def test_a_cluster_of_which_eks_tells_no_version_is_no_answer() -> None:
+    with Account() as account:
+        account.answers("eks.describe_cluster", {"cluster": {}}, name="demo")
+
+        with pytest.raises(UnavailableError, match="EKS tells no version of Kubernetes for the cluster demo"):
+            aws.eks_version(account.aws, "demo")
+
+
+@pytest.mark.parametrize(("eks", "asked"), [("true", "EKS"), ("false", "the API server")])
+def test_the_version_is_asked_for_where_the_setting_says(
+    eks: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aws, "eks_version", lambda *_: "EKS")
+    monkeypatch.setattr(aws, "server_version", lambda _: "the API server")
+    versions: list[str] = []
+
+    def cluster(*given: Any) -> Cluster:
+        versions.append(given[3]())
+        return Cluster(*given)
+
+    monkeypatch.setattr(aws, "Cluster", cluster)
+
+    aws.open_ec2(
+        ground(AWS_REGION="eu-west-1", EKS_CONTROL_PLANE=eks), cast("Connection", None), NO_OVERRIDES
+    )
+
+    assert versions == [asked]
+
+
+def test_what_selectors_mean_is_remembered_as_long_as_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: dict[str, Any] = {}
+
+    def live(*given: Any, **named: Any) -> LiveCatalogue:
+        made.update(named)
+        return LiveCatalogue(*given, **named)
+
+    monkeypatch.setattr(aws, "LiveCatalogue", live)
+    own = ground(
+        AWS_REGION="eu-west-1",
+        SUBNET_REFRESH_INTERVAL="3m",
+        AMI_REFRESH_INTERVAL="1h",
+        ISOLATED_VPC="true",
+        RESERVED_ENIS="2",
+        VM_MEMORY_OVERHEAD_PERCENT="0.1",
+    )
+
+    aws.open_ec2(own, cast("Connection", None), NO_OVERRIDES)
+
+    assert made["periods"] == Periods(subnets=180.0, images=3600.0)
+    assert made["settings"] == ClusterSettings(vm_memory_overhead_percent=0.1, reserved_enis=2)
+    assert made["isolated"] is True

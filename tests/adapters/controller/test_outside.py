@@ -5,19 +5,23 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from tests.adapters.cli.command import treenail
+from tests.builders import node_class
 from tests.probes import Probe
-from treenail.adapters.controller import outside
+from treenail.adapters.controller import aws, outside
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.controller.outside import NoQueue
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.adapters.settings.settings import SettingError, read_settings
+from treenail.adapters.settings.settings import CloudName, SettingError, read_settings
+from treenail.domain.node_classes import DEFAULT_KUBELET
 
 
 def test_nodes_without_machines_need_neither_boto3_nor_arrays() -> None:
@@ -161,3 +165,69 @@ def test_what_was_opened_ends_in_the_opposite_order(opened: _Opened, ground: Gro
     outside.open_outside(ground).close()
 
     assert opened.seen == ["process started", "process stopped", "connection closed"]
+
+
+class _Refreshing:
+    def __init__(self, seen: list[str]) -> None:
+        self._seen = seen
+
+    def start(self) -> None:
+        self._seen.append("refreshing started")
+
+    def stop(self, _seconds: float) -> None:
+        self._seen.append("refreshing stopped")
+
+
+def test_what_ec2_sells_is_kept_up_to_date_from_the_start_to_the_end(
+    opened: _Opened, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_ec2 = replace(ground, settings=replace(ground.settings, cloud=CloudName.EC2))
+    monkeypatch.setattr(aws, "open_ec2", lambda *_: aws.EC2(cast("Any", None), _refreshing(opened)))
+
+    outside.open_outside(of_ec2).close()
+
+    assert opened.seen == [
+        "refreshing started",
+        "process started",
+        "process stopped",
+        "refreshing stopped",
+        "connection closed",
+    ]
+
+
+def _refreshing(opened: _Opened) -> Any:
+    return _Refreshing(opened.seen)
+
+
+def priced(ground: Ground, file: Path) -> Ground:
+    return replace(ground, settings=replace(ground.settings, price_overrides_file=str(file)))
+
+
+def test_nodes_without_machines_cost_what_the_file_of_prices_says(
+    opened: _Opened, ground: Ground, tmp_path: Path
+) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text("overrides: [{instanceTypes: [c-4x-*], price: 0.5}]")
+
+    cloud = outside.open_outside(priced(ground, file)).ports.cloud
+
+    types = cloud.instance_types(node_class(), DEFAULT_KUBELET)
+    prices = {o.price for one in types if one.name.startswith("c-4x-") for o in one.offerings}
+    assert prices == {0.5}
+    assert {o.price for one in types for o in one.offerings} > prices
+    assert opened.seen == ["process started"]
+
+
+def test_a_file_of_prices_that_makes_no_sense_is_a_bad_setting(
+    opened: _Opened, ground: Ground, tmp_path: Path
+) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text("overrides: [{factor: cheap}]")
+
+    with pytest.raises(SettingError) as raised:
+        outside.open_outside(priced(ground, file))
+
+    assert str(raised.value) == (
+        f'PRICE_OVERRIDES_FILE: {file}: overrides[0].factor: expected a number, got text "cheap"'
+    )
+    assert opened.seen == ["connection closed"]

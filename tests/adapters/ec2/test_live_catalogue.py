@@ -10,11 +10,12 @@ from tests.adapters.ec2.discovery.account import Account, node_class
 from tests.adapters.ec2.discovery.test_types import described
 from tests.agenda import START
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
-from treenail.adapters.ec2.live_catalogue import LiveCatalogue
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
 from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.price_overrides import PriceOverride, PriceOverrides
 from treenail.domain.resources import MEMORY
 
 OWN = SelectorTerm(id="ami-1")
@@ -221,6 +222,33 @@ def test_types_have_the_memory_that_nodes_of_their_images_had(account: Account) 
     assert after["m5.large"].capacity[MEMORY] == 7 * GIB != before["m5.large"].capacity[MEMORY]
     assert after["m5.large"].offerings == before["m5.large"].offerings
     assert after["c5.large"] == before["c5.large"]
+
+
+def test_ones_own_prices_take_the_place_of_the_public_ones(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", "c5.large")
+    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
+    own = PriceOverrides((PriceOverride(instance_types=("m5.*",), factor=0.5),))
+    live = LiveCatalogue(account.aws, account.memory, cluster, isolated=True, prices=own)
+
+    fast, large = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    assert [o.price for o in large.offerings] == [0.048, 0.015]
+    assert fast.offerings[0].price == 0.085
+
+
+def test_what_selectors_mean_is_looked_at_again_when_its_time_is_over(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large")
+    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
+    periods = Periods(subnets=120.0, images=300.0)
+    live = LiveCatalogue(account.aws, account.memory, cluster, periods=periods, isolated=True)
+    live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 100
+    live.instance_types(CLASS, DEFAULT_KUBELET)
+    account.time.seconds = 121
+    has_network(account, "a")
+    live.instance_types(CLASS, DEFAULT_KUBELET)
 
 
 def test_a_kubelet_that_makes_no_sense_is_the_classes_problem(account: Account) -> None:

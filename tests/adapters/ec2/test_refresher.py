@@ -74,7 +74,11 @@ def refresher(refresh: Callable[[], None]) -> Refresher:
     def failed(error: BaseException) -> None:
         raise error
 
-    return Refresher(lambda *, ahead: refresh(), dice=PlainDice(), log=log, failed=failed)  # noqa: ARG005
+    def call(*, ahead: float) -> None:
+        assert ahead > 0
+        refresh()
+
+    return Refresher(call, dice=PlainDice(), log=log, failed=failed)
 
 
 def test_its_thread_ends_in_the_middle_of_a_wait() -> None:

@@ -5,6 +5,7 @@ import pytest
 from treenail.adapters.settings.settings import (
     GATES,
     IGNORED,
+    REFUSED,
     VARIABLES,
     CloudName,
     LogLevel,
@@ -49,6 +50,10 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("MIN_VALUES_POLICY", "BestEffort", "min_values_policy", MinValuesPolicy.BEST_EFFORT),
         ("CLUSTER_ENDPOINT", "https://10.0.0.1:6443", "cluster_endpoint", "https://10.0.0.1:6443"),
         ("RESERVED_ENIS", "2", "reserved_enis", 2),
+        ("AMI_REFRESH_INTERVAL", "10m", "ami_refresh_interval", 600.0),
+        ("SUBNET_REFRESH_INTERVAL", "1m", "subnet_refresh_interval", 60.0),
+        ("EKS_CONTROL_PLANE", "true", "eks_control_plane", True),
+        ("PRICE_OVERRIDES_FILE", "/etc/prices.yaml", "price_overrides_file", "/etc/prices.yaml"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
     ],
 )
@@ -70,6 +75,10 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ("KUBE_CLIENT_QPS", "0", "is not a number above 0"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "7.5", "is not a fraction of 0 or more and below 1, such as 0.075"),
         ("ISOLATED_VPC", "maybe", "is neither true nor false"),
+        ("AMI_REFRESH_INTERVAL", "59s", "is less than a minute"),
+        ("SUBNET_REFRESH_INTERVAL", "often", "is not a duration above zero, such as 10s or 1m30s"),
+        ("ENABLE_ZONAL_SHIFT", "maybe", "is neither true nor false"),
+        ("AWS_FEATURE_GATES", "CEL=true", "names the gate 'CEL'; there are NodeClassCEL"),
         ("CLUSTER_ENDPOINT", "10.0.0.1", "is not an absolute URL, such as https://10.0.0.1"),
         ("CLOUD", "azure", "is none of ec2, kwok"),
         ("LOG_LEVEL", "loud", "is none of debug, info, warning, error"),
@@ -132,5 +141,56 @@ def test_settings_of_karpenters_that_change_nothing_are_warned_about_unless_they
     assert unusual.feature_gates == {**GATES, "NodeRepair": True}
 
 
-def test_no_setting_is_both_acted_on_and_ignored() -> None:
-    assert {v.name for v in VARIABLES} & IGNORED.keys() == set()
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("ASSUME_ROLE_ARN", "arn:aws:iam::1:role/other"),
+        ("AWS_FEATURE_GATES", "NodeClassCEL=true"),
+        ("ENABLE_ZONAL_SHIFT", "true"),
+    ],
+)
+def test_settings_of_karpenters_that_cannot_be_followed_are_refused_with_what_to_do(
+    name: str, written: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        read_settings({**NAMED, name: written}, {})
+
+    assert str(caught.value) == f"{name}: {written!r} cannot be followed: {REFUSED[name][1]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("ASSUME_ROLE_ARN", ""),
+        ("AWS_FEATURE_GATES", "NodeClassCEL=false"),
+        ("AWS_FEATURE_GATES", " "),
+        ("ENABLE_ZONAL_SHIFT", "false"),
+    ],
+)
+def test_those_that_ask_for_nothing_do_no_harm(name: str, written: str) -> None:
+    assert read_settings({**NAMED, name: written}, {}) == read_settings(NAMED, {})
+
+
+def test_a_setting_is_acted_on_or_ignored_or_refused() -> None:
+    names = [*(v.name for v in VARIABLES), *IGNORED, *REFUSED]
+
+    assert len(names) == len(set(names))
+
+
+# What Karpenter 1.15 and 0.32 read, by their references.
+KARPENTERS = """
+AMI_REFRESH_INTERVAL ASSUME_ROLE_ARN ASSUME_ROLE_DURATION AWS_FEATURE_GATES BATCH_IDLE_DURATION
+BATCH_MAX_DURATION CLUSTER_CA_BUNDLE CLUSTER_ENDPOINT CLUSTER_NAME CPU_REQUESTS
+DISABLE_CLUSTER_STATE_OBSERVABILITY DISABLE_CONTROLLER_WARMUP DISABLE_DRY_RUN DISABLE_LEADER_ELECTION
+DISABLE_WEBHOOK EKS_CONTROL_PLANE ENABLE_PROFILING ENABLE_ZONAL_SHIFT FEATURE_GATES HEALTH_PROBE_PORT
+IGNORE_DRA_REQUESTS INTERRUPTION_QUEUE ISOLATED_VPC KARPENTER_SERVICE KUBE_CLIENT_BURST KUBE_CLIENT_QPS
+LEADER_ELECT LEADER_ELECTION_NAME LEADER_ELECTION_NAMESPACE LOG_ERROR_OUTPUT_PATHS LOG_LEVEL LOG_OUTPUT_PATHS
+MEMORY_LIMIT METRICS_PORT MIN_VALUES_POLICY PREFERENCE_POLICY RESERVED_ENIS SUBNET_REFRESH_INTERVAL
+VM_MEMORY_OVERHEAD_PERCENT WEBHOOK_METRICS_PORT WEBHOOK_PORT
+"""
+
+
+def test_no_setting_of_karpenters_is_passed_over_in_silence() -> None:
+    known = {*(v.name for v in VARIABLES), *IGNORED, *REFUSED}
+
+    assert [name for name in KARPENTERS.split() if name not in known] == []
