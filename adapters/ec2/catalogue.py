@@ -93,7 +93,7 @@ class Catalogue:
         if spot_prices is None:
             return resolved
         return tuple(
-            replace(one, offerings=market.offerings(node.family, spot_prices))
+            replace(one, offerings=market.offerings(node, spot_prices))
             for one, market in zip(resolved, self._markets(places), strict=True)
         )
 

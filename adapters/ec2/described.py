@@ -28,6 +28,7 @@ class _Processor(_Described, frozen=True):
     supported_architectures: tuple[str, ...]
     manufacturer: str = ""
     sustained_clock_speed_in_ghz: float = 0.0
+    supported_features: tuple[str, ...] = ()
 
 
 class _EbsBandwidth(_Described, frozen=True):
@@ -159,6 +160,7 @@ def record_of(described: DescribedType, *, branch_interfaces: int, network_mbps:
             for chip in described.gpu_info.gpus
         ),
         accelerators=_accelerators(described),
+        nested_virtualization="nested-virtualization" in processor.supported_features,
     )
 
 

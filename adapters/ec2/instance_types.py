@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treenail.adapters.ec2.ami_families import can_boot
 from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
+from treenail.adapters.ec2.compatibility import can_launch
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
 from treenail.adapters.ec2.records import Sale, TypeRecord
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.node_classes import AmiFamily
 from treenail.domain.requirements import Requirements
 
 # Spot prices in US dollars per hour, by instance type and zone.
@@ -36,12 +35,13 @@ class Market:
         sold = tuple(sorted((name, zone_id) for name, zone_id in zones if name in sale.zones))
         return cls(record=record, zones=sold, on_demand_price=sale.on_demand_price)
 
-    def offerings(self, family: AmiFamily, spot_prices: SpotPrices | None) -> tuple[Offering, ...]:
+    def offerings(self, node: NodeSettings, spot_prices: SpotPrices | None) -> tuple[Offering, ...]:
         """Return what is sold, by zone and capacity type; without `spot_prices` spot costs as on-demand.
 
-        An offering without a price, or of a type that `family` cannot boot on, is there but unavailable.
+        An offering without a price, or of a type that cannot do what `node` asks for, is there but
+        unavailable.
         """
-        bootable = can_boot(family, self.record)
+        possible = can_launch(self.record, node)
         offered: list[Offering] = []
         for zone, zone_id in self.zones:
             for capacity_type in (labels.ON_DEMAND, labels.SPOT):
@@ -51,7 +51,7 @@ class Market:
                 if capacity_type == labels.SPOT and spot_prices is not None:
                     price = spot_prices.get((self.record.name, zone))
                 known = math.inf if price is None else price
-                offered.append(Offering(zone, capacity_type, known, bootable and price is not None, zone_id))
+                offered.append(Offering(zone, capacity_type, known, possible and price is not None, zone_id))
         return tuple(offered)
 
 
@@ -74,6 +74,6 @@ def resolve(
         requirements=requirements,
         capacity=capacity,
         overhead=overhead_of(market.record, capacity, node),
-        offerings=market.offerings(node.family, spot_prices),
+        offerings=market.offerings(node, spot_prices),
         exotic=market.record.exotic,
     )

@@ -1,4 +1,4 @@
-"""What of a node class and of its kubelet's settings decides how much a node can hold."""
+"""What of a node class and of its kubelet's settings decides how much a node can hold, and on which types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class NodeSettings:
     """The settings that size a node, and nothing else: two node classes equal in them have equal nodes.
 
     `volume_size` (bytes) is of the device pods write to; with `raid0` the instance's own disks replace it
-    on types that have any. Thresholds are as written, None where they are not set.
+    on types that have any. Thresholds are as written, None where they are not set. The last two are set
+    where the node class asks for what not every type can do.
     """
 
     family: AmiFamily
@@ -26,6 +27,8 @@ class NodeSettings:
     kube_reserved: Resources = NOTHING
     memory_threshold: str | None = None
     storage_threshold: str | None = None
+    nested_virtualization: bool = False
+    connection_tracking: bool = False
 
     @classmethod
     def of(cls, node_class: NodeClass, kubelet: Kubelet) -> NodeSettings:
@@ -41,6 +44,8 @@ class NodeSettings:
             kube_reserved=kubelet.kube_reserved or NOTHING,
             memory_threshold=thresholds.get("memory.available"),
             storage_threshold=thresholds.get("nodefs.available"),
+            nested_virtualization=node_class.nested_virtualization == "enabled",
+            connection_tracking=node_class.connection_tracking is not None,
         )
 
 

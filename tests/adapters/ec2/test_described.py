@@ -68,6 +68,13 @@ def test_what_a_type_has_beside_the_usual_is_kept() -> None:
     )
 
 
+def test_a_type_says_whether_virtual_machines_run_inside() -> None:
+    processor = {"SupportedArchitectures": ["x86_64"], "SupportedFeatures": ["nested-virtualization"]}
+
+    assert kept(described(ProcessorInfo=processor)).nested_virtualization
+    assert not kept(described()).nested_virtualization
+
+
 def test_accelerators_count_where_there_is_no_neuron() -> None:
     chips = [{"Name": "AI100", "Manufacturer": "Qualcomm", "Count": 8}]
 

@@ -1,0 +1,23 @@
+"""Which instance types can be launched as a node class wants them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.ec2.ami_families import can_boot
+from treenail.adapters.ec2.node_settings import NodeSettings
+from treenail.adapters.ec2.records import TypeRecord
+
+_NITRO: Final = "nitro"
+
+
+def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
+    """Tell whether the type runs the family's images and takes all that is set of its hardware.
+
+    Of Xen's types and of bare metal, EC2 tracks connections as it likes.
+    """
+    return (
+        can_boot(node.family, record)
+        and (record.nested_virtualization or not node.nested_virtualization)
+        and (record.hypervisor == _NITRO or not node.connection_tracking)
+    )
