@@ -30,6 +30,7 @@ from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.node_classes import (
     DEFAULT_KUBELET,
     AmiFamily,
+    ConnectionTracking,
     MetadataOptions,
     NodeClass,
     NodeClassRef,
@@ -40,11 +41,9 @@ RESTRICTED_TAGS: Final = (
     "karpenter.sh/nodeclaim",
     "karpenter.k8s.aws/ec2nodeclass",
 )
-_LATER: Final = (
+# What is read, and what nothing is launched without that it asks for.
+_UNMET: Final = (
     ("capacityReservationSelectorTerms", "capacity_reservation_selector_terms"),
-    ("connectionTracking", "connection_tracking"),
-    ("cpuOptions", "cpu_options"),
-    ("ipPrefixCount", "ip_prefix_count"),
     ("networkInterfaces", "network_interfaces"),
     ("placementGroupSelector", "placement_group_selector"),
 )
@@ -85,6 +84,17 @@ class ConnectionTrackingModel(StrictModel):
     tcp_established_timeout: Annotated[int, Meta(ge=60, le=432_000)] | None = None
     udp_stream_timeout: Annotated[int, Meta(ge=60, le=180)] | None = None
     udp_timeout: Annotated[int, Meta(ge=30, le=60)] | None = None
+
+    def value(self, at: str) -> ConnectionTracking:
+        """Return the settings; FieldError where there are none."""
+        times = (self.tcp_established_timeout, self.udp_stream_timeout, self.udp_timeout)
+        if not any(times):
+            raise FieldError(at, "needs tcpEstablishedTimeout, udpStreamTimeout or udpTimeout")
+        return ConnectionTracking(
+            tcp_established_timeout=self.tcp_established_timeout,
+            udp_stream_timeout=self.udp_stream_timeout,
+            udp_timeout=self.udp_timeout,
+        )
 
 
 class CpuOptionsModel(StrictModel):
@@ -135,6 +145,7 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
     if (spec.role is None) == (spec.instance_profile is None):
         raise FieldError("spec", "needs exactly one of role and instanceProfile")
     check_tags(spec.tags, "spec.tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
+    unmet = tuple(f"spec.{path}" for path, name in _UNMET if getattr(spec, name) not in (None, ()))
     images = ami_terms(spec.ami_selector_terms, "spec.amiSelectorTerms")
     own = NodeClass(
         ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", meta.name),
@@ -157,9 +168,14 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         instance_store_raid0=spec.instance_store_policy == "RAID0",
         detailed_monitoring=bool(spec.detailed_monitoring),
         associate_public_ip=spec.associate_public_ip_address,
+        ip_prefix_count=spec.ip_prefix_count or 0,
+        connection_tracking=spec.connection_tracking.value("spec.connectionTracking")
+        if spec.connection_tracking
+        else None,
+        nested_virtualization=(spec.cpu_options and spec.cpu_options.nested_virtualization) or "",
+        unmet=unmet,
         context=spec.context,
         deleting=meta.deletion_timestamp is not None,
         finalizers=meta.finalizers,
     )
-    later = tuple(f"spec.{path}" for path, name in _LATER if getattr(spec, name) not in (None, ()))
-    return Translation(objects=(own,), not_acted_on=later)
+    return Translation(objects=(own,))

@@ -39,7 +39,7 @@ def user_data(node_class: NodeClass, cluster: ClusterFacts, settings: KubeletSet
     if size > _MOST_BYTES:
         raise NodeClassNotReadyError(
             f"{node_class.ref}: its user data is {size} bytes long, of which EC2 takes {_MOST_BYTES}",
-            reason="UserDataTooLarge",
+            reason="UserDataSizeLimitExceeded",
         )
     return text
 

@@ -20,6 +20,7 @@ from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.resources import MEMORY, Resources
 from treenail.domain.runtime import Clock
+from treenail.domain.unmet import refuse_unmet
 
 _MOST_KEPT: Final = 32
 
@@ -81,8 +82,10 @@ class Shop:
 
         Raises:
             NodeClassNotReadyError: its subnets, security groups, images or role are not to be found, it has
-                user data nothing boots with, or it sets its kubelets up in a way no catalogue can work with.
+                user data nothing boots with, it sets its kubelets up in a way no catalogue can work with, or
+                it asks for more than can be done yet.
         """
+        refuse_unmet(node_class)
         subnets = self._vpc.subnets_of(node_class)
         self._vpc.check_groups(node_class)
         images = self._images.of(node_class)

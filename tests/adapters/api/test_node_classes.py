@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.api.builders import decoded, node_class_tree, problem_of, read
+from tests.adapters.api.builders import node_class_tree, problem_of, read
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.domain.node_classes import (
     AmiFamily,
     BlockDevice,
+    ConnectionTracking,
     Kubelet,
     MetadataOptions,
     NodeClass,
@@ -121,18 +122,33 @@ def test_one_term_with_id_and_tags_among_good_ones_passes_as_it_does_for_karpent
     )
 
 
-def test_launch_options_of_later_are_listed_as_not_acted_on() -> None:
-    text = """
-        {apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: default}, spec: {
-          role: node, amiSelectorTerms: [{alias: al2023@latest}], subnetSelectorTerms: [{id: subnet-1}],
-          securityGroupSelectorTerms: [{id: sg-1}], ipPrefixCount: 0,
-          capacityReservationSelectorTerms: [{id: cr-1}], cpuOptions: {nestedVirtualization: enabled}}}"""
+def test_options_of_network_and_cpu_come_through() -> None:
+    own = node_class(
+        ipPrefixCount=2,
+        connectionTracking={"udpTimeout": 45},
+        cpuOptions={"nestedVirtualization": "disabled"},
+        associatePublicIPAddress=True,
+    )
 
-    assert [line.split(": ")[2] for line in decoded(text).warnings] == [
+    assert own.ip_prefix_count == 2
+    assert own.connection_tracking == ConnectionTracking(udp_timeout=45)
+    assert own.nested_virtualization == "disabled"
+    assert own.associate_public_ip is True
+    assert own.unmet == ()
+
+
+def test_what_cannot_be_met_yet_is_named() -> None:
+    own = node_class(
+        capacityReservationSelectorTerms=[{"id": "cr-1"}],
+        networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}],
+        placementGroupSelector={"name": "close"},
+    )
+
+    assert own.unmet == (
         "spec.capacityReservationSelectorTerms",
-        "spec.cpuOptions",
-        "spec.ipPrefixCount",
-    ]
+        "spec.networkInterfaces",
+        "spec.placementGroupSelector",
+    )
 
 
 def test_a_node_template_is_a_node_class_of_amazon_linux_with_two_hops() -> None:

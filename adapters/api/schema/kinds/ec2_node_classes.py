@@ -15,6 +15,10 @@ from treenail.adapters.api.schema.statuses import EC2NodeClassStatusModel
 _ROLE: Final = Rule(
     "has(self.role) != has(self.instanceProfile)", "needs exactly one of role and instanceProfile"
 )
+_TRACKING: Final = Rule(
+    "has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) || has(self.udpTimeout)",
+    "needs tcpEstablishedTimeout, udpStreamTimeout or udpTimeout",
+)
 
 _V1: Final = Version(
     name="v1",
@@ -29,6 +33,7 @@ _V1: Final = Version(
         tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
         block_devices("blockDeviceMappings"),
         kubelet("kubelet"),
+        {"connectionTracking": Constraint([_TRACKING])},
     ),
     columns=(condition("Ready"), AGE, Column("Role", ".spec.role", wide=True)),
 )

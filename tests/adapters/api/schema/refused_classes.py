@@ -169,6 +169,7 @@ REFUSED_CLASSES: Final[dict[str, tuple[Tree, str]]] = {
         node_class_tree(connectionTracking={"udpTimeout": 29}),
         "spec.connectionTracking.udpTimeout",
     ),
+    "tracking of nothing": (node_class_tree(connectionTracking={}), "spec.connectionTracking"),
     # Provisioner and AWSNodeTemplate
     "provisioner of nothing": ({k: v for k, v in provisioner_tree().items() if k != "spec"}, "spec"),
     "neither provider": (only(provisioner_tree()), "spec"),

@@ -62,7 +62,7 @@ def test_labels_that_a_kubelet_may_not_give_itself_are_left_out_everywhere(famil
         (
             node_class(user_data="x" * 16_000),
             FACTS,
-            "UserDataTooLarge",
+            "UserDataSizeLimitExceeded",
             "bytes long, of which EC2 takes 16384",
         ),
         (
