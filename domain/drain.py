@@ -26,6 +26,14 @@ _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 _LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 # New instances may be invisible to a listing for a while: only then is absence a proof.
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
+# Of a machine that is taken away with notice, pods stay so long until it is decided where they go: new nodes
+# are then under way when they leave, and are made for all of them at once.
+_DECIDED_WITHIN: Final = timedelta(seconds=10)
+_WITH_NOTICE: Final = frozenset(
+    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
+)
+# With less time than this, nothing is waited for.
+_SHORT: Final = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,10 +237,20 @@ def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> St
     if node.deleting_since is None:
         return DeleteNode(node=node)
     waiting = [p for p in pods if p.drainable(now)]
+    if waiting and _undecided(waiting, state, now):
+        return state.began_at + _DECIDED_WITHIN
     if waiting:
         return _move_out(waiting, state.deadline, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
     return settled if now < settled else None
+
+
+def _undecided(waiting: Sequence[Pod], state: Leaving, now: datetime) -> bool:
+    """Tell whether to wait for the decision on where the pods go."""
+    if state.cause not in _WITH_NOTICE or state.decisions or now >= state.began_at + _DECIDED_WITHIN:
+        return False
+    hurried = state.deadline is not None and state.deadline - now < _SHORT
+    return not hurried and any(p.active and not p.daemon for p in waiting)
 
 
 def _clear(node: Node, pods: Sequence[Pod]) -> Step | None:

@@ -17,6 +17,7 @@ from treenail.domain import labels
 from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
+from treenail.domain.watching import NodeChanged
 
 OURS = (labels.TERMINATION_FINALIZER,)
 
@@ -74,6 +75,12 @@ class Ending(Stage):
         self.actor.tell(
             NodeInterrupted(instance_id=f"i-{name}", cause=cause, noticed_at=self.now(), deadline=deadline)
         )
+
+    def decide(self, decision: str = "d1") -> None:
+        """Let it be decided where the pods of c1 go."""
+        there = self.views.view("c1")
+        pods = tuple(p for p in self.api.pods() if p.node_name == "node-c1")
+        self.actor.tell(NodeChanged(name="c1", view=there, going=True, pods=pods, decisions=(decision,)))
 
     def claim(self) -> NodeClaim | None:
         return next((c for c in self.api.claims() if c.name == "c1"), None)

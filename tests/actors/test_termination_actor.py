@@ -44,6 +44,7 @@ def test_each_step_follows_soon_after_the_one_before_it() -> None:
     stage.pod("p1")
 
     stage.interrupt()
+    stage.decide()
     stage.world.run_until(lambda: "evict_pod p1" in stage.calls(), at_most=150)
     assert stage.seconds - 90 < 4
     stage.world.run_until(lambda: stage.api.claims() == (), at_most=150)

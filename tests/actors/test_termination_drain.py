@@ -91,6 +91,7 @@ def test_a_pod_that_a_budget_protects_is_asked_again_until_it_may_leave() -> Non
     budget(stage, allowed=0)
 
     stage.interrupt(seconds=None)
+    stage.decide()
     stage.run(20)
     assert stage.told() == ["NodeCordoned"]
     assert 8 <= len(moved(stage)) <= 11
@@ -330,3 +331,36 @@ def test_a_look_that_fails_is_made_again() -> None:
     stage.run(120)
 
     assert sorted(stage.cloud.bought) == ["i-c1"]
+
+
+def test_pods_leave_an_interrupted_node_once_it_is_decided_where_they_go() -> None:
+    stage = Ending()
+    stage.pod("p1")
+
+    stage.interrupt()
+    stage.run(5)
+    assert moved(stage) == []
+
+    stage.decide()
+    stage.run(1)
+    assert moved(stage) == ["evict_pod p1"]
+
+
+def test_pods_that_nobody_finds_a_place_for_leave_an_interrupted_node_all_the_same() -> None:
+    stage = Ending()
+    stage.pod("p1")
+
+    stage.interrupt()
+    stage.run(12)
+
+    assert moved(stage) == ["evict_pod p1"]
+
+
+def test_pods_leave_at_once_where_the_notice_is_short() -> None:
+    stage = Ending()
+    stage.pod("p1")
+
+    stage.interrupt(seconds=50)
+    stage.run(4)
+
+    assert moved(stage) == ["evict_pod p1"]
