@@ -14,6 +14,7 @@ from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
+from treenail.domain.reasons import Reason
 from treenail.domain.runtime import Outcome, Ref
 from treenail.domain.tracing import Span
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
@@ -103,7 +104,8 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
     def _settle(self, committed: PlanCommitted) -> None:
         now = self._timers.now()
         for pod, group in committed.refused:
-            if self._room.refuse(pod.uid, now):
+            pools_ready = not any(one.reason is Reason.POOL_NOT_READY for one in group.refusals)
+            if self._room.refuse(pod.uid, now, pools_ready=pools_ready):
                 message = f"Failed to schedule pod, {group.sentence}"
                 self._publish(pod, "FailedScheduling", message, warning=True)
         for pod, target in committed.nominations:

@@ -14,6 +14,8 @@ from treenail.domain.promises import Promise
 
 _FIRST_RETRY: Final = timedelta(seconds=10)
 _LAST_RETRY: Final = timedelta(seconds=60)
+# Where a pool could not buy for now, it is likely that it can before long.
+_LAST_RETRY_OF_POOLS: Final = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,10 @@ class _Wait:
 
 @dataclass(slots=True)
 class WaitingRoom:
-    """The pods that wait. Refused ones are tried again after 10 s, 20 s, 40 s, then every minute."""
+    """The pods that wait. Refused ones are tried again after 10 s, 20 s, 40 s, then every minute.
+
+    Where a pool was not ready for them, it is every 15 s.
+    """
 
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
@@ -91,12 +96,13 @@ class WaitingRoom:
         """Note that a pod waits no longer; tell whether it did."""
         return self._waits.pop(uid, None) is not None
 
-    def refuse(self, uid: str, now: datetime) -> bool:
+    def refuse(self, uid: str, now: datetime, *, pools_ready: bool = True) -> bool:
         """Put a pod off for a while; tell whether it is refused for the first time."""
         wait = self._waits.get(uid)
         if wait is None:
             return False
-        wait.retry_at = now + min(_FIRST_RETRY * 2**wait.refused, _LAST_RETRY)
+        longest = _LAST_RETRY if pools_ready else _LAST_RETRY_OF_POOLS
+        wait.retry_at = now + min(_FIRST_RETRY * 2**wait.refused, longest)
         wait.refused = min(wait.refused + 1, 6)
         return wait.refused == 1
 

@@ -36,9 +36,9 @@ class Watching(Stage):
             self.watcher.tell(PodChanged(uid=pod.uid, pod=pod, waiting=True))
         self.run(0)
 
-    def refuse(self, *pods: Pod) -> None:
+    def refuse(self, *pods: Pod, refusals: tuple[Refusal, ...] = REFUSALS) -> None:
         """Let a decision refuse these."""
-        refused = tuple((pod, RefusedClass(pods=(pod.uid,), refusals=REFUSALS)) for pod in pods)
+        refused = tuple((pod, RefusedClass(pods=(pod.uid,), refusals=refusals)) for pod in pods)
         self.watcher.tell(PlanCommitted(decision=decision(), claims=(), refused=refused))
         self.run(0)
 
@@ -91,6 +91,22 @@ def test_refused_pods_are_asked_for_again_after_longer_and_longer_pauses() -> No
         stage.refuse(P1)
 
     assert when == [10, 30, 70, 130, 190]
+
+
+def test_pods_that_a_pool_was_not_ready_for_are_asked_for_again_sooner() -> None:
+    stage, when = Watching(), []
+    not_ready = (*REFUSALS, Refusal("other", Reason.POOL_NOT_READY, "EC2 does not answer"))
+    stage.waits(P1)
+    stage.asked()
+    stage.refuse(P1, refusals=not_ready)
+
+    for _ in range(3):
+        stage.world.run_until(lambda: bool(stage.batcher.received), at_most=stage.seconds + 100)
+        when.append(round(stage.seconds))
+        assert stage.asked() == ["p1"]
+        stage.refuse(P1, refusals=not_ready)
+
+    assert when == [10, 25, 40]
 
 
 def test_pods_that_a_decision_neither_placed_nor_refused_are_asked_for_at_once() -> None:

@@ -101,7 +101,8 @@ class Ordeal:
     # --- troubles: each begins, and returns for how many seconds it lasts
 
     def spell(self, spell: Spell, least: float, most: float) -> float:
-        seconds = self.dice.uniform(least, most)
+        """Be under a spell; one time out of five it lasts five times as long as `most`, at most."""
+        seconds = self.dice.uniform(least, most * self.dice.choice((1, 1, 1, 1, 5)))
         self.rehearsal.ec2_under(spell, seconds)
         return seconds
 
@@ -134,7 +135,8 @@ class Ordeal:
         """None can be made for twenty minutes, and half the time those that were there are gone too."""
         if self.dice.random() < 0.5:
             self.rehearsal.delete_templates()
-        return self.spell(Spell.TEMPLATES_REFUSED, 1200, 1200)
+        self.rehearsal.ec2_under(Spell.TEMPLATES_REFUSED, 1200)
+        return 1200.0
 
     def queue_gone(self) -> float:
         seconds = self.dice.uniform(60, 300)
@@ -156,5 +158,5 @@ TROUBLES: Final[Mapping[str, Callable[[Ordeal], float]]] = {
     "no templates for 20 minutes": Ordeal.no_templates,
     "queue gone": Ordeal.queue_gone,
     "two at once": Ordeal.two_at_once,
-    "profile not to be seen yet": lambda o: o.spell(Spell.PROFILE_HIDDEN, 5, 60),
+    "profile not to be seen yet": lambda o: o.spell(Spell.PROFILE_HIDDEN, 5, 120),
 }

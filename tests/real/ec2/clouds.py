@@ -21,6 +21,7 @@ from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Overri
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.runtime import Clock
 from treenail.domain.taints import UNREGISTERED
 
 ZONES: Final = ("us-east-1a", "us-east-1b", "us-east-1c")
@@ -74,7 +75,9 @@ def aws_of(lab: Lab) -> Aws:
     return Aws(clients_of(lab), Gate(SystemClock(), SystemDice()))
 
 
-def cloud_of(lab: Lab, node_classes: LaidOut | None = None) -> EC2Cloud:
+def cloud_of(
+    lab: Lab, node_classes: LaidOut | None = None, *, aws: Aws | None = None, clock: Clock | None = None
+) -> EC2Cloud:
     """Return a cloud as a new process would make it."""
     facts = ClusterFacts(
         name=lab.cluster,
@@ -84,8 +87,8 @@ def cloud_of(lab: Lab, node_classes: LaidOut | None = None) -> EC2Cloud:
         service_cidr="172.20.0.0/16",
     )
     return EC2Cloud(
-        aws_of(lab),
-        SystemClock(),
+        aws or aws_of(lab),
+        clock or SystemClock(),
         cluster_name=lab.cluster,
         node_classes=node_classes or LaidOut(lab),
         facts=lambda: facts,
