@@ -17,7 +17,6 @@ from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.drafts import Draft, placed_in
 from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.first_fit import FirstFit
-from treenail.domain.packing.holes import fill_holes
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import NodeRules
@@ -29,6 +28,7 @@ from treenail.domain.packing.refusals import Refusals
 from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.seating import Seating
+from treenail.domain.packing.squeezing import Squeezing
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.blockers import Blockers
@@ -158,7 +158,7 @@ class _Packer:
                 break
             if not (short or unsettled):
                 going = list(in_order)
-        if any(self._waits(one) for one in in_order) and drafts:
+        if any(self._waits(one) for one in in_order):
             drafts, lots = self._squeezed(in_order, drafts)
         by_index = {lot.index: lot for lot in lots}
         self._outcome.buy(drafts, by_index, bound, self._finishing(self._ledger))
@@ -188,12 +188,12 @@ class _Packer:
             if not fresh:
                 break
             self._rules = NodeRules(self._reading.groups.terms, lots)
+            squeezing = Squeezing(drafts, self._families, self._ledger, self._rules, self._stand)
             for lot, units in fresh:
-                left = np.array([float(units)])
-                for link in lot.chain:
-                    drafts = fill_holes(drafts, link.family, [lot], left, self._families, self._rules)
-                if left[0]:
-                    self._seating.take_back(lot, int(left[0]))
+                left = squeezing.place(lot, units)
+                if left:
+                    self._seating.take_back(lot, left)
+            drafts = squeezing.drafts
         self._take_back(self._seating.lots, placed_in(drafts))
         return drafts, self._seating.lots
 
@@ -208,6 +208,10 @@ class _Packer:
             if copies:
                 kept.append(replace(draft, copies=copies))
         return kept
+
+    def _stand(self, drafts: list[Draft]) -> bool:
+        """Tell whether limits leave every draft enough types."""
+        return len(self._of_enough_choice(drafts)) == len(drafts)
 
     def _finishing(self, ledger: Ledger) -> Finishing:
         requests = [kind.spec.requests for kind, _ in self._reading.parts]

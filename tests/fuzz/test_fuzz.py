@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -16,9 +16,6 @@ from tests.fuzz.situations import claim, decision, machine, pool, waiting
 from tests.fuzz.summary import summary
 from treenail.adapters.kwok.catalogue import read_catalogue
 
-# A node that limits leave too few types for is given up with all its pods, though it might do for fewer.
-NOT_KEPT_YET: Final = frozenset({("extended", 7)})
-
 
 @pytest.fixture(scope="module")
 def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -30,8 +27,6 @@ def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("generator", sorted(GENERATORS))
 @pytest.mark.seeds(quick=40, soak=500)
 def test_decisions_on_random_scenarios_break_no_rule(types: Path, generator: str, seed: int) -> None:
-    if (generator, seed) in NOT_KEPT_YET:
-        pytest.xfail("minValues under limits")
     items = GENERATORS[generator](seed)
 
     found = check(items, catalogue(), Treenail(types).decide(items))

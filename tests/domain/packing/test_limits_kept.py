@@ -2,17 +2,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tests.domain.packing.problems import (
     asking,
     catalogue,
     first_fit,
     instance_type,
+    is_in,
     offer,
     pods,
     pool,
     problem,
 )
+from treenail.domain import labels
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer
@@ -136,3 +139,14 @@ def test_nodes_that_waste_less_leave_limits_for_more_pods() -> None:
 
     placed = [sum(len(claim.pods) for claim in plan.claims) for plan in (classic, cheapest)]
     assert placed == [33, 40]
+
+
+def test_what_limits_leave_too_few_types_for_becomes_smaller_nodes() -> None:
+    sizes = tuple(instance_type(f"c5.{n}", cpu=n, memory=4 * n, price=0.1 * n) for n in (2, 4, 8))
+    two_of_them = replace(is_in(labels.INSTANCE_TYPE, *(one.name for one in sizes)), min_values=2)
+    offers = (offer(pool("default", two_of_them), sizes, limits={"cpu": 13}),)
+
+    plan = pack(problem(pods("web", 6, asking("900m")), offers=offers))
+
+    assert plan.refused == ()
+    assert [claim.instance_types for claim in plan.claims] == [("c5.4", "c5.8"), ("c5.2", "c5.4")]
