@@ -78,11 +78,13 @@ class Audience:
     batcher: Ref[UrgentWork]
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
+    keeper: Ref[PoolsSeen]
     selector: Ref[SnapshotTaken]
     launcher: Ref[PlanCommitted | NodeChanged]
     lifecycle: Ref[NodeChanged]
     termination: Ref[NodeChanged]
     arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
+    tagger: Ref[NodeChanged]
     early_binder: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
@@ -145,6 +147,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._model.learn(fact, now)
         self._note_understood(fact)
         if isinstance(fact, Resynced):
+            if not self._synced and not self._model.node_classes:
+                # That there are none is news as well: what was made for those there were is left over.
+                self._audience.keeper.tell(PoolsSeen(pools=(), node_classes=()))
             self._synced = True
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
             for aside in fact.set_aside:
@@ -336,6 +341,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.lifecycle,
             self._audience.termination,
             self._audience.arbiter,
+            self._audience.tagger,
         ):
             ref.tell(changed)
         if self._audience.early_binder is not None:
@@ -375,7 +381,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter.tell(changed)
         self._pools_told = dict.fromkeys(sorted(self._model.pools))
         pools, node_classes = self._model.pools.values(), self._model.node_classes.values()
-        self._audience.reporter.tell(PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes)))
+        seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
+        self._audience.reporter.tell(seen)
+        self._audience.keeper.tell(seen)
         self._audience.pod_watcher.tell(PoolsChanged())
 
     def _watch_promises(self, now: datetime) -> None:

@@ -16,8 +16,10 @@ from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
+from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
 from treenail.actors.launch_calls import LaunchCalls
+from treenail.actors.node_class_keeper import KeeperInbox, NodeClassKeeper
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
@@ -142,6 +144,14 @@ class System:
             writer=ports.writer,
             observer=self._observer,
         )
+        keeper: Ref[KeeperInbox] = host(
+            NodeClassKeeper,
+            runtime,
+            reporter=reporter,
+            reader=ports.reader,
+            writer=ports.writer,
+            cloud=ports.cloud,
+        )
         self.selector.leads_to(
             host(NodePoolSelector, runtime, packer=packer, reporter=reporter, cloud=ports.cloud)
         )
@@ -150,11 +160,13 @@ class System:
             batcher=batcher,
             pod_watcher=watcher,
             reporter=reporter,
+            keeper=keeper,
             selector=self.selector,
             launcher=launcher,
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
+            tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),
         )

@@ -16,6 +16,7 @@ from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Ref
 from treenail.domain.taints import Taint
@@ -256,8 +257,19 @@ class Cloud(Protocol):
         """Return all instances of this cluster, terminated ones left out."""
         ...
 
-    def terminate(self, ids: tuple[str, ...]) -> None:
-        """Terminate instances; those that are gone already do not matter."""
+    def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
+        """Terminate instances; those that are gone already do not matter.
+
+        `purpose` says whose turn it is, where not all who ask can be served at once.
+        """
+
+    def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        """Give an instance `tags` beside those it has, or in their place. Nobody waits for it.
+
+        Raises:
+            NotFoundError: there is no such instance, or it is not to be seen yet.
+            InvalidError: they cannot be given: they would be too many, or it is not allowed.
+        """
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
         """Return what a node class means now; an instance profile it wants is made where it is not there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -13,7 +13,7 @@ from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
 from treenail.adapters.ec2.launch.profiles import Profiles
-from treenail.adapters.ec2.launch.tags import OURS
+from treenail.adapters.ec2.launch.tags import OURS, written
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
@@ -23,6 +23,7 @@ from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError
+from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time
@@ -80,8 +81,12 @@ class EC2Cloud:
         )
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(
-            lambda ids: aws.gate.call(
-                "ec2", "TerminateInstances", partial(aws.clients.ec2.terminate_instances, InstanceIds=ids)
+            lambda ids, purpose: aws.gate.call(
+                "ec2",
+                "TerminateInstances",
+                partial(aws.clients.ec2.terminate_instances, InstanceIds=ids),
+                purpose=purpose,
+                resources=len(ids),
             )
         )
 
@@ -140,16 +145,26 @@ class EC2Cloud:
         """
         return self._listing.get()
 
-    def terminate(self, ids: tuple[str, ...]) -> None:
+    def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.
 
         Raises:
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says; it may not be done.
         """
         try:
-            self._terminations.terminate(ids)
+            self._terminations.terminate(ids, purpose)
         finally:
             self._listing.outdate()
+
+    def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        """Give an instance `tags` beside those it has, or in their place.
+
+        Raises:
+            NotFoundError: there is no such instance, or it is not to be seen yet.
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+        """
+        create = partial(self._aws.clients.ec2.create_tags, Resources=[instance_id], Tags=written(tags))
+        self._aws.gate.call("ec2", "CreateTags", create)
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
         """Return what a node class means now; an instance profile it wants is made where it is not there."""

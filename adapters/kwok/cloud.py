@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -32,6 +32,7 @@ from treenail.domain.ports import (
     NodePatch,
     NotFoundError,
 )
+from treenail.domain.purposes import Purpose
 
 # KWOK plays the nodes with this annotation, where it is not told to play all.
 FAKE: Final = "kwok.x-k8s.io/node"
@@ -128,18 +129,22 @@ class KwokCloud:
         """
         return self._instances(self._reader.list_nodes())
 
-    def terminate(self, ids: tuple[str, ...]) -> None:
+    def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Delete the nodes of instances. One that a finalizer holds stays, but is no instance any more.
 
         Raises:
             UnavailableError: no answer; perhaps it was done.
             TooManyRequestsError: a rate limit. Perhaps some were terminated.
         """
+        del purpose  # KWOK limits nothing
         for name in ids:
             # Whoever finds the node gone finds the machine gone.
             with suppress(NotFoundError):
                 node = self._writer.patch_node(name, NodePatch(annotations={TERMINATED: "true"}))
                 self._writer.delete_node(name, uid=node.uid)
+
+    def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        """Do nothing: an instance is its node, which says all of itself."""
 
     def _instances(self, nodes: Sequence[Node]) -> tuple[Instance, ...]:
         found = (instance_of(node, self._types) for node in sorted(nodes, key=lambda n: n.name))

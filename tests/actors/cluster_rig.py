@@ -27,17 +27,19 @@ class Knowing(Stage):
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
-        self.arbiter, self.disruptor, self.reporter = Probe(), Probe(), Probe()
+        self.arbiter, self.disruptor, self.reporter, self.keeper = Probe(), Probe(), Probe(), Probe()
         self.model = ClusterModel(promise_lasts=LASTS)
         audience = Audience(
             batcher=self.batcher,
             pod_watcher=self.pod_watcher,
             reporter=self.reporter,
+            keeper=self.keeper,
             selector=self.selector,
             launcher=self.launcher,
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
+            tagger=Probe(),
             disruptor=lambda _: self.disruptor,
         )
         self.cluster: Any = self.host(

@@ -15,7 +15,9 @@ from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.early_binder import EarlyBinder
 from treenail.actors.fleet_launcher import FleetLauncher
+from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
+from treenail.actors.node_class_keeper import NodeClassKeeper
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
@@ -29,11 +31,13 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     PodWatcher,
     Batcher,
     StatusReporter,
+    NodeClassKeeper,
     NodePoolSelector,
     Packer,
     FleetLauncher,
     NodeLifecycle,
     EarlyBinder,
+    InstanceTagger,
     InterruptionListener,
     TerminationActor,
     Disruptor,
@@ -46,6 +50,7 @@ ROLES = {
     "batcher": "Batcher",
     "pod_watcher": "PodWatcher",
     "reporter": "StatusReporter",
+    "keeper": "NodeClassKeeper",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",
@@ -54,6 +59,7 @@ ROLES = {
     "arbiter": "BudgetArbiter",
     "disruptor": "Disruptor",
     "early_binder": "EarlyBinder",
+    "tagger": "InstanceTagger",
     "observer": "observer",
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
@@ -17,7 +18,8 @@ from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, PortError
+from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError, PortError
+from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda
 
@@ -126,6 +128,7 @@ class StubCloud:
             FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
         )
         self.learned = LearnedMemory()
+        self.purposes: list[Purpose] = []
         self.bought: dict[str, Instance] = {}
         self.invisible: dict[str, None] = {}
         self._agenda = agenda
@@ -198,8 +201,18 @@ class StubCloud:
     def _visible(self) -> tuple[Instance, ...]:
         return tuple(i for i in self.bought.values() if i.id not in self.invisible)
 
-    def terminate(self, ids: tuple[str, ...]) -> None:
+    def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
+        self.purposes.append(purpose)
         self.troubles.run("terminate", " ".join(ids), lambda: self._terminate(ids))
+
+    def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        self.troubles.run("tag", instance_id, lambda: self._tag(instance_id, tags))
+
+    def _tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        there = self.bought.get(instance_id)
+        if there is None:
+            raise NotFoundError(instance_id)
+        self.bought[instance_id] = replace(there, tags={**there.tags, **tags})
 
     def _terminate(self, ids: tuple[str, ...]) -> None:
         for name in ids:

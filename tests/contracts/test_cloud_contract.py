@@ -20,7 +20,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, SelectorTerm
-from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError
+from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError, NotFoundError
 
 NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
@@ -211,6 +211,28 @@ def test_who_asks_for_the_instances_of_a_call_is_told_what_their_nodes_are_calle
 
     assert len(names) == 2
     assert "" not in names
+
+
+@of_ec2
+def test_tags_come_beside_those_there_are_and_in_place_of_their_like(setup: Setup) -> None:
+    tagged, other = setup.cloud.launch(request(count=2)).instances
+    setup.settle()
+
+    setup.cloud.tag(tagged.id, {"Name": "first", "karpenter.sh/nodeclaim": "c1"})
+    setup.cloud.tag(tagged.id, {"Name": "second"})
+    setup.settle()
+
+    listed = {one.id: one.tags for one in setup.cloud.instances()}
+    named = {"Name": "second", "karpenter.sh/nodeclaim": "c1"}
+    assert listed[tagged.id].items() >= {**tagged.tags, **named}.items()
+    assert "karpenter.sh/nodeclaim" not in listed[other.id]
+
+
+# The laboratory tags what is not there.
+@pytest.mark.parametrize("setup", ["fake"], indirect=True)
+def test_what_never_was_cannot_be_tagged(setup: Setup) -> None:
+    with pytest.raises(NotFoundError):
+        setup.cloud.tag("i-00000000000000000", {"Name": "nobody"})
 
 
 def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:

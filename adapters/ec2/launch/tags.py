@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from treenail.domain import labels, managed_profiles
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
 from treenail.domain.ports import InvalidError
+from treenail.domain.tagging import NAME, first_name
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType
@@ -16,11 +17,11 @@ if TYPE_CHECKING:  # the types of requests are not there at run time
 NODE_CLASS_TAG: Final = managed_profiles.NODE_CLASS_TAG
 # What the call was for, so that one made again after a restart can be told from another of its token.
 REQUEST_TAG: Final = "treenail.sh/request"
-_NAME: Final = "Name"
 _MOST: Final = 50
-_POOLS: Final = (labels.NODEPOOL, labels.PROVISIONER)
+# Instances get these when their nodes have joined, if not before.
+_LATER: Final = (NAME, labels.NODECLAIM)
 # By any of these we know that an instance of the cluster was made by us, or by Karpenter before us.
-OURS: Final = (*_POOLS, LAUNCH_TAG)
+OURS: Final = (labels.NODEPOOL, labels.PROVISIONER, LAUNCH_TAG)
 
 
 def launch_tags(request: FleetRequest) -> dict[str, str]:
@@ -30,9 +31,10 @@ def launch_tags(request: FleetRequest) -> dict[str, str]:
         InvalidError: they are more than EC2 takes.
     """
     tags = {**request.tags, NODE_CLASS_TAG: request.node_class.ref.name, REQUEST_TAG: request.digest()}
-    if len({*tags, _NAME}) > _MOST:
+    if len({*tags, *_LATER}) > _MOST:
         raise InvalidError(
-            f"TagLimitExceeded: {len(tags)} tags and a name, of which EC2 takes {_MOST} in all"
+            f"TagLimitExceeded: {len(tags)} tags beside {' and '.join(_LATER)}, "
+            f"of which EC2 takes {_MOST} in all"
         )
     return tags
 
@@ -40,8 +42,8 @@ def launch_tags(request: FleetRequest) -> dict[str, str]:
 def machine_tags(request: FleetRequest) -> dict[str, str]:
     """Return the tags of instances and volumes, which people want to have a name."""
     tags = launch_tags(request)
-    pool = next((f"{key}/{tags[key]}" for key in _POOLS if key in tags), "")
-    return {_NAME: pool, **tags} if pool else tags
+    name = first_name(tags)
+    return {NAME: name, **tags} if name else tags
 
 
 def template_tags(request: FleetRequest) -> dict[str, str]:

@@ -25,6 +25,7 @@ from treenail.adapters.fake.ec2.standings import Standings
 from treenail.adapters.fake.ec2.throttle import (
     CREATE_FLEET,
     CREATE_LAUNCH_TEMPLATE,
+    CREATE_TAGS,
     DESCRIBE_INSTANCE_TYPES,
     DESCRIBE_INSTANCES,
     TERMINATE_INSTANCES,
@@ -38,6 +39,7 @@ from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, TooManyRequestsError, UnavailableError
+from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda, TaskKey
 
@@ -161,7 +163,7 @@ class FakeEC2:
         self._admit(DESCRIBE_INSTANCES)
         return self._machines.describe(self.cluster_name)
 
-    def terminate(self, ids: tuple[str, ...]) -> None:
+    def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.
 
         Raises:
@@ -169,6 +171,7 @@ class FakeEC2:
             UnavailableError: no answer; perhaps it was done.
             TooManyRequestsError: a rate limit. Nothing was done.
         """
+        del purpose  # what is one call too many is refused, whatever it is for
         self._admit(TERMINATE_INSTANCES, len(ids))
         machines = [machine for i in ids if (machine := self._machines.find(i)) is not None]
         foreign = [m.instance.id for m in machines if m.cluster != self.cluster_name]
@@ -178,6 +181,17 @@ class FakeEC2:
             self._machines.terminate(machine, EndCause.CONTROLLER)
         if chance(self._luck, self.faults.terminate_lost) or self._spells.on(Spell.ANSWERS_LOST):
             raise UnavailableError("EC2's answer to TerminateInstances got lost")
+
+    def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
+        """Give an instance `tags` beside those it has.
+
+        Raises:
+            NotFoundError: there is none of this cluster, or it is not visible yet.
+            UnavailableError: no answer.
+            TooManyRequestsError: a rate limit.
+        """
+        self._admit(CREATE_TAGS)
+        self._machines.tag(instance_id, self.cluster_name, tags)
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
         """Return what a node class means now; an instance profile it wants is made."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +16,7 @@ from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
+from treenail.domain.ports import NotFoundError
 from treenail.domain.runtime import Agenda
 
 _SECONDS_PER_HOUR: Final = 3600
@@ -136,6 +137,17 @@ class Machines:
             and m.cluster == cluster
             and m.instance.state is not InstanceState.TERMINATED
         )
+
+    def tag(self, instance_id: str, cluster: str, tags: Mapping[str, str]) -> None:
+        """Give a machine tags.
+
+        Raises:
+            NotFoundError: there is none of this cluster, or it is not visible yet.
+        """
+        machine = self._present.get(instance_id)
+        if machine is None or machine.cluster != cluster or machine.visible_at > self._agenda.monotonic():
+            raise NotFoundError(f"InvalidInstanceID.NotFound: there is no instance {instance_id}")
+        machine.instance = replace(machine.instance, tags={**machine.instance.tags, **tags})
 
     # --- life
 

@@ -12,6 +12,7 @@ from treenail.domain.runtime import Agenda
 
 CREATE_FLEET: Final = "CreateFleet"
 CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"
+CREATE_TAGS: Final = "CreateTags"
 DESCRIBE_INSTANCES: Final = "DescribeInstances"
 DESCRIBE_INSTANCE_TYPES: Final = "DescribeInstanceTypes"
 TERMINATE_INSTANCES: Final = "TerminateInstances"
@@ -22,6 +23,7 @@ _RUN_INSTANCES: Final = "RunInstances"
 _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     CREATE_FLEET: (50, 5),
     CREATE_LAUNCH_TEMPLATE: (50, 5),
+    CREATE_TAGS: (100, 10),
     DESCRIBE_INSTANCES: (100, 20),
     DESCRIBE_INSTANCE_TYPES: (100, 20),
     TERMINATE_INSTANCES: (100, 5),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,9 +12,10 @@ from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, ch
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
 from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest
+from treenail.domain.fleets import EFA, FleetRequest
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.ports import InvalidError
+from treenail.domain.resources import Resources
 
 A, B = "us-east-1a", "us-east-1b"
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,6 +68,15 @@ def test_a_type_without_an_image_of_its_architecture_is_left_out() -> None:
     only_intel = Resolved(subnets=RESOLVED.subnets, security_groups=(), images=RESOLVED.images[:1])
 
     assert len(chosen(request(f"c5.large/{A}", f"m6g.large/{A}"), only_intel)) == 1
+
+
+def test_a_call_for_fabric_adapters_has_a_template_for_each_number_of_them() -> None:
+    with_two = replace(TYPES["m5.large"], capacity=Resources({**TYPES["m5.large"].capacity, EFA: 2}))
+    types = {**TYPES, "m5.large": with_two}
+    plain, asking = request(f"m5.large/{A}"), request(f"m5.large/{A}", efa=True)
+
+    assert [c.build.efa for c in choices(plain, RESOLVED, types)] == [0]
+    assert [c.build.efa for c in choices(asking, RESOLVED, types)] == [2]
 
 
 def test_types_are_grouped_by_how_many_pods_they_admit() -> None:
@@ -169,7 +180,8 @@ def test_a_name_that_users_give_is_theirs() -> None:
 
 def test_more_tags_than_ec2_takes_are_refused() -> None:
     base = request().tags
-    room = 50 - len({*base, "karpenter.k8s.aws/ec2nodeclass", "treenail.sh/request", "Name"})
+    ours = ("karpenter.k8s.aws/ec2nodeclass", "treenail.sh/request", "Name", "karpenter.sh/nodeclaim")
+    room = 50 - len({*base, *ours})
 
     call(request(tags={**base, **{f"t{n}": "x" for n in range(room)}}))
     with pytest.raises(InvalidError, match="EC2 takes 50"):

@@ -12,6 +12,7 @@ from tests.probes import PlainDice
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.purposes import Purpose
 
 
 class Ec2:
@@ -27,7 +28,13 @@ class Ec2:
         time = SleptTime()
         self._gate = Gate(time, PlainDice(), sleep=time.sleep)
         self.terminations = Terminations(
-            lambda ids: self._gate.call("ec2", "TerminateInstances", partial(self._terminate, ids))
+            lambda ids, purpose: self._gate.call(
+                "ec2",
+                "TerminateInstances",
+                partial(self._terminate, ids),
+                purpose=purpose,
+                resources=len(ids),
+            )
         )
 
     def _terminate(self, ids: list[str]) -> None:
@@ -108,10 +115,41 @@ def test_one_that_may_not_be_terminated_keeps_nobody_elses() -> None:
     assert ec2.ids == ["i-2"]
 
 
+def test_one_of_many_that_may_not_be_terminated_keeps_no_other() -> None:
+    ec2 = Ec2("i-1", "i-2", "i-3", protected=("i-2",))
+
+    with pytest.raises(InvalidError, match="may not be terminated"):
+        ec2.terminations.terminate(["i-1", "i-2", "i-3"])
+
+    assert ec2.ids == ["i-2"]
+
+
+def test_a_call_is_as_urgent_as_the_most_urgent_of_those_it_is_for() -> None:
+    purposes: list[Purpose] = []
+    begun, go_on = Event(), Event()
+
+    def terminate(_ids: list[str], purpose: Purpose) -> None:
+        purposes.append(purpose)
+        begun.set()
+        assert go_on.wait(5)
+
+    terminations = Terminations(terminate)
+    with ThreadPoolExecutor(3) as threads:
+        threads.submit(terminations.terminate, ["i-1"])
+        assert begun.wait(5)
+        threads.submit(terminations.terminate, ["i-2"], Purpose.HOUSEKEEPING)
+        threads.submit(terminations.terminate, ["i-3"], Purpose.INTERRUPTION)
+        while len(terminations._waiting) < 2:
+            pass
+        go_on.set()
+
+    assert purposes == [Purpose.DISRUPTION, Purpose.INTERRUPTION]
+
+
 def test_a_refusal_that_names_what_nobody_asked_for_is_told() -> None:
     answers = iter(["The instance ID 'i-9' does not exist", "The instance does not exist"])
 
-    def terminate(_ids: list[str]) -> None:
+    def terminate(_ids: list[str], _purpose: Purpose) -> None:
         time = SleptTime()
         refused = refusal("InvalidInstanceID.NotFound", next(answers))
         Gate(time, PlainDice(), sleep=time.sleep).call("ec2", "TerminateInstances", Script(refused))

@@ -1,0 +1,172 @@
+"""Say on instances which node and which claim they are: when there is time, and until all say it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.fleets import Instance
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.ports import Cloud, ClusterWriter, InvalidError
+from treenail.domain.runtime import Done, Failed, Outcome, TaskKey
+from treenail.domain.tagging import TAGGED_PATCH, missing_tags, untagged
+from treenail.domain.watching import NodeChanged
+
+# Those that join together are looked at together.
+_GATHER_SECONDS: Final = 2.0
+# Half of what EC2 grants, which is meant for others of the account too.
+_PACE_SECONDS: Final = 0.2
+_FIRST_PAUSE: Final = 10.0
+_LONGEST_PAUSE: Final = 600.0
+_KEY: Final[TaskKey] = ("ec2", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """Private timer tick: look what the instances of all untagged claims lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The instances there are, or why they could not be listed."""
+
+    outcome: Outcome[tuple[Instance, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """Private timer tick: tag the next instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tagged:
+    """An instance was given its tags and its claim says so, or not."""
+
+    name: str
+    outcome: Outcome[object]
+
+
+TaggerInbox: TypeAlias = NodeChanged | _Sweep | _Listed | _Next | _Tagged
+
+
+class InstanceTagger(DomainActor[TaggerInbox]):
+    """Tag the instance of every node that has joined with the names of the node and of its claim.
+
+    Owns the claims whose instances may lack tags; that one lacks none stands on the claim, so that a
+    restart goes on. One call at a time, five a second at most: nobody waits for this.
+    """
+
+    def __init__(self, runtime: Runtime, *, writer: ClusterWriter, cloud: Cloud) -> None:
+        super().__init__(runtime)
+        self._writer = writer
+        self._cloud = cloud
+        self._untagged: dict[str, NodeClaim] = {}
+        # How often tagging failed, and until when (in monotonic seconds) it is not tried again.
+        self._failures: dict[str, int] = {}
+        self._not_before: dict[str, float] = {}
+        self._tags: Mapping[str, Mapping[str, str]] = {}
+        self._queue: deque[str] = deque()
+        self._busy = False
+
+    def handle(self, message: TaggerInbox) -> None:
+        match message:
+            case NodeChanged():
+                self._note(message)
+            case _Sweep():
+                self._sweep()
+            case _Listed():
+                self._listed(message.outcome)
+            case _Next():
+                self._next()
+            case _Tagged():
+                self._tagged(message)
+            case _:
+                assert_never(message)
+
+    def _note(self, changed: NodeChanged) -> None:
+        claim = untagged(changed.view)
+        if claim is None:
+            self._forget(changed.name)
+            return
+        news = claim.name not in self._untagged
+        self._untagged[claim.name] = claim
+        if news and not self._busy:
+            self._rest(_GATHER_SECONDS)
+
+    def _forget(self, name: str) -> None:
+        self._untagged.pop(name, None)
+        self._failures.pop(name, None)
+        self._not_before.pop(name, None)
+
+    def _rest(self, seconds: float) -> None:
+        """Be busy with nothing until the next sweep."""
+        self._busy = True
+        self.later("sweep", _Sweep(), seconds=seconds)
+
+    def _sweep(self) -> None:
+        now = self._timers.monotonic()
+        self._queue = deque(n for n in sorted(self._untagged) if self._not_before.get(n, 0.0) <= now)
+        if self._queue:
+            self._tasks.run(_KEY, self._cloud.instances, self.me, _Listed)
+        elif self._untagged:
+            self._rest(max(_GATHER_SECONDS, min(self._not_before.values()) - now))
+        else:
+            self._busy = False
+
+    def _listed(self, outcome: Outcome[tuple[Instance, ...]]) -> None:
+        match outcome:
+            case Done(value=instances):
+                self._tags = {one.id: one.tags for one in instances}
+                self._next()
+            case Failed():
+                self._rest(_FIRST_PAUSE)
+            case _:
+                assert_never(outcome)
+
+    def _next(self) -> None:
+        while self._queue:
+            claim = self._untagged.get(self._queue.popleft())
+            tags = self._tags.get(claim.instance_id) if claim is not None else None
+            if claim is not None and tags is not None:
+                self._tag(claim, tags)
+                return
+            if claim is not None:  # It is not to be seen yet, or gone: then so will its claim be.
+                self._put_off(claim.name)
+        self._sweep()
+
+    def _tag(self, claim: NodeClaim, tags: Mapping[str, str]) -> None:
+        name, call = claim.name, self._call(claim, tags)
+        self._tasks.run(_KEY, call, self.me, lambda outcome: _Tagged(name, outcome))
+
+    def _call(self, claim: NodeClaim, tags: Mapping[str, str]) -> Callable[[], object]:
+        missing = missing_tags(claim, tags)
+
+        def call() -> object:
+            if missing:
+                self._cloud.tag(claim.instance_id, missing)
+            return self._writer.patch_claim(claim.name, TAGGED_PATCH)
+
+        return call
+
+    def _tagged(self, tagged: _Tagged) -> None:
+        match tagged.outcome:
+            case Done():
+                self._forget(tagged.name)
+            case Failed(error=error):
+                if isinstance(error, InvalidError) and tagged.name not in self._failures:
+                    self.log("instance cannot be tagged", nodeclaim=tagged.name, error=str(error))
+                self._put_off(tagged.name)
+            case _:
+                assert_never(tagged.outcome)
+        self.later("next", _Next(), seconds=_PACE_SECONDS)
+
+    def _put_off(self, name: str) -> None:
+        if name not in self._untagged:
+            return
+        failures = self._failures[name] = self._failures.get(name, 0) + 1
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
+        jitter = self._runtime.dice.uniform(0.5, 1.0)
+        self._not_before[name] = self._timers.monotonic() + pause * jitter
