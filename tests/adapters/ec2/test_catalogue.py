@@ -98,6 +98,18 @@ def test_new_spot_prices_change_nothing_but_the_offerings() -> None:
     )
 
 
+def test_spot_prices_of_the_region_hold_until_others_are_given() -> None:
+    sale = Sale("m5.large", ("here-a", "here-b"), 0.1, (0.02, None))
+    catalogue = Catalogue([record("m5.large")], RegionRecord("here", {"here-a": "1", "here-b": "2"}, (sale,)))
+
+    def spot(spot_prices: dict[tuple[str, str], float] | None) -> list[tuple[str, float]]:
+        (one,) = catalogue.instance_types(node_class(), DEFAULT_KUBELET, spot_prices=spot_prices)
+        return [(o.zone, o.price) for o in one.offerings if o.available and o.capacity_type == SPOT]
+
+    assert spot(None) == [("here-a", 0.02)]
+    assert spot({("m5.large", "here-b"): 0.03}) == [("here-b", 0.03)]
+
+
 @pytest.mark.parametrize("zones", [("here-b",), (("here-b", "id-2"),)])
 def test_only_the_zones_of_the_node_class_count(zones: tuple[str | tuple[str, str], ...]) -> None:
     types = by_name(small_catalogue().instance_types(node_class(), DEFAULT_KUBELET, zones=zones))
