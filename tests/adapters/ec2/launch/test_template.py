@@ -13,23 +13,10 @@ from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
-from treenail.domain.node_classes import AmiFamily, BlockDevice, MetadataOptions
+from treenail.domain.node_classes import MetadataOptions
 from treenail.domain.taints import Effect, Taint
 
 ROOT = Path(__file__).parents[4]
-DISK = BlockDevice(
-    device_name="/dev/xvda",
-    root_volume=True,
-    volume_size=100 * 10**9,
-    volume_type="io2",
-    iops=3000,
-    throughput=500,
-    encrypted=True,
-    delete_on_termination=False,
-    kms_key_id="key",
-    snapshot_id="snap-1",
-    volume_initialization_rate=200,
-)
 
 
 def template(of: FleetRequest | None = None, **more: Any) -> Template:
@@ -63,6 +50,19 @@ def test_a_template_says_all_that_its_instances_have_in_common() -> None:
     assert "ImageId" not in data
 
 
+@pytest.mark.parametrize(("dedicated", "placement"), [(False, None), (True, {"Tenancy": "dedicated"})])
+def test_instances_share_hardware_unless_claims_take_none_that_is_shared(
+    *, dedicated: bool, placement: object
+) -> None:
+    assert template(request(dedicated=dedicated)).data.get("Placement") == placement
+
+
+@pytest.mark.parametrize("word", ["enabled", "disabled"])
+def test_virtual_machines_within_are_as_the_class_has_them(word: str) -> None:
+    assert template(classed(nested_virtualization=word)).data["CpuOptions"] == {"NestedVirtualization": word}
+    assert "CpuOptions" not in template().data
+
+
 def test_what_the_node_class_sets_is_in_it() -> None:
     metadata = MetadataOptions(
         http_endpoint="disabled", http_put_response_hop_limit=2, http_tokens="optional"
@@ -76,42 +76,6 @@ def test_what_the_node_class_sets_is_in_it() -> None:
     assert data["MetadataOptions"]["HttpEndpoint"] == "disabled"
     assert data["MetadataOptions"]["HttpPutResponseHopLimit"] == 2
     assert data["MetadataOptions"]["HttpTokens"] == "optional"
-
-
-def test_disks_are_as_the_class_has_them_with_sizes_rounded_up() -> None:
-    (disk,) = template(classed(block_devices=(DISK,))).data["BlockDeviceMappings"]
-
-    assert disk == {
-        "DeviceName": "/dev/xvda",
-        "Ebs": {
-            "VolumeSize": 94,
-            "VolumeType": "io2",
-            "Iops": 3000,
-            "Throughput": 500,
-            "Encrypted": True,
-            "DeleteOnTermination": False,
-            "KmsKeyId": "key",
-            "SnapshotId": "snap-1",
-            "VolumeInitializationRate": 200,
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    ("family", "device"),
-    [(AmiFamily.AL2, "/dev/xvda"), (AmiFamily.AL2023, "/dev/xvda"), (AmiFamily.UBUNTU, "/dev/sda1")],
-)
-def test_without_any_a_family_has_its_usual_disk(family: AmiFamily, device: str) -> None:
-    (disk,) = template(classed(family=family)).data["BlockDeviceMappings"]
-
-    assert disk == {
-        "DeviceName": device,
-        "Ebs": {"VolumeSize": 20, "VolumeType": "gp3", "Encrypted": True},
-    }
-
-
-def test_of_custom_images_nobody_knows_the_disks() -> None:
-    assert "BlockDeviceMappings" not in template(classed(family=AmiFamily.CUSTOM)).data
 
 
 def test_what_is_made_with_an_instance_bears_the_tags_of_its_pool_but_not_of_the_call() -> None:
@@ -152,6 +116,8 @@ def test_the_order_in_which_tags_and_labels_come_does_not_matter() -> None:
     "other",
     [
         template(build=Build(max_pods=58)),
+        template(build=Build(max_pods=29, efa=2)),
+        template(request(dedicated=True)),
         template(security_groups=("sg-1",)),
         template(instance_profile="others"),
         template(request(labels={labels.NODEPOOL: "batch"})),
