@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -58,6 +58,10 @@ class PriceOverrides:
         An offering without a public price stays without one: nobody knows whether it is sold at all.
         """
         return tuple(self._applied(one) for one in types) if self.overrides else types
+
+    def reorder(self, names: Iterable[str], capacity_type: str) -> bool:
+        """Tell whether another of these types may cost the least than by the public prices."""
+        return len({self.find(name, capacity_type) for name in names}) > 1
 
     def idle(self, types: Collection[InstanceType]) -> tuple[int, ...]:
         """Return the places, counted from 0, of the overrides that are about no offering of `types`."""

@@ -129,6 +129,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         node_classes=catalogue,
         facts=cluster.facts,
         isolated=settings.isolated_vpc,
+        prices=prices,
     )
     return EC2(cloud, refresher)
 

@@ -23,6 +23,7 @@ from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock
 
@@ -59,6 +60,7 @@ class EC2Cloud:
         facts: Callable[[], ClusterFacts],
         default_instance_profile: str = "",
         isolated: bool = False,
+        prices: PriceOverrides = NO_OVERRIDES,
     ) -> None:
         self._aws = aws
         self._cluster_name = cluster_name
@@ -78,6 +80,7 @@ class EC2Cloud:
             descriptions=self._descriptions,
             find=self.launched_by,
             profile_of=self._profiles.of,
+            prices=prices,
         )
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(

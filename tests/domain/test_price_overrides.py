@@ -91,3 +91,12 @@ def test_those_that_are_about_nothing_there_is_are_found() -> None:
     )
 
     assert own.idle(TYPES) == (0, 2, 3)
+
+
+def test_the_order_of_prices_may_change_only_where_types_are_not_all_treated_alike() -> None:
+    own = overrides(PriceOverride(instance_types=("m5.*",), capacity_types=(labels.ON_DEMAND,), factor=0.5))
+
+    assert own.reorder(("m5.large", "c5.large"), labels.ON_DEMAND)
+    assert not own.reorder(("m5.large", "m5.metal"), labels.ON_DEMAND)
+    assert not own.reorder(("m5.large", "c5.large"), labels.SPOT)
+    assert not NO_OVERRIDES.reorder(("m5.large", "c5.large"), labels.ON_DEMAND)

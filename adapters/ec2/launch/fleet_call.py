@@ -13,6 +13,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.ports import InvalidError
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.resources import PODS
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
@@ -100,9 +101,15 @@ def choices(
 
 
 def fleet_call(
-    request: FleetRequest, chosen: tuple[Choice, ...], template_for: Callable[[Build], Template]
+    request: FleetRequest,
+    chosen: tuple[Choice, ...],
+    template_for: Callable[[Build], Template],
+    prices: PriceOverrides = NO_OVERRIDES,
 ) -> FleetCall:
     """Return the call. `template_for` gives the template for instances of one build.
+
+    EC2 itself goes by the public prices. Where by one's own `prices` another type may cost the least, the
+    call says in which order they are wanted.
 
     Raises:
         InvalidError: it would bear more tags than EC2 takes.
@@ -115,14 +122,16 @@ def fleet_call(
         builds.setdefault(_ANY if own else choice.build, []).append(choice)
     templates = () if own else tuple(template_for(build) for build in sorted(builds))
     names = (own,) if own else tuple(template.name for template in templates)
+    ranks = _ranks(request, chosen, prices)
     return FleetCall(
         digest=request.digest(),
         parameters=_parameters(
             request,
             [
-                _config(name, members)
+                _config(name, members, ranks)
                 for name, (_, members) in zip(names, sorted(builds.items()), strict=True)
             ],
+            ranked=bool(ranks),
         ),
         templates=templates,
         zones={choice.subnet_id: choice.override.zone for choice in chosen},
@@ -130,14 +139,27 @@ def fleet_call(
     )
 
 
-def _config(template: str, chosen: list[Choice]) -> FleetLaunchTemplateConfigRequestTypeDef:
+def _ranks(
+    request: FleetRequest, chosen: tuple[Choice, ...], prices: PriceOverrides
+) -> Mapping[Override, float]:
+    """Return 0 for the cheapest, 1 for what costs more and so on; nothing where EC2 finds it by itself."""
+    overrides = [choice.override for choice in chosen]
+    if not prices.reorder((one.instance_type for one in overrides), request.capacity_type):
+        return {}
+    order = {price: float(rank) for rank, price in enumerate(sorted({one.price for one in overrides}))}
+    return {one: order[one.price] for one in overrides}
+
+
+def _config(
+    template: str, chosen: list[Choice], ranks: Mapping[Override, float]
+) -> FleetLaunchTemplateConfigRequestTypeDef:
     return {
         "LaunchTemplateSpecification": {"LaunchTemplateName": template, "Version": "$Latest"},
-        "Overrides": [_override(choice) for choice in chosen],
+        "Overrides": [_override(choice, ranks) for choice in chosen],
     }
 
 
-def _override(choice: Choice) -> FleetLaunchTemplateOverridesRequestTypeDef:
+def _override(choice: Choice, ranks: Mapping[Override, float]) -> FleetLaunchTemplateOverridesRequestTypeDef:
     override: FleetLaunchTemplateOverridesRequestTypeDef = {
         "InstanceType": choice.override.instance_type,  # type: ignore[typeddict-item]
         "SubnetId": choice.subnet_id,
@@ -146,11 +168,13 @@ def _override(choice: Choice) -> FleetLaunchTemplateOverridesRequestTypeDef:
     }
     if choice.image_id:
         override["ImageId"] = choice.image_id
+    if choice.override in ranks:
+        override["Priority"] = ranks[choice.override]
     return override
 
 
 def _parameters(
-    request: FleetRequest, configs: list[FleetLaunchTemplateConfigRequestTypeDef]
+    request: FleetRequest, configs: list[FleetLaunchTemplateConfigRequestTypeDef], *, ranked: bool
 ) -> CreateFleetRequestTypeDef:
     machines = machine_tags(request)
     parameters: CreateFleetRequestTypeDef = {
@@ -167,11 +191,13 @@ def _parameters(
             specification("volume", machines),
         ],
     }
-    # Prices are not in the call: they move, and what moves may not stand in a call made again.
+    # Prices are not in the call: they move, and what moves should not stand in a call made again.
     if request.capacity_type == labels.SPOT:
-        parameters["SpotOptions"] = {"AllocationStrategy": "price-capacity-optimized"}
+        parameters["SpotOptions"] = {
+            "AllocationStrategy": "capacity-optimized-prioritized" if ranked else "price-capacity-optimized"
+        }
     else:
-        parameters["OnDemandOptions"] = {"AllocationStrategy": "lowest-price"}
+        parameters["OnDemandOptions"] = {"AllocationStrategy": "prioritized" if ranked else "lowest-price"}
     if request.node_class.context:
         parameters["Context"] = request.node_class.context
     return parameters

@@ -29,6 +29,7 @@ from treenail.domain.ports import (
     PortError,
     UnavailableError,
 )
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.runtime import Clock
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
@@ -62,7 +63,7 @@ class Fleets:
     looks for instances by their launch's token.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (what it works with is given by name)
         self,
         aws: Aws,
         clock: Clock,
@@ -73,8 +74,10 @@ class Fleets:
         descriptions: Descriptions,
         find: Callable[[str], tuple[Instance, ...]],
         profile_of: Callable[[NodeClass], str],
+        prices: PriceOverrides = NO_OVERRIDES,
     ) -> None:
         self._aws = aws
+        self._prices = prices
         self._clock = clock
         self._node_classes = node_classes
         self._facts = facts
@@ -124,7 +127,10 @@ class Fleets:
         types = self._node_classes.instance_types(node_class, request.kubelet)
         by_name = self._descriptions.note_launch(request.token, node_class.ref, types)
         return fleet_call(
-            request, choices(request, resolved, by_name), partial(self._template, request, resolved)
+            request,
+            choices(request, resolved, by_name),
+            partial(self._template, request, resolved),
+            self._prices,
         )
 
     def _template(self, request: FleetRequest, resolved: Resolved, build: Build) -> Template:

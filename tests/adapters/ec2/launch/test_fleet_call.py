@@ -12,9 +12,10 @@ from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, ch
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
 from treenail.domain import labels
-from treenail.domain.fleets import EFA, FleetRequest
+from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.ports import InvalidError
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
 from treenail.domain.resources import Resources
 
 A, B = "us-east-1a", "us-east-1b"
@@ -40,11 +41,11 @@ def chosen(asked: FleetRequest, resolved: Resolved = RESOLVED) -> tuple[Choice, 
     return choices(asked, resolved, TYPES)
 
 
-def call(asked: FleetRequest) -> FleetCall:
+def call(asked: FleetRequest, prices: PriceOverrides = NO_OVERRIDES) -> FleetCall:
     def named(build: Build) -> Template:
         return Template(name=f"pods-{build.max_pods}", data={}, tags={})
 
-    return fleet_call(asked, chosen(asked), named)
+    return fleet_call(asked, chosen(asked), named, prices)
 
 
 def test_each_type_and_zone_has_the_roomiest_subnet_and_the_image_of_its_architecture() -> None:
@@ -201,3 +202,50 @@ def test_more_tags_than_ec2_takes_are_refused() -> None:
 def test_what_can_never_be_met_is_refused(impossible: FleetRequest, why: str) -> None:
     with pytest.raises(InvalidError, match=why):
         check(impossible)
+
+
+PLAN = PriceOverride(instance_types=("m5.*",), factor=0.5)
+PRICED = (Override("c5.large", A, 0.085), Override("m5.large", A, 0.048), Override("m5.large", B, 0.048))
+
+
+def ranks(asked: FleetCall) -> dict[tuple[str, str], float]:
+    return {
+        (one["InstanceType"], one["AvailabilityZone"]): one["Priority"]
+        for config in asked.parameters["LaunchTemplateConfigs"]
+        for one in config["Overrides"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("capacity_type", "options", "strategy"),
+    [
+        (labels.SPOT, "SpotOptions", "capacity-optimized-prioritized"),
+        (labels.ON_DEMAND, "OnDemandOptions", "prioritized"),
+    ],
+)
+def test_where_ones_own_prices_make_another_the_cheapest_ec2_is_told_the_order(
+    capacity_type: str, options: str, strategy: str
+) -> None:
+    asked = call(request(capacity_type=capacity_type, overrides=PRICED), PriceOverrides((PLAN,)))
+
+    assert ranks(asked) == {("m5.large", A): 0.0, ("m5.large", B): 0.0, ("c5.large", A): 1.0}
+    assert {key: value for key, value in asked.parameters.items() if key.endswith("Options")} == {
+        options: {"AllocationStrategy": strategy}
+    }
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        pytest.param(PriceOverrides((PriceOverride(factor=0.9),)), id="the same discount on all"),
+        pytest.param(
+            PriceOverrides(
+                (PriceOverride(capacity_types=(labels.SPOT,), price=1.0), PriceOverride(factor=2))
+            ),
+            id="another capacity type's",
+        ),
+        pytest.param(PriceOverrides((PriceOverride(instance_types=("p5.*",), factor=2),)), id="others'"),
+    ],
+)
+def test_where_the_order_is_that_of_the_public_prices_ec2_finds_it_by_itself(prices: PriceOverrides) -> None:
+    assert call(request(overrides=PRICED), prices).parameters == call(request(overrides=PRICED)).parameters
