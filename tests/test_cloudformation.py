@@ -11,7 +11,7 @@ from cfnlint import api
 from cfnlint.config import ManualArgs
 
 from tests.cloudformation import TEMPLATE, controller_statements, listed, parts, template
-from treenail.domain import interruption
+from treenail.domain import interruption, labels, tagging
 from treenail.domain.fleets import CLUSTER_TAG
 
 PSEUDO = {"AWS::AccountId", "AWS::Partition", "AWS::Region", "AWS::URLSuffix"}
@@ -146,6 +146,15 @@ def test_only_what_bears_the_tag_of_the_cluster_may_be_changed_or_ended(action: 
     (statement,) = [one for one in controller_statements() if action in listed(one["Action"])]
 
     assert statement["Condition"]["StringEquals"][f"aws:ResourceTag/{CLUSTER_TAG}"] == {"Ref": "ClusterName"}
+
+
+def test_an_instance_may_be_given_later_what_names_it_and_nothing_else() -> None:
+    statement = sid("NameInstancesAfterTheirNodes")
+
+    assert statement["Condition"] == {
+        "StringEquals": {f"aws:ResourceTag/{CLUSTER_TAG}": {"Ref": "ClusterName"}},
+        "ForAllValues:StringEquals": {"aws:TagKeys": [tagging.NAME, labels.NODECLAIM]},
+    }
 
 
 def test_every_statement_allows_and_has_a_name_of_its_own() -> None:
