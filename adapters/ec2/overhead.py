@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from functools import lru_cache
 from typing import Final
 
 from treenail.adapters.ec2.ami_families import TRAITS
@@ -69,5 +69,12 @@ def _kept_free(capacity: Resources, resource: str, threshold: str) -> int:
     """
     if not threshold.endswith("%"):
         return amount_of(resource, threshold)
-    percent = Fraction(threshold.removesuffix("%"))
-    return 0 if percent == 100 else ceil(capacity[resource] * percent / 100)  # noqa: PLR2004
+    numerator, denominator = _share(threshold)
+    return 0 if numerator == denominator else -(-capacity[resource] * numerator // denominator)
+
+
+@lru_cache(maxsize=64)
+def _share(percentage: str) -> tuple[int, int]:
+    """Return a percentage as an exact fraction: the same few are asked for once for every type."""
+    share = Fraction(percentage.removesuffix("%")) / 100
+    return share.numerator, share.denominator
