@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -15,12 +15,13 @@ from treenail.domain.instance_types import InstanceType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:
-    """A subnet. `free_addresses` is as of the last look, at most a minute or so ago."""
+    """A subnet. `free_addresses` is as of the last look, which began at a monotonic second."""
 
     id: str
     zone: str
     zone_id: str
     free_addresses: int
+    looked_at: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +89,6 @@ class Resolved:
     def zones(self) -> tuple[tuple[str, str], ...]:
         """The zones of the subnets with their ids, sorted."""
         return tuple(sorted({(subnet.zone, subnet.zone_id) for subnet in self.subnets}))
-
-    @property
-    def subnet_by_zone(self) -> Mapping[str, Subnet]:
-        """The subnet of each zone that has the most free addresses."""
-        # Those listed first, which have the most, are written last.
-        return {subnet.zone: subnet for subnet in reversed(self.subnets)}
 
     def image_for(self, instance_type: InstanceType) -> Image | None:
         """Return the newest image that nodes of the type run, None where there is none."""

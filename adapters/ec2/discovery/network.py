@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,7 @@ class Subnets:
 
     def __init__(self, aws: Aws, memory: Memory, *, seconds: float = _SUBNET_SECONDS) -> None:
         self._aws = aws
+        self._clock = memory.clock
         self._found = memory.of("subnets", self._find, seconds=seconds)
 
     def of(self, node_class: NodeClass) -> tuple[Subnet, ...]:
@@ -50,7 +52,8 @@ class Subnets:
         return found
 
     def _find(self, terms: Terms) -> tuple[Subnet, ...]:
-        found = {subnet.id: subnet for subnet in self._ask(terms)}
+        looked_at = self._clock.monotonic()
+        found = {subnet.id: replace(subnet, looked_at=looked_at) for subnet in self._ask(terms)}
         return tuple(sorted(found.values(), key=lambda one: (-one.free_addresses, one.id)))
 
     def _ask(self, terms: Terms) -> Iterator[Subnet]:

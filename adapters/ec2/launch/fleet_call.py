@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specification
 from treenail.adapters.ec2.launch.template import Build, Template
-from treenail.adapters.ec2.resolved import Resolved
+from treenail.adapters.ec2.resolved import Resolved, Subnet
 from treenail.domain import labels
 from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
@@ -43,7 +43,8 @@ class FleetCall:
     """A call as it is made, and made again: the same token must come with the very same parameters.
 
     `templates` are those it needs, `zones` and `images` what answers are read with: zones by the id of
-    the subnet, images by the name of the instance type.
+    the subnet, images by the name of the instance type. `addresses` are those an instance takes at least,
+    by the id of the subnet.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class FleetCall:
     templates: tuple[Template, ...]
     zones: Mapping[str, str]
     images: Mapping[str, str]
+    addresses: Mapping[str, int]
 
 
 def check(request: FleetRequest) -> None:
@@ -70,14 +72,16 @@ def check(request: FleetRequest) -> None:
 
 
 def choices(
-    request: FleetRequest, resolved: Resolved, types: Mapping[str, InstanceType]
+    request: FleetRequest,
+    resolved: Resolved,
+    types: Mapping[str, InstanceType],
+    subnets: Mapping[str, Subnet],
 ) -> tuple[Choice, ...]:
-    """Return what of a request's overrides can be bought by now, sorted.
+    """Return what of a request's overrides can be bought by now, sorted; `subnets` are those to use, by zone.
 
     Raises:
         InvalidError: nothing: there is no such type, or no image of its architecture, or no subnet.
     """
-    subnets = resolved.subnet_by_zone
     found = []
     for override in sorted({(o.instance_type, o.zone): o for o in request.overrides}.values()):
         instance_type, subnet = types.get(override.instance_type), subnets.get(override.zone)
@@ -136,7 +140,17 @@ def fleet_call(
         templates=templates,
         zones={choice.subnet_id: choice.override.zone for choice in chosen},
         images={choice.override.instance_type: choice.image_id for choice in chosen},
+        addresses=_least_addresses(chosen),
     )
+
+
+def _least_addresses(chosen: tuple[Choice, ...]) -> Mapping[str, int]:
+    """Return how many addresses an instance takes at least, by subnet: one for each pod it may run."""
+    least: dict[str, int] = {}
+    for choice in chosen:
+        pods = choice.build.max_pods
+        least[choice.subnet_id] = min(pods, least.get(choice.subnet_id, pods))
+    return least
 
 
 def _ranks(

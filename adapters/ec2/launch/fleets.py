@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from cachetools import TTLCache
 from treenail.adapters.ec2.call_errors import code_of, message_of
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.gate import Passed
+from treenail.adapters.ec2.launch.addresses import FreeAddresses
 from treenail.adapters.ec2.launch.descriptions import Descriptions, errors_of
 from treenail.adapters.ec2.launch.fleet_call import FleetCall, check, choices, fleet_call
 from treenail.adapters.ec2.launch.tags import REQUEST_TAG
@@ -44,6 +46,7 @@ _TEMPLATE_GONE: Final = frozenset(
         "InvalidLaunchTemplateName.NotFoundException",
     }
 )
+_SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _MOST_CALLS: Final = 4096
 _CALL_SECONDS: Final = 3600.0
@@ -85,6 +88,7 @@ class Fleets:
         self._descriptions = descriptions
         self._find = find
         self._profile_of = profile_of
+        self._addresses = FreeAddresses(clock)
         self._lock = Lock()
         self._calls: TTLCache[str, FleetCall] = TTLCache(_MOST_CALLS, _CALL_SECONDS, timer=clock.monotonic)
 
@@ -99,6 +103,7 @@ class Fleets:
         check(request)
         call = self._call(request)
         answer = self._attempt(call, request, request.token)
+        self._note_addresses(call, request, answer)
         if answer.instances or not any(error.code in _TEMPLATE_GONE for error in answer.errors):
             return answer
         self._templates.forget(template.name for template in call.templates)
@@ -106,6 +111,7 @@ class Fleets:
         # good, and must be used: asked again we would begin with it again.
         token = f"{request.token}-2" if answer.fleet_id else request.token
         again = self._attempt(call, request, token)
+        self._note_addresses(call, request, again)
         return replace(again, waited_seconds=answer.waited_seconds + again.waited_seconds)
 
     def _call(self, request: FleetRequest) -> FleetCall:
@@ -119,7 +125,15 @@ class Fleets:
         call = self._prepare(request)
         with self._lock:
             self._calls[request.token] = call
+        self._addresses.deduct(request.token, call.addresses, instances=request.count)
         return call
+
+    def _note_addresses(self, call: FleetCall, request: FleetRequest, answer: FleetAnswer) -> None:
+        """Give back the addresses that were not taken; where there were too few, there are none left."""
+        bought = Counter(instance.zone for instance in answer.instances)
+        self._addresses.settle(request.token, {subnet: bought[zone] for subnet, zone in call.zones.items()})
+        full = {error.zone for error in answer.errors if error.code == _SUBNET_FULL}
+        self._addresses.exhaust(subnet for subnet, zone in call.zones.items() if zone in full)
 
     def _prepare(self, request: FleetRequest) -> FleetCall:
         node_class = request.node_class
@@ -128,7 +142,7 @@ class Fleets:
         by_name = self._descriptions.note_launch(request.token, node_class.ref, types)
         return fleet_call(
             request,
-            choices(request, resolved, by_name),
+            choices(request, resolved, by_name, self._addresses.roomiest(resolved.subnets)),
             partial(self._template, request, resolved),
             self._prices,
         )

@@ -112,6 +112,18 @@ def any_call(token: str) -> dict[str, Any]:
     return {"ClientToken": token, **dict.fromkeys(others, ANY)}
 
 
+def into(subnet: str, zone: str) -> list[dict[str, Any]]:
+    """Return the configuration of a call that launches m5.large by the user's template into one subnet."""
+    override = {
+        "InstanceType": "m5.large",
+        "SubnetId": subnet,
+        "AvailabilityZone": zone,
+        "ImageId": "ami-x",
+    }
+    template = {"LaunchTemplateName": "theirs", "Version": "$Latest"}
+    return [{"LaunchTemplateSpecification": template, "Overrides": [override]}]
+
+
 # --- looking
 
 
@@ -189,6 +201,24 @@ def test_a_call_made_again_is_the_very_same_though_its_subnets_have_changed(acco
     )
 
     assert buyer.launch(OWN).instances == first.instances
+
+
+def test_what_ran_out_of_addresses_is_not_launched_into_while_another_subnet_of_the_zone_has_some(
+    account: Account,
+) -> None:
+    # subnet-a has more addresses free than subnet-a2.
+    full = error("InsufficientFreeAddressesInSubnet", InstanceType="m5.large", SubnetId="subnet-a")
+    account.answers(FLEET, answer(errors=(full,)), **any_call("call-1"))
+    account.answers(
+        FLEET, answer("i-1"), **any_call("call-2") | {"LaunchTemplateConfigs": into("subnet-a2", A)}
+    )
+    buyer = cloud(account)
+    only_a = replace(OWN, overrides=tuple(one for one in OWN.overrides if one.zone == A))
+
+    told = buyer.launch(only_a)
+    buyer.launch(replace(only_a, token="call-2"))  # noqa: S106 (a client token)
+
+    assert [(e.code, e.zone) for e in told.errors] == [("InsufficientFreeAddressesInSubnet", A)]
 
 
 def test_a_token_is_for_one_request_only(account: Account) -> None:

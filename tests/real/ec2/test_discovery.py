@@ -21,7 +21,7 @@ NOWHERE = SelectorTerm(tags=(("no", "such"),))
 def test_a_class_means_the_network_and_the_images_of_its_cluster(lab: Lab) -> None:
     found = Account(lab).catalogue.resolve(node_class(LATEST))
 
-    assert {zone: one.id for zone, one in found.subnet_by_zone.items()} == lab.estate["subnets"]
+    assert {one.zone: one.id for one in found.subnets} == lab.estate["subnets"]
     assert all(one.free_addresses == 8187 for one in found.subnets)
     assert [zone for zone, _ in found.zones] == sorted(lab.estate["subnets"])
     assert all(zone_id.startswith("use1-az") for _, zone_id in found.zones)

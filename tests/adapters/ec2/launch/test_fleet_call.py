@@ -8,6 +8,8 @@ import pytest
 
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.node_classes import instance_type
+from tests.adapters.ec2.refusals import SleptTime
+from treenail.adapters.ec2.launch.addresses import FreeAddresses
 from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, choices, fleet_call
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
@@ -37,8 +39,11 @@ RESOLVED = Resolved(
 )
 
 
-def chosen(asked: FleetRequest, resolved: Resolved = RESOLVED) -> tuple[Choice, ...]:
-    return choices(asked, resolved, TYPES)
+def chosen(
+    asked: FleetRequest, resolved: Resolved = RESOLVED, types: Mapping[str, InstanceType] = TYPES
+) -> tuple[Choice, ...]:
+    subnets = FreeAddresses(SleptTime()).roomiest(resolved.subnets)
+    return choices(asked, resolved, types, subnets)
 
 
 def call(asked: FleetRequest, prices: PriceOverrides = NO_OVERRIDES) -> FleetCall:
@@ -56,6 +61,13 @@ def test_each_type_and_zone_has_the_roomiest_subnet_and_the_image_of_its_archite
         ("m5.large", "subnet-b", "ami-x", 29),
         ("m6g.large", "subnet-b", "ami-a", 29),
     ]
+
+
+def test_an_instance_takes_as_many_addresses_as_the_least_of_its_types_runs_pods() -> None:
+    assert call(request(f"m5.large/{A}", f"c5.large/{A}", f"m5.large/{B}")).addresses == {
+        "subnet-a": min(TYPES[name].capacity["pods"] for name in ("m5.large", "c5.large")),
+        "subnet-b": TYPES["m5.large"].capacity["pods"],
+    }
 
 
 @pytest.mark.parametrize("gone", [f"m5.metal/{A}", "m5.large/us-east-1f"])
@@ -76,8 +88,8 @@ def test_a_call_for_fabric_adapters_has_a_template_for_each_number_of_them() -> 
     types = {**TYPES, "m5.large": with_two}
     plain, asking = request(f"m5.large/{A}"), request(f"m5.large/{A}", efa=True)
 
-    assert [c.build.efa for c in choices(plain, RESOLVED, types)] == [0]
-    assert [c.build.efa for c in choices(asking, RESOLVED, types)] == [2]
+    assert [c.build.efa for c in chosen(plain, types=types)] == [0]
+    assert [c.build.efa for c in chosen(asking, types=types)] == [2]
 
 
 def test_types_are_grouped_by_how_many_pods_they_admit() -> None:
