@@ -128,6 +128,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         cluster_name=settings.cluster_name,
         node_classes=catalogue,
         facts=cluster.facts,
+        default_instance_profile=settings.aws_default_instance_profile,
         isolated=settings.isolated_vpc,
         prices=prices,
     )

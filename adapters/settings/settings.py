@@ -99,6 +99,11 @@ class Settings:
     aws_region: str = field(
         metadata=_variable("", values.text, "The region; without it, boto3 looks where it always does.")
     )
+    aws_default_instance_profile: str = field(
+        metadata=_variable(
+            "", values.text, "The instance profile of node classes that name none and no role."
+        )
+    )
     isolated_vpc: bool = field(
         metadata=_variable("false", values.boolean, "Whether AWS's price list is out of reach.")
     )

@@ -41,6 +41,7 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("BATCH_IDLE_DURATION", "1m30s", "batch_idle_duration", 90.0),
         ("KUBE_CLIENT_QPS", "0.5", "kube_client_qps", 0.5),
         ("METRICS_PORT", " 9090 ", "metrics_port", 9090),
+        ("AWS_DEFAULT_INSTANCE_PROFILE", "nodes", "aws_default_instance_profile", "nodes"),
         ("ISOLATED_VPC", "True", "isolated_vpc", True),
         ("EARLY_BINDING", "1", "early_binding", True),
         ("LOG_LEVEL", "DEBUG", "log_level", LogLevel.DEBUG),

@@ -18,7 +18,8 @@ from tests.windows_walkthrough import ADDRESS, BUILDS, DEPLOYMENTS, objects
 
 @pytest.fixture
 def scene(control_plane: ControlPlane, lab: Lab) -> Iterator[Scene]:
-    there = Scene(control_plane, lab, None)
+    profile = str(lab.estate["instance_profile"])
+    there = Scene(control_plane, lab, None, AWS_DEFAULT_INSTANCE_PROFILE=profile)
     there.cluster.install()
     with there.controller, machines(there, boot_seconds=1):
         yield there
@@ -29,8 +30,7 @@ def applied(scene: Scene) -> None:
     """Apply the walkthrough, for the laboratory's cluster, and wait until its pods run."""
     lab = scene.lab
     tags = {"karpenter.sh/discovery": lab.cluster}
-    profile = lab.estate["instance_profile"]
-    scene.cluster.apply(*objects(subnetSelector=tags, securityGroupSelector=tags, instanceProfile=profile))
+    scene.cluster.apply(*objects(subnetSelector=tags, securityGroupSelector=tags))
     eventually(lambda: scene.cluster.running() == 20, scene.summary, within=150)
 
 
