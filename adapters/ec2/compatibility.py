@@ -9,15 +9,19 @@ from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import TypeRecord
 
 _NITRO: Final = "nitro"
+_XEN: Final = "xen"
 
 
 def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
     """Tell whether the type runs the family's images and takes all that is set of its hardware.
 
-    Of Xen's types and of bare metal, EC2 tracks connections as it likes.
+    Of Xen's types and of bare metal, EC2 tracks connections as it likes. Xen's have no prefixes; on others
+    a prefix takes the place of an address, and the first address of an interface stays.
     """
     return (
         can_boot(node.family, record)
         and (record.nested_virtualization or not node.nested_virtualization)
         and (record.hypervisor == _NITRO or not node.connection_tracking)
+        and (record.hypervisor != _XEN or not node.ip_prefixes)
+        and node.ip_prefixes < record.ipv4_per_interface
     )

@@ -14,7 +14,7 @@ class NodeSettings:
     """The settings that size a node, and nothing else: two node classes equal in them have equal nodes.
 
     `volume_size` (bytes) is of the device pods write to; with `raid0` the instance's own disks replace it
-    on types that have any. Thresholds are as written, None where they are not set. The last two are set
+    on types that have any. Thresholds are as written, None where they are not set. The last three are set
     where the node class asks for what not every type can do.
     """
 
@@ -29,6 +29,7 @@ class NodeSettings:
     storage_threshold: str | None = None
     nested_virtualization: bool = False
     connection_tracking: bool = False
+    ip_prefixes: int = 0
 
     @classmethod
     def of(cls, node_class: NodeClass, kubelet: Kubelet) -> NodeSettings:
@@ -46,6 +47,7 @@ class NodeSettings:
             storage_threshold=thresholds.get("nodefs.available"),
             nested_virtualization=node_class.nested_virtualization == "enabled",
             connection_tracking=node_class.connection_tracking is not None,
+            ip_prefixes=node_class.ip_prefix_count,
         )
 
 

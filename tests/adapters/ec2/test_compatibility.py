@@ -33,3 +33,17 @@ def test_to_forbid_virtual_machines_inside_leaves_all_types() -> None:
 def test_connections_are_tracked_as_told_on_nitro_alone(name: str, possible: bool) -> None:  # noqa: FBT001
     assert available(name, TRACKED) is possible
     assert available(name, node_class())
+
+
+@pytest.mark.parametrize(
+    ("name", "prefixes", "possible"),
+    [
+        ("m5.large", 9, True),
+        ("m5.large", 10, False),
+        ("m5.metal", 1, True),
+        ("t2.large", 1, False),
+    ],
+)
+def test_prefixes_are_where_there_is_room_for_them(name: str, prefixes: int, possible: bool) -> None:  # noqa: FBT001
+    assert available(name, replace(node_class(), ip_prefix_count=prefixes)) is possible
+    assert available(name, node_class())
