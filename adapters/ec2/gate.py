@@ -124,6 +124,10 @@ class Gate:
                 raise unanswered or failure if isinstance(failure, TooManyRequestsError) else failure
             self._sleep(pause)
 
+    def wait(self, seconds: float) -> None:
+        """Wait for what AWS has done to be seen by all of AWS. Blocks."""
+        self._sleep(seconds)
+
     def _wait_for_permit(
         self, permits: Permits, purpose: Purpose, resources: int, began: float
     ) -> float | None:

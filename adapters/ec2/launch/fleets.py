@@ -46,6 +46,10 @@ _TEMPLATE_GONE: Final = frozenset(
         "InvalidLaunchTemplateName.NotFoundException",
     }
 )
+# What EC2 says of an instance profile that IAM has just made. It takes some seconds to be known there.
+_UNSEEN_PROFILE: Final = "iamInstanceProfile"
+_UNSEEN_SECONDS: Final = 5.0
+_MOST_TRIES: Final = 4
 _SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _MOST_CALLS: Final = 4096
@@ -102,17 +106,30 @@ class Fleets:
         """
         check(request)
         call = self._call(request)
-        answer = self._attempt(call, request, request.token)
-        self._note_addresses(call, request, answer)
-        if answer.instances or not any(error.code in _TEMPLATE_GONE for error in answer.errors):
-            return answer
-        self._templates.forget(template.name for template in call.templates)
-        # A token that made a fleet, if an empty one, will not make another. One that made none is still
-        # good, and must be used: asked again we would begin with it again.
-        token = f"{request.token}-2" if answer.fleet_id else request.token
-        again = self._attempt(call, request, token)
-        self._note_addresses(call, request, again)
-        return replace(again, waited_seconds=answer.waited_seconds + again.waited_seconds)
+        token, waited = request.token, 0.0
+        for number in range(1, _MOST_TRIES + 1):
+            answer = self._attempt(call, request, token)
+            waited += answer.waited_seconds
+            self._note_addresses(call, request, answer)
+            if number == _MOST_TRIES or not self._mended(call, request, answer, first=number == 1):
+                break
+            # A token that made a fleet, if an empty one, will not make another. One that made none is still
+            # good, and must be used: asked again we would begin with it again.
+            if answer.fleet_id:
+                token = f"{request.token}-{number + 1}"
+        return replace(answer, waited_seconds=waited)
+
+    def _mended(self, call: FleetCall, request: FleetRequest, answer: FleetAnswer, *, first: bool) -> bool:
+        """Tell whether the call may do better now: where its templates were gone, or its profile is new."""
+        if answer.instances:
+            return False
+        if first and any(error.code in _TEMPLATE_GONE for error in answer.errors):
+            self._templates.forget(template.name for template in call.templates)
+            return True
+        if request.node_class.role and any(_UNSEEN_PROFILE in error.message for error in answer.errors):
+            self._aws.gate.wait(_UNSEEN_SECONDS)
+            return True
+        return False
 
     def _call(self, request: FleetRequest) -> FleetCall:
         """Return the call for a request: the very same where it was made before, as far as we remember."""
@@ -181,7 +198,8 @@ class Fleets:
         code = code_of(error)
         if code == _MISMATCH:
             return self._made_before(request)
-        if code in UNFULFILLABLE or code in _TEMPLATE_GONE:
+        passing = code in _TEMPLATE_GONE or _UNSEEN_PROFILE in message_of(error)
+        if code in UNFULFILLABLE or passing:
             return FleetAnswer(errors=(FleetError(code=code, message=message_of(error)),))
         if isinstance(error, NotFoundError | AlreadyExistsError):
             raise InvalidError(str(error)) from error.__cause__
