@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Callable
 from typing import TypeAlias
 
+from treenail.actors.gathered_ends import Together
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.drain import (
     Abandon,
-    AwaitGone,
     Cordon,
     DeleteClaim,
     DeleteNode,
@@ -18,7 +18,6 @@ from treenail.domain.drain import (
     Leaving,
     LetGo,
     Step,
-    Terminate,
     uncordon,
 )
 from treenail.domain.launching import LaunchMark, deal
@@ -61,14 +60,16 @@ class DrainCalls:
                 return key, lambda: self._find(claim, token)
             case DeleteNode(node=node):
                 return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
-            case Terminate(claim=claim):
-                return ("ec2", "terminate", view.name), lambda: self._cloud.terminate((claim.instance_id,))
-            case AwaitGone():
-                return ("ec2", "await", view.name), self._instances
             case LetGo():
                 return key, lambda: self._let_go(step)
             case _:
                 raise TypeError(f"{step} is not one call")
+
+    def together(self, steps: Together) -> Call:
+        """Return the call that terminates many instances, or sees which are there."""
+        if not steps.ids:
+            return self._instances
+        return lambda: self._cloud.terminate(steps.ids, purpose=steps.purpose)
 
     def _delete_claim(self, claim: NodeClaim, state: Leaving) -> None:
         """Write why and by which trace before the deletion, so that whoever finishes it knows."""

@@ -37,6 +37,7 @@ from treenail.domain.ports import (
     ConflictError,
     NodePatch,
 )
+from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.watching import NodeChanged
 
@@ -275,7 +276,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         if found.instances:
             self.log("garbage collecting instances", instances=list(found.instances))
             self._tasks.run(
-                ("ec2", "garbage"), lambda: self._cloud.terminate(found.instances), self.me, _Collected
+                ("ec2", "garbage"),
+                lambda: self._cloud.terminate(found.instances, purpose=Purpose.HOUSEKEEPING),
+                self.me,
+                _Collected,
             )
         for claim in found.claims:
             self._delete(claim)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
@@ -11,6 +11,9 @@ from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
+from treenail.actors.ending_recorder import EndingRecorder
+from treenail.actors.gathered_ends import GatheredEnds, Together
+from treenail.actors.termination_ticks import Did, DidTogether, Heal, Healed, Look, MovedOut, TakeTogether
 from treenail.domain import metrics
 from treenail.domain.disruption import (
     Cause,
@@ -41,16 +44,14 @@ from treenail.domain.drain import (
     surely_nothing,
 )
 from treenail.domain.ending_trace import (
-    disrupt_span,
     disruption_context,
     interruption_context,
-    stage_span,
 )
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import NotFoundError, TooManyRequestsError
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.ports import InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.runtime import Done, Failed, Ref
 from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
@@ -61,49 +62,17 @@ _UNKNOWN_SECONDS: Final = 300.0
 _MOST_UNKNOWN: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Private timer tick: see what one node needs next."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Did:
-    """A step of one node was tried, from `started_at` on."""
-
-    name: str
-    step: Step
-    started_at: datetime
-    outcome: Outcome[object]
-
-
-@dataclass(frozen=True, slots=True)
-class _MovedOut:
-    """A pod was asked to leave."""
-
-    name: str
-    uid: str
-    outcome: Outcome[None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Heal:
-    """Private timer tick: a node bore our mark for no reason we know."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Healed:
-    """A mark was taken off, or was not: then the node changes again, or stays as it was."""
-
-    name: str
-    outcome: Outcome[object]
-
-
 TerminationInbox: TypeAlias = (
-    _Heal | _Healed | DisruptNodes | NodeInterrupted | NodeChanged | _Look | _Did | _MovedOut
+    Heal
+    | Healed
+    | DisruptNodes
+    | NodeInterrupted
+    | NodeChanged
+    | Look
+    | Did
+    | TakeTogether
+    | DidTogether
+    | MovedOut
 )
 TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
 
@@ -134,9 +103,12 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._interrupted: TTLCache[str, NodeInterrupted] = TTLCache(
             _MOST_UNKNOWN, _UNKNOWN_SECONDS, timer=runtime.timers.monotonic
         )
+        self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
+        self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}
         self._moving: dict[str, None] = {}
+        self._take_at = math.inf
 
     def handle(self, message: TerminationInbox) -> None:
         match message:
@@ -147,15 +119,19 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._disrupt(view, message)
             case NodeInterrupted():
                 self._interrupt(message)
-            case _Look(name=name):
+            case Look(name=name):
                 self._look(name)
-            case _Heal(name=name):
+            case Heal(name=name):
                 self._heal(name)
-            case _Healed(name=name):
-                self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
-            case _Did():
+            case Healed(name=name):
+                self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
+            case Did():
                 self._did(message)
-            case _MovedOut():
+            case TakeTogether():
+                self._take_together()
+            case DidTogether():
+                self._did_together(message)
+            case MovedOut():
                 self._moved_out(message)
             case _:
                 assert_never(message)
@@ -176,7 +152,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             elif must_leave(view):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
             elif marked(view):
-                self.later(("heal", name), _Heal(name), seconds=_HEAL_SECONDS)
+                self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
         state = self._leaving.get(name)
         if state is not None:
             state.hasten(deadline_of(view))
@@ -190,7 +166,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return
         self.log("removing mark of an abandoned disruption", node=view.node_name)
         key, call = self._calls.open_again(view)
-        self._tasks.run(key, call, self.me, lambda outcome: _Healed(name, outcome))
+        self._tasks.run(key, call, self.me, lambda outcome: Healed(name, outcome))
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
         for view in self._views.values():
@@ -245,6 +221,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._views.pop(name, None)
         self._pods.pop(name, None)
         self._attempts.pop(name, None)
+        if self._gathered.forget(name):
+            self._busy.pop(name, None)
         self._timers.cancel(name, self.me)
         if self._leaving.pop(name, None) is not None:
             self._arbiter.tell(DisruptionEnded(name=name))
@@ -260,7 +238,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self.within(state.trace)
         match step:
             case datetime():
-                self.later(name, _Look(name), seconds=max(0.1, (step - now).total_seconds()))
+                self.later(name, Look(name), seconds=max(0.1, (step - now).total_seconds()))
             case MoveOut():
                 self._move_out(name, step)
             case _:
@@ -275,17 +253,49 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if view.node is None:
             return
         start = state.cordoned_at or state.began_at
-        self._record("drain", view.claim, state, start)
+        self._recorder.stage("drain", view.claim, state, start)
         self._observer.tell(NodeDrained(claim=view.claim, node=view.node_name))
 
     def _do(self, name: str, step: Step) -> None:
         state, view = self._leaving[name], self._views[name]
+        self._busy[name] = None
+        if isinstance(step, Terminate | AwaitGone):
+            self._gathered.add(name, step, state.cause)
+            self._gather()
+            return
         started_at = self._timers.now()
         key, call = self._calls.of(step, view, state)
-        self._busy[name] = None
-        self._tasks.run(key, call, self.carrying(), lambda outcome: _Did(name, step, started_at, outcome))
+        self._tasks.run(key, call, self.carrying(), lambda outcome: Did(name, step, started_at, outcome))
 
-    def _did(self, did: _Did) -> None:
+    def _gather(self) -> None:
+        """See to it that what is gathered is done, and soon if something came that can be done at once."""
+        at = self._gathered.next_at(self._timers.monotonic())
+        if at is not None and at < self._take_at:
+            self._take_at = at
+            self._timers.arm("together", self.me, TakeTogether(), at=at)
+
+    def _take_together(self) -> None:
+        self._take_at = math.inf
+        for together in self._gathered.take(self._timers.monotonic()):
+            self._take(together)
+        self._gather()
+
+    def _take(self, together: Together) -> None:
+        started_at, call = self._timers.now(), self._calls.together(together)
+        self._tasks.run(
+            together.key, call, self.me, lambda outcome: DidTogether(together, started_at, outcome)
+        )
+
+    def _did_together(self, done: DidTogether) -> None:
+        if isinstance(done.outcome, Failed) and isinstance(done.outcome.error, InvalidError):
+            self._gathered.part(done.together)
+        for name, step in done.together.steps:
+            state = self._leaving.get(name)
+            if state is not None:
+                self.within(state.trace)
+            self._did(Did(name, step, done.started_at, done.outcome))
+
+    def _did(self, did: Did) -> None:
         name = did.name
         self._busy.pop(name, None)
         state, view = self._leaving.get(name), self._views.get(name)
@@ -302,18 +312,18 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case Failed():
                 attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
                 seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
-                self.later(name, _Look(name), seconds=seconds)
+                self.later(name, Look(name), seconds=seconds)
             case _:
                 assert_never(did.outcome)
 
-    def _advance(self, did: _Did, value: object, view: NodeView, state: Leaving) -> None:
+    def _advance(self, did: Did, value: object, view: NodeView, state: Leaving) -> None:
         name, now = did.name, self._timers.now()
         wait = 1.0
         match did.step:
             case Cordon(node=node):
                 state.cordoned_at = now
                 if view.claim is not None:
-                    self._record("cordon", view.claim, state, did.started_at)
+                    self._recorder.stage("cordon", view.claim, state, did.started_at)
                     self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
                 self.log("cordoned node", logger="controller.termination", node=node.name)
             case Abandon() if state.cause is not Cause.EMPTY:
@@ -343,14 +353,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case _:
                 pass
         # The watch brings what we wrote; a tick goes on where that is late or lost.
-        self.later(name, _Look(name), seconds=wait)
+        self.later(name, Look(name), seconds=wait)
 
     def _gone(self, claim: NodeClaim, state: Leaving) -> None:
-        where = {"nodepool": claim.pool, "zone": claim.zone}
-        terminated = metrics.NODECLAIMS_TERMINATED.name
-        self._telemetry.count(terminated, capacity_type=claim.capacity_type, **where)
-        self._telemetry.count(metrics.NODES_TERMINATED.name, **where)
-        self._record("terminate", claim, state, state.terminated_at or state.began_at)
+        self._recorder.gone(claim, state)
         self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
         self.log(
             "deleted node",
@@ -360,16 +366,6 @@ class TerminationActor(DomainActor[TerminationInbox]):
             cause=state.cause.value,
         )
 
-    def _record(self, stage: str, claim: NodeClaim, state: Leaving, start: datetime) -> None:
-        now = self._timers.now()
-        if not state.root_recorded and state.trace == disruption_context(claim):
-            self._telemetry.record(disrupt_span(claim, state.cause, state.began_at, start))
-        state.root_recorded = True
-        replaced_by = state.decisions if stage == "drain" else ()
-        self._telemetry.record(
-            stage_span(stage, claim, state.trace, start=start, end=now, replaced_by=replaced_by)
-        )
-
     # --- pods
 
     def _move_out(self, name: str, step: MoveOut) -> None:
@@ -377,16 +373,16 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._move(name, pod, self._calls.evict(pod))
         for pod, grace in step.delete:
             self._move(name, pod, self._calls.delete(pod, grace))
-        self.later(name, _Look(name), seconds=_EVICT_AGAIN_SECONDS)
+        self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
     def _move(self, name: str, pod: Pod, call: Callable[[], None]) -> None:
         if pod.uid in self._moving:
             return
         self._moving[pod.uid] = None
         key = ("kubernetes", "pod", pod.uid)
-        self._tasks.run(key, call, self.carrying(), lambda outcome: _MovedOut(name, pod.uid, outcome))
+        self._tasks.run(key, call, self.carrying(), lambda outcome: MovedOut(name, pod.uid, outcome))
 
-    def _moved_out(self, moved: _MovedOut) -> None:
+    def _moved_out(self, moved: MovedOut) -> None:
         self._moving.pop(moved.uid, None)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))

@@ -131,6 +131,10 @@ class StubCloud:
         self.purposes: list[Purpose] = []
         self.bought: dict[str, Instance] = {}
         self.invisible: dict[str, None] = {}
+        # What was terminated is still listed while it `lingers`; what is `protected` is never terminated.
+        self.ending: dict[str, Instance] = {}
+        self.lingers = False
+        self.protected = ""
         self._agenda = agenda
         self._numbers = count()
         self._answers: dict[str, tuple[str, FleetAnswer]] = {}
@@ -199,7 +203,8 @@ class StubCloud:
         return self.troubles.run("instances", "", self._visible)
 
     def _visible(self) -> tuple[Instance, ...]:
-        return tuple(i for i in self.bought.values() if i.id not in self.invisible)
+        there = {**self.bought, **(self.ending if self.lingers else {})}
+        return tuple(i for i in there.values() if i.id not in self.invisible)
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         self.purposes.append(purpose)
@@ -215,5 +220,9 @@ class StubCloud:
         self.bought[instance_id] = replace(there, tags={**there.tags, **tags})
 
     def _terminate(self, ids: tuple[str, ...]) -> None:
+        if self.protected in ids:
+            raise InvalidError(f"OperationNotPermitted: {self.protected}")
         for name in ids:
-            self.bought.pop(name, None)
+            there = self.bought.pop(name, None)
+            if there is not None:
+                self.ending[name] = there

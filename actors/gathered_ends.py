@@ -1,0 +1,89 @@
+"""Steps of many nodes' ends that one call to EC2 can do for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.disruption import Cause
+from treenail.domain.drain import AwaitGone, Terminate
+from treenail.domain.purposes import Purpose
+from treenail.domain.runtime import TaskKey
+
+GATHER_SECONDS: Final = 0.1
+# Between two looks at which instances are gone: machines take longer than that to shut down.
+_LOOKS_APART: Final = 2.0
+_MOST_AT_ONCE: Final = 500
+_CANNOT_WAIT: Final = frozenset(
+    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """One call for many nodes: to terminate their instances, or (no ids) to see which are there."""
+
+    steps: tuple[tuple[str, Terminate | AwaitGone], ...]
+    ids: tuple[str, ...]
+    purpose: Purpose
+
+    @property
+    def key(self) -> TaskKey:
+        return ("ec2", "terminate" if self.ids else "await", self.steps[0][0])
+
+
+class GatheredEnds:
+    """The steps that wait to be taken together with others. Times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._terminate: dict[str, tuple[Terminate, Purpose]] = {}
+        self._await: dict[str, AwaitGone] = {}
+        self._alone: dict[str, None] = {}
+        self._looked_at = -_LOOKS_APART
+
+    def add(self, name: str, step: Terminate | AwaitGone, cause: Cause) -> None:
+        """Let the step of a node be taken with the next call."""
+        match step:
+            case Terminate():
+                urgent = cause in _CANNOT_WAIT
+                self._terminate[name] = (step, Purpose.INTERRUPTION if urgent else Purpose.DISRUPTION)
+            case AwaitGone():
+                self._await[name] = step
+
+    def part(self, together: Together) -> None:
+        """Take these steps one by one from now on: one of them may be what was refused."""
+        self._alone |= dict.fromkeys(name for name, _ in together.steps)
+
+    def forget(self, name: str) -> bool:
+        """Take no step of a node; tell whether one was waiting."""
+        self._alone.pop(name, None)
+        waiting = self._terminate.pop(name, None), self._await.pop(name, None)
+        return waiting != (None, None)
+
+    def next_at(self, now: float) -> float | None:
+        """Return when to take the next steps, None where none waits."""
+        if self._terminate:
+            return now + GATHER_SECONDS
+        return max(now + GATHER_SECONDS, self._looked_at + _LOOKS_APART) if self._await else None
+
+    def take(self, now: float) -> tuple[Together, ...]:
+        """Return the calls that are due, and wait with what they are for no longer."""
+        taken, self._terminate = self._terminate, {}
+        alone = [name for name in taken if name in self._alone]
+        shared = [name for name in taken if name not in self._alone]
+        sets = [[name] for name in alone]
+        sets += [shared[n : n + _MOST_AT_ONCE] for n in range(0, len(shared), _MOST_AT_ONCE)]
+        calls = [_terminating([(name, *taken[name]) for name in names]) for names in sets]
+        if self._await and now >= self._looked_at + _LOOKS_APART:
+            steps = tuple(self._await.items())
+            calls.append(Together(steps=steps, ids=(), purpose=Purpose.DISRUPTION))
+            self._await, self._looked_at = {}, now
+        return tuple(calls)
+
+
+def _terminating(steps: list[tuple[str, Terminate, Purpose]]) -> Together:
+    return Together(
+        steps=tuple((name, step) for name, step, _ in steps),
+        ids=tuple(sorted(step.claim.instance_id for _, step, _ in steps)),
+        purpose=min(purpose for _, _, purpose in steps),
+    )

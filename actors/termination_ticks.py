@@ -1,0 +1,65 @@
+"""What the termination actor tells itself: ticks, and how its calls ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from treenail.actors.gathered_ends import Together
+from treenail.domain.drain import Step
+from treenail.domain.runtime import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A timer tick: see what one node needs next."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """A step of one node was tried, from `started_at` on."""
+
+    name: str
+    step: Step
+    started_at: datetime
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeTogether:
+    """A timer tick: take the steps that one call can do for many nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DidTogether:
+    """Steps of many nodes were tried by one call, from `started_at` on."""
+
+    together: Together
+    started_at: datetime
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedOut:
+    """A pod was asked to leave."""
+
+    name: str
+    uid: str
+    outcome: Outcome[None]
+
+
+@dataclass(frozen=True, slots=True)
+class Heal:
+    """A timer tick: a node bore our mark for no reason we know."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """A mark was taken off, or was not: then the node changes again, or stays as it was."""
+
+    name: str
+    outcome: Outcome[object]
