@@ -12,12 +12,13 @@ import typer
 
 from treenail.adapters.ec2 import data
 from treenail.adapters.ec2.clients import Clients
-from treenail.adapters.ec2.data.generate import all_of, region_record, with_figures, write
+from treenail.adapters.ec2.data.generate import all_of, region_record, with_figures, write, write_prices
 from treenail.adapters.ec2.data.survey import Survey, survey
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.prices import OnDemand
 from treenail.adapters.ec2.gate import Gate
-from treenail.adapters.ec2.records import shipped_types
+from treenail.adapters.ec2.records import shipped_price_lists, shipped_types
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.ports import PortError
@@ -35,6 +36,9 @@ def regenerate(
         Path, typer.Option(exists=True, file_okay=False, metavar="DIR", help="Where to write.")
     ] = _SHIPPED,
     spot: Annotated[bool, typer.Option(help="Write the latest spot prices too.")] = True,
+    prices_of: Annotated[
+        list[str], typer.Option(metavar="REGION", help="Write the prices of these regions too, and no more.")
+    ] = [],  # noqa: B006 (typer's way; nobody changes it)
     prune: Annotated[bool, typer.Option(help="Leave out types that these regions know no more.")] = False,
     branch_interfaces: Figures = None,
     network_mbps: Figures = None,
@@ -43,12 +47,13 @@ def regenerate(
     """Write the shipped data of all instance types, and of REGIONs, as AWS tells them now.
 
     What no API tells is as it is shipped, but for what is in the files of --branch-interfaces and
-    --network-mbps: JSON objects that map types to a number of interfaces, and to Mbit/s. Nothing is
-    written before all is known.
+    --network-mbps: JSON objects that map types to a number of interfaces, and to Mbit/s. --prices-of is
+    for regions these credentials are not for, as GovCloud's. Nothing is written before all is known.
     """
     branch, mbps = _figures(branch_interfaces), _figures(network_mbps)
     try:
-        surveys = [_survey(region, endpoint_url, spot=spot) for region in regions]
+        surveys = [survey(*_account(region, endpoint_url), spot=spot) for region in regions]
+        lists = {region: OnDemand(*_account(region, endpoint_url)).listed() for region in prices_of}
     except PortError as error:
         typer.echo(f"nothing is written: {error}", err=True)
         raise typer.Exit(1) from None
@@ -63,13 +68,14 @@ def regenerate(
             for one in surveys
         ],
     )
+    write_prices(into, shipped_price_lists() | lists)
     _tell(described, len(records), surveys)
 
 
-def _survey(region: str, endpoint_url: str | None, *, spot: bool) -> Survey:
+def _account(region: str, endpoint_url: str | None) -> tuple[Aws, Memory]:
     clock, dice = SystemClock(), SystemDice()
     clients = Clients.open(region=region, endpoint_url=endpoint_url, session=boto3.Session())
-    return survey(Aws(clients, Gate(clock, dice)), Memory(clock, dice, _log), spot=spot)
+    return Aws(clients, Gate(clock, dice)), Memory(clock, dice, _log)
 
 
 def _figures(file: Path | None) -> dict[str, int]:

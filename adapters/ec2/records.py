@@ -10,6 +10,7 @@ import msgspec
 
 _DATA: Final = files("treenail.adapters.ec2") / "data"
 TYPES_FILE: Final = "instance-types.json"
+PRICES_FILE: Final = "prices.json"
 
 
 class Gpu(msgspec.Struct, array_like=True, frozen=True):
@@ -103,6 +104,7 @@ class RegionRecord(msgspec.Struct, frozen=True):
 # Made at import, on one thread: msgspec may crash where two threads are the first to meet a class.
 _TYPES: Final = msgspec.json.Decoder(tuple[TypeRecord, ...])
 _REGION: Final = msgspec.json.Decoder(RegionRecord)
+_PRICES: Final = msgspec.json.Decoder(dict[str, dict[str, float]])
 
 
 @cache
@@ -129,5 +131,11 @@ def shipped_region(region: str) -> RegionRecord:
 @cache
 def shipped_regions() -> tuple[str, ...]:
     """Return the regions whose offerings and prices are shipped, sorted."""
-    names = (file.name for file in _DATA.iterdir())
-    return tuple(sorted(n.removesuffix(".json") for n in names if n.endswith(".json") and n != TYPES_FILE))
+    names = (file.name for file in _DATA.iterdir() if file.name not in (TYPES_FILE, PRICES_FILE))
+    return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
+
+
+@cache
+def shipped_price_lists() -> dict[str, dict[str, float]]:
+    """Return the on-demand prices per hour of regions that nothing else is shipped of, by region and type."""
+    return _PRICES.decode((_DATA / PRICES_FILE).read_bytes())

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from treenail.adapters.ec2.instance_types import SpotPrices
-from treenail.adapters.ec2.records import TYPES_FILE, RegionRecord, Sale, TypeRecord
+from treenail.adapters.ec2.records import PRICES_FILE, TYPES_FILE, RegionRecord, Sale, TypeRecord
 
 # The types that each zone sells, by the zone's name or by its id.
 SoldBy = Mapping[str, frozenset[str]]
@@ -76,6 +76,21 @@ def region_text(record: RegionRecord) -> str:
     """Write `record` as JSON, one sale to a line."""
     region, zones = _json(record.region), _json(record.zones)
     return f'{{"region":{region},"zones":{zones},"sales":[\n{_lines(record.sales)}\n]}}\n'
+
+
+def prices_text(prices: Mapping[str, Mapping[str, float]]) -> str:
+    """Write the prices of regions and types as JSON, one type to a line."""
+    regions = ",\n".join(f"{_json(region)}:{{\n{_prices(prices[region])}\n}}" for region in sorted(prices))
+    return f"{{\n{regions}\n}}\n"
+
+
+def _prices(prices: Mapping[str, float]) -> str:
+    return ",\n".join(f"{_json(name)}:{_json(prices[name])}" for name in sorted(prices))
+
+
+def write_prices(folder: Path, prices: Mapping[str, Mapping[str, float]]) -> None:
+    """Write the file of prices by region and type into `folder`."""
+    (folder / PRICES_FILE).write_text(prices_text(prices), encoding="utf-8")
 
 
 def write(folder: Path, records: Iterable[TypeRecord], regions: Iterable[RegionRecord]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory, Remembered
 from treenail.adapters.ec2.instance_types import SpotPrices
-from treenail.adapters.ec2.records import shipped_region, shipped_regions
+from treenail.adapters.ec2.records import shipped_price_lists, shipped_region, shipped_regions
 from treenail.domain.ports import UnavailableError
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
@@ -206,8 +206,9 @@ def _read(text: str, currency: str) -> tuple[str, float]:
 
 
 def shipped_prices(region: str) -> OnDemandPrices:
-    """Return the on-demand prices that come with the package."""
+    """Return the on-demand prices that come with the package; of what lacks one, that of us-east-1."""
     record = shipped_region(region if region in shipped_regions() else _STAND_IN_REGION)
-    return {
+    sold = {
         sale.instance_type: sale.on_demand_price for sale in record.sales if sale.on_demand_price is not None
     }
+    return {**sold, **shipped_price_lists().get(region, {})}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from tests.adapters.ec2.node_classes import record
 from treenail.adapters.ec2.data.generate import (
     SoldBy,
     all_of,
+    prices_text,
     region_record,
     region_text,
     types_text,
@@ -86,3 +89,12 @@ def test_what_is_written_reads_back_as_it_was_one_type_to_a_line() -> None:
     assert len(types_text(types).splitlines()) == 2 + len(types)
     assert msgspec.json.decode(region_text(region), type=RegionRecord) == region
     assert len(region_text(region).splitlines()) == 2 + len(sales)
+
+
+def test_prices_are_written_one_type_to_a_line_and_sorted() -> None:
+    prices = {"there": {"m5": 0.1}, "here": {"z9": 2.0, "c5": 0.25}}
+
+    text = prices_text(prices)
+
+    assert json.loads(text) == prices
+    assert text.splitlines()[1:4] == ['"here":{', '"c5":0.25,', '"z9":2.0']

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from treenail.adapters.ec2.records import shipped_region, shipped_regions, shipped_types
+from treenail.adapters.ec2.records import (
+    shipped_price_lists,
+    shipped_region,
+    shipped_regions,
+    shipped_types,
+)
 
 
 def test_shipped_types_are_sorted_and_each_is_there_once() -> None:
@@ -28,3 +33,13 @@ def test_what_a_region_sells_is_known_by_type_and_zone() -> None:
             assert sale.zones
             assert region.zones.keys() >= set(sale.zones)
             assert sale.on_demand_price is None or sale.on_demand_price > 0
+
+
+def test_prices_alone_are_shipped_of_regions_whose_list_cannot_be_asked_for() -> None:
+    lists = shipped_price_lists()
+
+    assert sorted(lists) == ["us-gov-east-1", "us-gov-west-1"]
+    assert not lists.keys() & set(shipped_regions())
+    for prices in lists.values():
+        assert list(prices) == sorted(prices)
+        assert min(prices.values()) > 0

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from tests.real.lab.lab import Lab
 from treenail.adapters.cli.regenerate import regenerate
 from treenail.adapters.ec2 import data
-from treenail.adapters.ec2.records import TYPES_FILE
+from treenail.adapters.ec2.records import PRICES_FILE, TYPES_FILE, shipped_price_lists
 
 SHIPPED = Path(data.__file__ or "").parent
 REGION_FILE = "us-east-1.json"
@@ -34,7 +34,7 @@ def test_the_command_writes_from_the_apis_what_is_shipped(lab: Lab, command: Typ
     result = run(command, lab, tmp_path, "--no-spot")
 
     assert result.exit_code == 0, result.output
-    for file in (TYPES_FILE, REGION_FILE):
+    for file in (TYPES_FILE, REGION_FILE, PRICES_FILE):
         assert (tmp_path / file).read_text() == (SHIPPED / file).read_text(), file
     assert "us-east-1: 6 zones" in result.stdout
 
@@ -43,7 +43,10 @@ def test_figures_from_files_and_spot_prices_are_written_too(lab: Lab, command: T
     limits = tmp_path / "limits.json"
     limits.write_text(json.dumps({"m5.large": 7}))
 
-    result = run(command, lab, tmp_path, "--branch-interfaces", str(limits), "--prune")
+    # The laboratory lists the prices of its own region alone.
+    prices_alone = ("--prices-of", "us-east-1")
+
+    result = run(command, lab, tmp_path, "--branch-interfaces", str(limits), "--prune", *prices_alone)
 
     assert result.exit_code == 0, result.output
     types = {one[0]: one for one in json.loads((tmp_path / TYPES_FILE).read_text())}
@@ -51,6 +54,9 @@ def test_figures_from_files_and_spot_prices_are_written_too(lab: Lab, command: T
     assert [
         (old, new) for old, new in zip(shipped["m5.large"], types["m5.large"], strict=True) if old != new
     ] == [(9, 7)]
+    prices = json.loads((tmp_path / PRICES_FILE).read_text())
+    assert prices.pop("us-east-1")["m5.large"] == lab.on_demand_price("m5.large")
+    assert prices == shipped_price_lists()
     sales = {one[0]: one for one in json.loads((tmp_path / REGION_FILE).read_text())["sales"]}
     zones, spot = sales["m5.large"][1], sales["m5.large"][3]
     assert spot == [lab.spot_price("m5.large", zone) for zone in zones]

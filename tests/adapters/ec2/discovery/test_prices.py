@@ -133,13 +133,20 @@ def test_an_empty_list_is_no_list(account: Account) -> None:
     assert account.lines[0][1]["error"] == "the price list has nothing for us-east-1"
 
 
+def test_govcloud_has_prices_of_its_own_and_those_of_us_east_1_for_what_they_lack() -> None:
+    here, there = shipped_prices("us-gov-west-1"), shipped_prices("us-east-1")
+
+    assert (here["m5.large"], there["m5.large"]) == (0.121, 0.096)
+    assert here["c5ad.large"] == there["c5ad.large"] > 0
+
+
 @pytest.mark.parametrize(("region", "isolated"), [("us-east-1", True), ("us-gov-west-1", False)])
 def test_where_no_list_can_be_asked_none_is(region: str, isolated: bool) -> None:  # noqa: FBT001
     with Account(region) as account:
         on_demand = OnDemand(account.aws, account.memory, isolated=isolated)
 
         assert on_demand.fresh(ahead=HALF_A_DAY)
-        assert on_demand.read() == shipped_prices("us-east-1")
+        assert on_demand.read() == shipped_prices(region)
 
 
 def test_few_regions_answer_for_prices() -> None:
