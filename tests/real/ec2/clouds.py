@@ -21,6 +21,7 @@ from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Overri
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.runtime import Clock
 from treenail.domain.taints import UNREGISTERED
 
@@ -76,7 +77,12 @@ def aws_of(lab: Lab) -> Aws:
 
 
 def cloud_of(
-    lab: Lab, node_classes: LaidOut | None = None, *, aws: Aws | None = None, clock: Clock | None = None
+    lab: Lab,
+    node_classes: LaidOut | None = None,
+    *,
+    aws: Aws | None = None,
+    clock: Clock | None = None,
+    prices: PriceOverrides = NO_OVERRIDES,
 ) -> EC2Cloud:
     """Return a cloud as a new process would make it."""
     facts = ClusterFacts(
@@ -93,6 +99,7 @@ def cloud_of(
         node_classes=node_classes or LaidOut(lab),
         facts=lambda: facts,
         default_instance_profile=lab.estate["instance_profile"],
+        prices=prices,
     )
 
 
