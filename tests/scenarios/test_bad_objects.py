@@ -128,8 +128,8 @@ def test_a_node_class_whose_selector_finds_nothing_says_which_until_it_does() ->
         rehearsal.apply(text(nowhere, node_pool("broken"), deployment(replicas=2)))
         rehearsal.run("1m")
 
-        valid, ready = rehearsal.cluster.conditions(about)
-        assert (valid.status, ready.status) == (Status.TRUE, Status.FALSE)
+        *_, valid, ready = rehearsal.cluster.conditions(about)
+        assert (valid.reason, ready.status) == ("DependenciesNotReady", Status.FALSE)
         assert ready.reason == "SecurityGroupsNotFound"
         assert ready.message.startswith("spec.securityGroupSelectorTerms: its selector of security groups")
         assert not holds(rehearsal.cluster.conditions(POOL), "Ready")

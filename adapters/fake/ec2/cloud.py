@@ -296,6 +296,10 @@ class FakeEC2:
         """Add a role to IAM."""
         self._region.profiles.add_role(name)
 
+    def delete_role(self, name: str) -> None:
+        """Delete a role from IAM."""
+        self._region.profiles.delete_role(name)
+
     @property
     def instance_profiles(self) -> tuple[InstanceProfile, ...]:
         """The instance profiles made for node classes, by name."""

@@ -32,6 +32,7 @@ class InstanceProfiles:
         self._cluster = cluster
         self._region = region
         self._roles = None if roles is None else dict.fromkeys(roles)
+        self._deleted: dict[str, None] = {}
         self._made: dict[str, InstanceProfile] = {}
 
     @property
@@ -40,9 +41,14 @@ class InstanceProfiles:
         return tuple(self._made[name] for name in sorted(self._made))
 
     def add_role(self, name: str) -> None:
-        """Add a role, where not every role is there anyway."""
+        """Have a role there."""
+        self._deleted.pop(name, None)
         if self._roles is not None:
             self._roles[name] = None
+
+    def delete_role(self, name: str) -> None:
+        """Have a role there no more."""
+        self._deleted[name] = None
 
     def name_of(self, node_class: NodeClass) -> str:
         """Return the name of a node class's profile, whether it is there or not."""
@@ -58,7 +64,7 @@ class InstanceProfiles:
         if not node_class.role:
             return node_class.instance_profile
         name, role = self.name_of(node_class), role_name(node_class)
-        if self._roles is not None and role not in self._roles:
+        if role in self._deleted or (self._roles is not None and role not in self._roles):
             problem = f"{node_class.ref}: spec.role: there is no role {role} in IAM"
             raise NodeClassNotReadyError(problem, reason="RoleNotFound")
         now = self._clock.monotonic()
