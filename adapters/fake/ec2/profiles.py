@@ -76,9 +76,9 @@ class InstanceProfiles:
         )
         return name
 
-    def release(self, node_class: NodeClass, borne: Collection[str]) -> None:
-        """Delete the profiles made for a node class, whatever its role was, but not those `borne`."""
-        self._delete(lambda one: one.node_class_uid == node_class.uid and one.name not in borne)
+    def release(self, node_class: NodeClass) -> None:
+        """Delete the profiles made for a node class, whatever its role was."""
+        self._delete(lambda one: one.node_class_uid == node_class.uid)
 
     def collect(self, node_classes: Collection[NodeClass], borne: Collection[str]) -> tuple[str, ...]:
         """Delete what nobody needs, `borne` being the profiles of instances; return their names, sorted."""

@@ -70,7 +70,7 @@ class Standings:
     def release(self, node_class: NodeClass) -> None:
         """Delete the profiles made for a node class."""
         self._admit(DELETE_INSTANCE_PROFILE)
-        self._region.profiles.release(node_class, self._borne())
+        self._region.profiles.release(node_class)
 
     def collect(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
         """Delete the profiles that nobody needs, and return their names."""
