@@ -63,6 +63,13 @@ def holds(room: Floats, loads: Floats) -> Bools:
     return held
 
 
+def first_holding(room: Floats, loads: Floats) -> Indices:
+    """Return the first row of `room` (U, R) that holds each of `loads` (..., R): U where none does."""
+    able = holds(room, loads[..., np.newaxis, :])
+    first: Indices = np.where(able.any(axis=-1), able.argmax(axis=-1), len(room))
+    return first
+
+
 def count_fitting(free: Floats, requests: Floats) -> Floats:
     """Return how many pods of `requests` (R) fit into each row of `free` (..., R).
 
@@ -76,7 +83,7 @@ def count_fitting(free: Floats, requests: Floats) -> Floats:
 
 def maximal_rows(rows: Floats) -> Floats:
     """Return those of `rows` (N, R) that no other exceeds or equals in every column, the largest first."""
-    left = np.unique(rows, axis=0)[::-1]
+    left = rows[np.lexsort(rows.T[::-1])[::-1]]
     kept = []
     while len(left):
         kept.append(left[0])

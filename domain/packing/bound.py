@@ -55,8 +55,8 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
     costs = np.concatenate([prices, forbidding, np.zeros(rows)])
     basis = np.arange(types, types + rows)
     tolerance = _CLOSE * float(prices.max())
+    inverse = np.eye(rows)
     for _ in range(_MOST_PIVOTS):
-        inverse = np.linalg.inv(columns[basis].T)
         worth, amounts = costs[basis] @ inverse, inverse.sum(axis=1)
         gain = columns @ worth - costs
         entering = int(gain.argmax())
@@ -65,7 +65,11 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         change = inverse @ columns[entering]
         falling = change > _CLOSE
         ratios = np.where(falling, amounts / np.where(falling, change, 1.0), np.inf)
-        basis[int(ratios.argmin())] = entering
+        leaving = int(ratios.argmin())
+        basis[leaving] = entering
+        pivot = inverse[leaving] / change[leaving]
+        inverse -= change[:, np.newaxis] * pivot
+        inverse[leaving] = pivot
     return np.maximum(worth, 0.0), float(amounts[basis < types].sum())
 
 

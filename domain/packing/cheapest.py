@@ -35,7 +35,7 @@ _PER_NODE: Final = 1e-4
 _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
 # By how much a node may take more than its share of what may go anywhere: which is best shows by trying.
-_RATIONS: Final = (1.0, 0.6, 1.6)
+_RATIONS: Final = (1.0, 0.6)
 # With more units than this, only the first is tried.
 _FEW_UNITS: Final = 300
 
@@ -86,7 +86,8 @@ class Cheapest:
             found = self._planned(wanted, per_node, first)
             if not self._steps.exhausted and self._better(found, best, first):
                 best = found
-            if self._acceptable(found, first):
+            # Making nodes dearer makes fewer of them, and never a cheaper plan.
+            if self._acceptable(found, first) or cost_of(found) >= cost_of(best):
                 break
         self._count(best, 1)
         return best

@@ -54,6 +54,7 @@ class Merging:
         # Unions that cost more are only weighed where there may have to be fewer nodes.
         self._dearer = fewer
         self._kinds: dict[int, Draft] = dict(enumerate(drafts))
+        self._loads: dict[int, list[float]] = {at: draft.load.tolist() for at, draft in self._kinds.items()}
         self._tried = sorted(self._kinds, key=lambda at: (self._kinds[at].price, at))[:_MOST_KINDS]
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
@@ -89,8 +90,19 @@ class Merging:
                 by_family.setdefault(self._kinds[other].family.index, []).append(other)
         for alike in by_family.values():
             family = self._families.meet(self._kinds[one].family, self._kinds[alike[0]].family)
-            if family is not None:
-                self._weigh_in(family, one, alike)
+            if family is None:
+                continue
+            tried = [other for other in alike if self._dearer or self._may_save(family, one, other)]
+            if tried:
+                self._weigh_in(family, one, tried)
+
+    def _may_save(self, family: Family, one: int, other: int) -> bool:
+        """Tell whether some type of `family` that is not dearer than the two might hold both. Quick."""
+        within = family.bargains_within(self._kinds[one].price + self._kinds[other].price)
+        if within is None:
+            return False
+        loads = zip(self._loads[one], self._loads[other], within, strict=True)
+        return all(first + second <= most for first, second, most in loads)
 
     def _weigh_in(self, family: Family, one: int, others: list[int]) -> None:
         loads = np.array([self._kinds[other].load for other in others]) + self._kinds[one].load
@@ -125,7 +137,7 @@ class Merging:
             self._take(draft, -copies)
             self._kinds[at] = replace(draft, copies=draft.copies - copies)
         self._kinds = {at: draft for at, draft in self._kinds.items() if draft.copies}
-        self._kinds[number] = made
+        self._kinds[number], self._loads[number] = made, made.load.tolist()
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)

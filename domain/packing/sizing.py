@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
@@ -90,10 +90,10 @@ class Sizing:
         if not len(counts):
             return None
         loads = counts @ self._requests
-        chosen = _cheapest(room, loads)
+        chosen = first_holding(room, loads)
         costs = prices[chosen] + _outlook(demand - loads, room, prices, worth)
         best = int(costs.argmin())
-        whole = int(_cheapest(room, demand[np.newaxis])[0])
+        whole = int(first_holding(room, demand[np.newaxis])[0])
         if whole < len(room) and prices[whole] <= costs[best]:
             return _Choice(int(rows[whole]), left.copy(), 1)
         row = int(rows[chosen[best]])
@@ -128,16 +128,9 @@ def _by_shape(requests: Floats) -> Indices:
     return np.lexsort((scaled.sum(axis=1), shape))
 
 
-def _cheapest(room: Floats, loads: Floats) -> Indices:
-    """Return the first row of `room` (U, R) that holds each of `loads` (B, R): U where none does."""
-    able = holds(room, loads[:, np.newaxis, :])
-    first: Indices = np.where(able.any(axis=1), able.argmax(axis=1), len(room))
-    return first
-
-
 def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
     """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do."""
-    rows = _cheapest(room, rest)
+    rows = first_holding(room, rest)
     priced = np.append(prices, np.inf)[rows]
     none = (rest <= 0).all(axis=1)
     value: Floats = np.where(none, 0.0, np.where(np.isfinite(priced), priced, rest @ worth))
@@ -155,7 +148,7 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
     ]
     if demand @ worth < _FEW * prices.max():
         rest = np.maximum(demand - room, 0.0)
-        rows = _cheapest(room, rest)
+        rows = first_holding(room, rest)
         together = prices + np.where((rest > 0).any(axis=1), np.append(prices, np.inf)[rows], 0.0)
         chosen += list(np.argsort(together, kind="stable")[:_WEIGHED])
     return np.unique(np.array(chosen, dtype=np.intp))

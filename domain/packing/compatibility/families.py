@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,6 +68,17 @@ class Family:
             if alive[row]:
                 alive[row + 1 :] &= (merits[row + 1 :] > merits[row]).any(axis=1)
         return np.flatnonzero(alive)
+
+    def bargains_within(self, price: float) -> list[float] | None:
+        """Return the most of each resource (R) that types of up to `price` ($/h) have; None without one."""
+        prices, most = self._by_price
+        number = bisect_right(prices, price)
+        return most[number - 1] if number else None
+
+    @cached_property
+    def _by_price(self) -> tuple[list[float], list[list[float]]]:
+        rows = self.bargains
+        return self.prices[rows].tolist(), np.maximum.accumulate(self.room[rows]).tolist()
 
     def cheapest_holding(self, load: Floats) -> int | None:
         """Return the row of the cheapest type that holds `load` (R), None where none does."""
