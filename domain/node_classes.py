@@ -146,6 +146,7 @@ class NodeClass:
     ip_prefix_count: int = 0
     connection_tracking: ConnectionTracking | None = None
     nested_virtualization: str = ""
+    placement_group: SelectorTerm | None = None
     unmet: tuple[str, ...] = ()
     context: str = ""
     deleting: bool = False

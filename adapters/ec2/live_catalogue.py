@@ -16,13 +16,14 @@ from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.prices import OnDemand, OnDemandPrices, Spot
 from treenail.adapters.ec2.discovery.standing import standing_of
 from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, SoldIn
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
-from treenail.adapters.ec2.resolved import Resolved, Variant
+from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Variant
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -76,6 +77,7 @@ class _Wanted(NamedTuple):
     zones: Zones
     images: frozenset[tuple[str, Variant]]
     from_template: bool
+    placement_group: PlacementGroup | None
     learned: frozenset[tuple[str, int]]
 
 
@@ -108,6 +110,7 @@ class LiveCatalogue:
         self._prices = prices
         self._subnets = Subnets(aws, memory, seconds=periods.subnets)
         self._groups = SecurityGroups(aws, memory)
+        self._placement_groups = PlacementGroups(aws, memory)
         self._images = Images(aws, memory, cluster.version, seconds=periods.images)
         self._types = InstanceTypes(aws, memory)
         self._offerings = Offerings(aws, memory)
@@ -121,7 +124,7 @@ class LiveCatalogue:
         self._made: LRUCache[_Wanted, tuple[InstanceType, ...]] = LRUCache(_MOST_KEPT)
 
     def resolve(self, node_class: NodeClass) -> Resolved:
-        """Return the subnets, security groups and images that `node_class` selects.
+        """Return the subnets, security groups, images and placement group that `node_class` selects.
 
         Raises:
             NodeClassNotReadyError: one of its selectors finds nothing.
@@ -134,6 +137,7 @@ class LiveCatalogue:
             subnets=subnets,
             security_groups=tuple(group.id for group in self._groups.of(node_class)),
             images=self._images.of(node_class),
+            placement_group=self._placement_groups.of(node_class),
         )
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
@@ -158,6 +162,7 @@ class LiveCatalogue:
             zones=resolved.zones,
             images=frozenset((image.arch, image.variant) for image in resolved.images),
             from_template=resolved.from_template,
+            placement_group=resolved.placement_group,
             learned=frozenset(learned.items()),
         )
         try:

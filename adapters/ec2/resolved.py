@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.domain import labels
@@ -71,6 +73,23 @@ class Image:
         return self.arch == instance_type.label(labels.ARCH) and self.variant.suits(instance_type)
 
 
+# What cannot run close together: types that burst, those with less than all of a CPU, and Macs.
+_SCATTERED: Final = re.compile("t[0-9].*|mac.*|.*-flex")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementGroup:
+    """A group of instances, and how EC2 places them: "cluster", "partition" or "spread"."""
+
+    id: str
+    strategy: str
+
+    def takes(self, instance_type: InstanceType) -> bool:
+        """Tell whether instances of the type may be in it."""
+        family = instance_type.label(labels.INSTANCE_FAMILY) or ""
+        return self.strategy != "cluster" or _SCATTERED.fullmatch(family) is None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """What a node class's selectors mean.
@@ -84,6 +103,7 @@ class Resolved:
     security_groups: tuple[str, ...]
     images: tuple[Image, ...]
     from_template: bool = False
+    placement_group: PlacementGroup | None = None
 
     @property
     def zones(self) -> tuple[tuple[str, str], ...]:
@@ -104,7 +124,9 @@ class Resolved:
         return {image: tuple(group) for image, group in sorted(groups.items())}
 
     def launches(self, instance_type: InstanceType) -> bool:
-        """Tell whether an image of the node class runs on the type, as far as we can know."""
+        """Tell whether the type runs an image of the node class, as far as known, and its group takes it."""
+        if self.placement_group is not None and not self.placement_group.takes(instance_type):
+            return False
         return self.from_template or self.image_for(instance_type) is not None
 
 

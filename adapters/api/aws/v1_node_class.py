@@ -34,6 +34,7 @@ from treenail.domain.node_classes import (
     MetadataOptions,
     NodeClass,
     NodeClassRef,
+    SelectorTerm,
 )
 
 RESTRICTED_TAGS: Final = (
@@ -45,7 +46,6 @@ RESTRICTED_TAGS: Final = (
 _UNMET: Final = (
     ("capacityReservationSelectorTerms", "capacity_reservation_selector_terms"),
     ("networkInterfaces", "network_interfaces"),
-    ("placementGroupSelector", "placement_group_selector"),
 )
 _TERMS: Final = Meta(min_length=1, max_length=30)
 
@@ -68,6 +68,12 @@ class PlacementGroupSelectorModel(StrictModel):
 
     name: NotEmpty | None = None
     id: Annotated[str, Meta(pattern="^pg-[0-9a-z]+$")] | None = None
+
+    def value(self, at: str) -> SelectorTerm:
+        """Return the selector; FieldError unless it has exactly one of both."""
+        if (self.name is None) == (self.id is None):
+            raise FieldError(at, "needs exactly one of name and id")
+        return SelectorTerm(name=self.name or "", id=self.id or "")
 
 
 class NetworkInterfaceModel(StrictModel, kw_only=True):
@@ -173,6 +179,9 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         if spec.connection_tracking
         else None,
         nested_virtualization=(spec.cpu_options and spec.cpu_options.nested_virtualization) or "",
+        placement_group=spec.placement_group_selector.value("spec.placementGroupSelector")
+        if spec.placement_group_selector
+        else None,
         unmet=unmet,
         context=spec.context,
         deleting=meta.deletion_timestamp is not None,

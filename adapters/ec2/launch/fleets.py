@@ -21,7 +21,7 @@ from treenail.adapters.ec2.launch.tags import REQUEST_TAG
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
-from treenail.domain.fleets import UNFULFILLABLE, FleetAnswer, FleetError, FleetRequest, Instance
+from treenail.domain.fleets import NO_SPOT, UNFULFILLABLE, FleetAnswer, FleetError, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import (
@@ -171,6 +171,7 @@ class Fleets:
             security_groups=resolved.security_groups,
             instance_profile=self._profile_of(request.node_class),
             build=build,
+            placement_group="" if resolved.placement_group is None else resolved.placement_group.id,
         )
 
     def _attempt(self, call: FleetCall, request: FleetRequest, token: str) -> FleetAnswer:
@@ -199,7 +200,7 @@ class Fleets:
         if code == _MISMATCH:
             return self._made_before(request)
         passing = code in _TEMPLATE_GONE or _UNSEEN_PROFILE in message_of(error)
-        if code in UNFULFILLABLE or passing:
+        if code in UNFULFILLABLE or code == NO_SPOT or passing:
             return FleetAnswer(errors=(FleetError(code=code, message=message_of(error)),))
         if isinstance(error, NotFoundError | AlreadyExistsError):
             raise InvalidError(str(error)) from error.__cause__

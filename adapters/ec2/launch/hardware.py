@@ -11,6 +11,7 @@ from treenail.domain.node_classes import AmiFamily, BlockDevice, MetadataOptions
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import (
         LaunchTemplateBlockDeviceMappingRequestTypeDef,
+        LaunchTemplateCpuOptionsRequestTypeDef,
         LaunchTemplateEbsBlockDeviceRequestTypeDef,
         LaunchTemplateInstanceMetadataOptionsRequestTypeDef,
     )
@@ -33,6 +34,12 @@ def metadata_options(options: MetadataOptions) -> LaunchTemplateInstanceMetadata
     }
     # The API's models have admitted no other words.
     return cast("LaunchTemplateInstanceMetadataOptionsRequestTypeDef", given)
+
+
+def cpu_options(nested_virtualization: str) -> LaunchTemplateCpuOptionsRequestTypeDef:
+    """Return whether virtual machines run inside, "enabled" or "disabled"."""
+    given = {"NestedVirtualization": nested_virtualization}
+    return cast("LaunchTemplateCpuOptionsRequestTypeDef", given)
 
 
 def block_devices(node_class: NodeClass) -> list[LaunchTemplateBlockDeviceMappingRequestTypeDef]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treenail.adapters.ec2.launch.hardware import block_devices, metadata_options
+from treenail.adapters.ec2.launch.hardware import block_devices, cpu_options, metadata_options
 from treenail.adapters.ec2.launch.interfaces import interfaces
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.tags import specification, template_tags
@@ -53,8 +53,9 @@ def template_of(
     security_groups: tuple[str, ...],
     instance_profile: str,
     build: Build,
+    placement_group: str = "",
 ) -> Template:
-    """Return the template for those instances of a request that are of one build.
+    """Return the template for those instances of a request that are of one build; all are in one group.
 
     Image and subnet are not in it: those the call gives, with each instance type.
 
@@ -82,15 +83,20 @@ def template_of(
     devices = block_devices(node_class)
     if devices:
         data["BlockDeviceMappings"] = devices
-    placement = _placement(request)
+    placement = _placement(request, placement_group)
     if placement:
         data["Placement"] = placement
     if node_class.nested_virtualization:
-        data["CpuOptions"] = {"NestedVirtualization": node_class.nested_virtualization}
+        data["CpuOptions"] = cpu_options(node_class.nested_virtualization)
     content = msgspec.json.encode((data, tags), order="deterministic")
     number = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
     return Template(name=f"{NAME_PREFIX}{number}", data=data, tags=tags)
 
 
-def _placement(request: FleetRequest) -> LaunchTemplatePlacementRequestTypeDef:
-    return {"Tenancy": "dedicated"} if request.dedicated else {}
+def _placement(request: FleetRequest, group: str) -> LaunchTemplatePlacementRequestTypeDef:
+    placement: LaunchTemplatePlacementRequestTypeDef = {}
+    if request.dedicated:
+        placement["Tenancy"] = "dedicated"
+    if group:
+        placement["GroupId"] = group
+    return placement

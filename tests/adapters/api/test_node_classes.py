@@ -128,12 +128,14 @@ def test_options_of_network_and_cpu_come_through() -> None:
         connectionTracking={"udpTimeout": 45},
         cpuOptions={"nestedVirtualization": "disabled"},
         associatePublicIPAddress=True,
+        placementGroupSelector={"id": "pg-1"},
     )
 
     assert own.ip_prefix_count == 2
     assert own.connection_tracking == ConnectionTracking(udp_timeout=45)
     assert own.nested_virtualization == "disabled"
     assert own.associate_public_ip is True
+    assert own.placement_group == SelectorTerm(id="pg-1")
     assert own.unmet == ()
 
 
@@ -141,14 +143,9 @@ def test_what_cannot_be_met_yet_is_named() -> None:
     own = node_class(
         capacityReservationSelectorTerms=[{"id": "cr-1"}],
         networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}],
-        placementGroupSelector={"name": "close"},
     )
 
-    assert own.unmet == (
-        "spec.capacityReservationSelectorTerms",
-        "spec.networkInterfaces",
-        "spec.placementGroupSelector",
-    )
+    assert own.unmet == ("spec.capacityReservationSelectorTerms", "spec.networkInterfaces")
 
 
 def test_a_node_template_is_a_node_class_of_amazon_linux_with_two_hops() -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.adapters.ec2.node_classes import instance_type
-from treenail.adapters.ec2.resolved import Image, Resolved, Subnet, Variant
+from treenail.adapters.ec2.resolved import Image, PlacementGroup, Resolved, Subnet, Variant
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -59,3 +60,11 @@ def test_a_type_without_an_image_cannot_be_launched_unless_a_template_says_which
 
 def test_the_zones_of_the_subnets_are_told_once_each() -> None:
     assert resolved().zones == (("a", "id-a"), ("b", "id-b"))
+
+
+def test_a_type_that_its_group_does_not_take_is_not_launched() -> None:
+    close = replace(resolved(image("1")), placement_group=PlacementGroup(id="pg-1", strategy="cluster"))
+
+    assert close.launches(instance_type("m5.large"))
+    assert not close.launches(instance_type("t3.large"))
+    assert resolved(image("1")).launches(instance_type("t3.large"))

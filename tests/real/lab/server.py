@@ -27,6 +27,7 @@ from tests.real.lab.control import Control
 from tests.real.lab.estate import Estate, lay_out
 from tests.real.lab.faults import Fault, Faults
 from tests.real.lab.machines import Machines
+from tests.real.lab.placement_groups import PlacementGroups
 from tests.real.lab.schedule import Schedule
 from tests.real.lab.tokens import Tokens
 from tests.real.lab.wire import App, Call, Environ, StartResponse, answer, refuse
@@ -65,6 +66,7 @@ class Laboratory:
         self.errors: list[str] = []
         self._schedule, self._tokens = Schedule(), Tokens()
         self._machines = Machines(self.world, self._schedule)
+        self._placement_groups = PlacementGroups()
         self._moto: App = DomainDispatcherApplication(create_backend_app)
         self._control = Control(self)
         self._counting = threading.Lock()
@@ -74,6 +76,7 @@ class Laboratory:
     def install(self) -> None:
         """Patch moto, and lay out the account."""
         self._machines.install()
+        self._placement_groups.install()
         fleets.install(self.world, self._tokens)
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
@@ -84,7 +87,7 @@ class Laboratory:
     def reset(self) -> None:
         """Be as at the start, but for the errors noted."""
         self._schedule.clear()
-        for part in (self.world, self.faults, self._tokens, self._machines):
+        for part in (self.world, self.faults, self._tokens, self._machines, self._placement_groups):
             part.reset()
         moto_api_backend.reset()
         with self._counting:

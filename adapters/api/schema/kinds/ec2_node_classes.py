@@ -19,6 +19,7 @@ _TRACKING: Final = Rule(
     "has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) || has(self.udpTimeout)",
     "needs tcpEstablishedTimeout, udpStreamTimeout or udpTimeout",
 )
+_GROUP: Final = Rule("has(self.name) != has(self.id)", "needs exactly one of name and id")
 
 _V1: Final = Version(
     name="v1",
@@ -33,7 +34,7 @@ _V1: Final = Version(
         tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
         block_devices("blockDeviceMappings"),
         kubelet("kubelet"),
-        {"connectionTracking": Constraint([_TRACKING])},
+        {"connectionTracking": Constraint([_TRACKING]), "placementGroupSelector": Constraint([_GROUP])},
     ),
     columns=(condition("Ready"), AGE, Column("Role", ".spec.role", wide=True)),
 )

@@ -170,6 +170,11 @@ REFUSED_CLASSES: Final[dict[str, tuple[Tree, str]]] = {
         "spec.connectionTracking.udpTimeout",
     ),
     "tracking of nothing": (node_class_tree(connectionTracking={}), "spec.connectionTracking"),
+    "group by nothing": (node_class_tree(placementGroupSelector={}), "spec.placementGroupSelector"),
+    "group twice": (
+        node_class_tree(placementGroupSelector={"name": "a", "id": "pg-1"}),
+        "spec.placementGroupSelector",
+    ),
     # Provisioner and AWSNodeTemplate
     "provisioner of nothing": ({k: v for k, v in provisioner_tree().items() if k != "spec"}, "spec"),
     "neither provider": (only(provisioner_tree()), "spec"),

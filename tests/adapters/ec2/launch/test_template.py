@@ -57,6 +57,12 @@ def test_instances_share_hardware_unless_claims_take_none_that_is_shared(
     assert template(request(dedicated=dedicated)).data.get("Placement") == placement
 
 
+def test_instances_are_in_the_group_of_their_class() -> None:
+    assert template(placement_group="pg-1").data["Placement"] == {"GroupId": "pg-1"}
+    own = template(request(dedicated=True), placement_group="pg-1")
+    assert own.data["Placement"] == {"Tenancy": "dedicated", "GroupId": "pg-1"}
+
+
 @pytest.mark.parametrize("word", ["enabled", "disabled"])
 def test_virtual_machines_within_are_as_the_class_has_them(word: str) -> None:
     assert template(classed(nested_virtualization=word)).data["CpuOptions"] == {"NestedVirtualization": word}
@@ -118,6 +124,7 @@ def test_the_order_in_which_tags_and_labels_come_does_not_matter() -> None:
         template(build=Build(max_pods=58)),
         template(build=Build(max_pods=29, efa=2)),
         template(request(dedicated=True)),
+        template(placement_group="pg-1"),
         template(security_groups=("sg-1",)),
         template(instance_profile="others"),
         template(request(labels={labels.NODEPOOL: "batch"})),
