@@ -31,6 +31,9 @@ UNFULFILLABLE: Final[frozenset[str]] = frozenset(
     }
 )
 
+# By this EC2 says that spot cannot be bought at all: the account lacks the role that spot needs.
+NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Override:
@@ -133,7 +136,7 @@ class FleetError:
     @property
     def capacity(self) -> bool:
         """Whether it says that capacity ran out, so that other offerings may do."""
-        return self.code in UNFULFILLABLE
+        return self.code in UNFULFILLABLE or self.code == NO_SPOT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,27 +14,25 @@ from treenail.domain.fleets import (
     CLUSTER_TAG,
     EFA,
     LAUNCH_TAG,
+    NO_SPOT,
     FleetAnswer,
     FleetRequest,
     Instance,
     Override,
 )
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.launch_options import options
 from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.node_pools import Generation, NodePool
+from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.requirements import Requirements
-from treenail.domain.selection import OfferingKey
+from treenail.domain.selection import ALL_SPOT, OfferingKey
 from treenail.domain.taints import UNREGISTERED
 
 # What a claim says of its launch, in place of a mark, when it is known to have come to nothing.
 NOTHING_BOUGHT: Final = "nothing-bought"
 _MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
-_MOST_TYPES: Final = 60
-# EC2 takes no more in one fleet: 60 types in six zones would be too many.
-_MOST_OVERRIDES: Final = 300
-# The walkthroughs of the old API offer up to 20 types to one fleet.
-_MOST_TYPES_V1ALPHA5: Final = 20
+# What Karpenter merges into one call at most.
+_MOST_INSTANCES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +45,7 @@ class NodeLaunched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRanOut:
-    """EC2 had no capacity in these offerings: (capacity type, instance type, zone)."""
+    """EC2 had no capacity in these offerings: (capacity type, instance type, zone), "*" being any."""
 
     offerings: tuple[OfferingKey, ...]
 
@@ -118,17 +116,18 @@ def launches(
     Return the calls, and the names of claims for which nothing is on offer any more.
     """
     groups: dict[tuple[object, ...], list[NodeClaim]] = {}
-    options: dict[str, tuple[str, tuple[Override, ...]]] = {}
+    chosen: dict[str, tuple[str, tuple[Override, ...]]] = {}
     hopeless: list[str] = []
     for claim in sorted(claims, key=lambda c: c.name):
-        options[claim.name] = capacity_type, overrides = _options(claim, types)
+        chosen[claim.name] = capacity_type, overrides = options(claim, types)
         if overrides:
             groups.setdefault((capacity_type, overrides, _node_of(claim, pool)), []).append(claim)
         else:
             hopeless.append(claim.name)
     calls = [
-        _launch(members, *options[members[0].name], pool, node_class, cluster_name)
+        _launch(members[n : n + _MOST_INSTANCES], *chosen[members[0].name], pool, node_class, cluster_name)
         for members in groups.values()
+        for n in range(0, len(members), _MOST_INSTANCES)
     ]
     return tuple(calls), tuple(hopeless)
 
@@ -150,12 +149,13 @@ def launch_again(
     marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
     if not marks or len(marks) < len(claims):
         return None
-    options, node = _options(claims[0], types), _node_of(claims[0], pool)
-    if not options[1]:
+    chosen, node = options(claims[0], types), _node_of(claims[0], pool)
+    if not chosen[1]:
         return None
-    alike = [c for c in unmarked if _options(c, types) == options and _node_of(c, pool) == node]
-    for members in (claims, (*claims, *alike)):
-        again = _launch(sorted(members, key=lambda c: c.name), *options, pool, node_class, cluster_name)
+    alike = [c for c in unmarked if options(c, types) == chosen and _node_of(c, pool) == node]
+    room = max(0, _MOST_INSTANCES - len(claims))
+    for members in (claims, (*claims, *sorted(alike, key=lambda c: c.name)[:room])):
+        again = _launch(sorted(members, key=lambda c: c.name), *chosen, pool, node_class, cluster_name)
         if all(again.marks()[name] == mark for name, mark in marks.items()):
             return again
     return None
@@ -220,65 +220,6 @@ def _decided_labels(claim: NodeClaim, pool: NodePool) -> dict[str, str]:
     return {k: v for k, v in claim.labels.items() if k in decided or k not in labels.WELL_KNOWN}
 
 
-def _options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, tuple[Override, ...]]:
-    """Return how to buy for a claim: spot where it is allowed and offered, else on demand."""
-    spot = _overrides(claim, types, labels.SPOT)
-    on_demand = _overrides(claim, types, labels.ON_DEMAND)
-    if not spot:
-        return labels.ON_DEMAND, on_demand
-    # Spot that costs more than the cheapest on demand is nobody's bargain.
-    ceiling = min((o.price for o in on_demand), default=None)
-    kept = tuple(o for o in spot if ceiling is None or o.price <= ceiling)
-    return (labels.SPOT, kept) if kept else (labels.ON_DEMAND, on_demand)
-
-
-def _overrides(
-    claim: NodeClaim, types: Mapping[str, InstanceType], capacity_type: str
-) -> tuple[Override, ...]:
-    allowed = claim.requirements.get(labels.CAPACITY_TYPE)
-    if allowed is not None and not allowed.has(capacity_type):
-        return ()
-    offered = [
-        (name, offers)
-        for name in claim.instance_types
-        if name in types and (offers := _offers(types[name], claim.requirements, capacity_type))
-    ]
-    offered.sort(key=lambda item: (min(o.price for o in item[1]), item[0]))
-    most = _MOST_TYPES_V1ALPHA5 if claim.generation is Generation.V1ALPHA5 else _MOST_TYPES
-    kept = _keeping_choice([types[name] for name, _ in offered], claim.requirements, most)
-    return tuple(o for n in kept for o in offered[n][1])[:_MOST_OVERRIDES]
-
-
-def _keeping_choice(types: Sequence[InstanceType], requirements: Requirements, most: int) -> list[int]:
-    """Return, by number and in order, which of `types` to ask for.
-
-    Those that `minValues` need come first, then the cheapest, as types are in order of price.
-    """
-    needed: dict[int, None] = {}
-    for requirement in requirements.in_order():
-        seen: set[str] = set()
-        for number, one in enumerate(types):
-            own = one.requirements.get(requirement.key)
-            new = own.values - seen if own is not None and not own.complement else frozenset()
-            if len(seen) >= (requirement.min_values or 0):
-                break
-            if new:
-                seen |= new
-                needed[number] = None
-    rest = (number for number in range(len(types)) if number not in needed)
-    return sorted([*needed, *rest][:most])
-
-
-def _offers(
-    instance_type: InstanceType, requirements: Requirements, capacity_type: str
-) -> tuple[Override, ...]:
-    return tuple(
-        Override(instance_type.name, o.zone, o.price)
-        for o in sorted(instance_type.offerings)
-        if o.available and o.capacity_type == capacity_type and requirements.intersects(o.requirements())
-    )
-
-
 def deal(claims: Sequence[NodeClaim], instances: Sequence[Instance]) -> dict[str, Instance]:
     """Give each claim that has no instance yet one that no claim has, in the order of their marks.
 
@@ -296,7 +237,9 @@ def _place(claim: NodeClaim) -> tuple[int, str]:
 
 
 def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
-    """Return the offerings that EC2's errors say have run out, sorted."""
+    """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be."""
+    if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
+        return (ALL_SPOT,)
     keys = {
         (request.capacity_type, o.instance_type, o.zone)
         for error in answer.errors

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
-from treenail.domain.instance_types import InstanceType
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 
 # What has run out: (capacity type, instance type, zone).
 OfferingKey = tuple[str, str, str]
+ANY: Final = "*"
+# Where spot cannot be bought at all.
+ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,13 @@ def mark_unavailable(
     names = {name for _, name, _ in ran_out}
     if not names:
         return types
-    return tuple(_without(t, ran_out) if t.name in names else t for t in types)
+    return tuple(_without(t, ran_out) if t.name in names or ANY in names else t for t in types)
 
 
 def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
-    offerings = tuple(
-        replace(o, available=False) if (o.capacity_type, instance_type.name, o.zone) in ran_out else o
-        for o in instance_type.offerings
-    )
+    def gone(offering: Offering) -> bool:
+        key = (offering.capacity_type, instance_type.name, offering.zone)
+        return key in ran_out or (offering.capacity_type, ANY, ANY) in ran_out
+
+    offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)
     return replace(instance_type, offerings=offerings)

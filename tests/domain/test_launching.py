@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import claim, instance, instance_type, node_class, node_pool
 from treenail.domain import labels
-from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Override
+from treenail.domain.fleets import NO_SPOT, FleetAnswer, FleetError, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.launching import (
     Launch,
@@ -25,6 +25,7 @@ from treenail.domain.node_classes import Kubelet
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.selection import ALL_SPOT
 from treenail.domain.taints import UNREGISTERED, Effect, Taint
 
 LARGE = instance_type("m5.large", 2, price=0.1)
@@ -119,6 +120,12 @@ def test_claims_that_ask_for_different_things_make_calls_of_their_own(other: Nod
     calls, _ = group(wanting("c1"), other)
 
     assert [call.claims for call in calls] == [("c1",), ("c2",)]
+
+
+def test_a_thousand_claims_are_the_most_for_one_call() -> None:
+    calls, _ = group(*(wanting(f"c{number:04}") for number in range(1001)))
+
+    assert [call.request.count for call in calls] == [1000, 1]
 
 
 def test_a_claim_for_which_nothing_is_offered_any_more_is_hopeless() -> None:
@@ -447,3 +454,10 @@ def test_offerings_ran_out_as_the_errors_say(
     asked = request(("m5.large", "b"), ("m5.large", "a"), ("c5.large", "a"))
 
     assert exhausted_offerings(asked, errors(*found)) == tuple((labels.SPOT, *key) for key in ran_out)
+
+
+def test_without_the_role_that_spot_needs_no_spot_is_left_at_all() -> None:
+    refused = errors((NO_SPOT, "", ""))
+
+    assert exhausted_offerings(request(("m5.large", "b")), refused) == (ALL_SPOT,)
+    assert refused.errors[0].capacity

@@ -9,7 +9,7 @@ from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
-from treenail.domain.selection import catalogue_key, mark_unavailable
+from treenail.domain.selection import ALL_SPOT, catalogue_key, mark_unavailable
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 XLARGE = instance_type("m5.xlarge", 4, price=0.2)
@@ -36,6 +36,12 @@ def test_what_is_marked_stays_marked() -> None:
     twice = mark_unavailable(once, frozenset({(labels.SPOT, "m5.large", "b")}))
 
     assert available(twice[0]) == [("on-demand", "a"), ("on-demand", "b")]
+
+
+def test_all_of_spot_can_be_gone_at_once() -> None:
+    large, xlarge = mark_unavailable((LARGE, XLARGE), frozenset({ALL_SPOT}))
+
+    assert available(large) == available(xlarge) == [("on-demand", "a"), ("on-demand", "b")]
 
 
 def test_with_nothing_gone_all_stays_as_it_is() -> None:
