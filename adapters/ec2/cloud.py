@@ -211,7 +211,7 @@ class EC2Cloud:
     def _list(self) -> tuple[Instance, ...]:
         # Instances of the cluster that somebody else keeps bear its tag too.
         listed = self._describe(matching("tag-key", OURS))
-        self._templates.tidy()
+        self._templates.tidy(idle=not listed)
         return listed
 
     def _describe(self, which: FilterTypeDef) -> tuple[Instance, ...]:

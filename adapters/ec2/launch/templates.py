@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef, FilterTypeDef
 
 _UNUSED_SECONDS: Final = 1800.0
+# Of a cluster without any instance, which may be about to be taken down.
+_UNUSED_SECONDS_WHEN_IDLE: Final = 120.0
 _MOST_DELETED_AT_ONCE: Final = 5
 _MOST_MADE_AT_ONCE: Final = 8
 _PAGE: Final = 200
@@ -28,8 +30,9 @@ _PAGE: Final = 200
 class Templates:
     """Keeps the launch templates of one cluster. Threads may share it.
 
-    A template that no call used for half an hour is deleted. Those that processes before this one left
-    are found by the tag of the cluster and the beginning of their name.
+    A template that no call used for half an hour is deleted; where the cluster has no instances at all, it
+    is after two minutes. Those that processes before this one left are found by the tag of the cluster and
+    the beginning of their name.
     """
 
     def __init__(self, aws: Aws, clock: Clock, cluster_name: str) -> None:
@@ -62,9 +65,14 @@ class Templates:
             for name in names:
                 self._known.pop(name, None)
 
-    def tidy(self) -> None:
-        """Delete some of the templates that are long unused; what fails is tried again another time."""
-        for name in self._unused():
+    def tidy(self, *, idle: bool = False) -> None:
+        """Delete some of the templates that are long unused; what fails is tried again another time.
+
+        `idle` tells that the cluster has no instances.
+        """
+        with contextlib.suppress(PortError):
+            self._look_once()
+        for name in self._unused(_UNUSED_SECONDS_WHEN_IDLE if idle else _UNUSED_SECONDS):
             try:
                 self._aws.gate.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
             except NotFoundError:
@@ -124,9 +132,9 @@ class Templates:
             self._aws.gate.call("ec2", "CreateLaunchTemplate", create)
         self._note(template.name)
 
-    def _unused(self) -> tuple[str, ...]:
+    def _unused(self, seconds: float) -> tuple[str, ...]:
         with self._lock:
-            long_ago = self._clock.monotonic() - _UNUSED_SECONDS
+            long_ago = self._clock.monotonic() - seconds
             old = sorted(name for name, used_at in self._known.items() if used_at <= long_ago)
             for name in old[:_MOST_DELETED_AT_ONCE]:
                 del self._known[name]

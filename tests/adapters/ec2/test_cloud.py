@@ -141,6 +141,7 @@ def test_a_listing_goes_on_from_page_to_page(account: Account) -> None:
     account.answers(LIST, first, Filters=filters, MaxResults=1000)
     second = {"Reservations": reservations(instance("i-2"))}
     account.answers(LIST, second, Filters=filters, MaxResults=1000, NextToken="more")
+    account.answers(TEMPLATES, {"LaunchTemplates": []})
 
     assert [i.id for i in cloud(account).instances()] == ["i-1", "i-2", "i-3"]
 
@@ -153,6 +154,7 @@ def test_an_instance_is_what_ec2_says_of_it(
 ) -> None:
     found = instance("i-1", {"a": "b"}, **said)
     account.answers(LIST, {"Reservations": reservations(found)})
+    account.answers(TEMPLATES, {"LaunchTemplates": []})
 
     (listed,) = cloud(account).instances()
 

@@ -97,6 +97,37 @@ def test_one_unused_for_half_an_hour_is_deleted(account: Account) -> None:
     known.tidy()
 
 
+def test_one_unused_for_two_minutes_is_deleted_where_the_cluster_has_no_instances(account: Account) -> None:
+    known = templates(account)
+    creates(account)
+    known.ensure([ONE])
+    account.time.seconds = 119.0
+    known.tidy(idle=True)
+    account.time.seconds = 120.0
+    known.tidy()
+    account.answers(DELETE, {}, LaunchTemplateName="treenail.sh/1")
+
+    known.tidy(idle=True)
+
+
+def test_those_left_by_processes_before_are_found_though_nothing_is_launched(account: Account) -> None:
+    known = templates(account, "treenail.sh/1")
+    known.tidy(idle=True)
+    account.answers(DELETE, {}, LaunchTemplateName="treenail.sh/1")
+    account.time.seconds = 120.0
+
+    known.tidy(idle=True)
+
+
+def test_a_look_that_fails_is_taken_another_time(account: Account) -> None:
+    account.refuses(DESCRIBE, "UnauthorizedOperation", status=403)
+    known = templates(account, "treenail.sh/1")
+    known.tidy(idle=True)
+
+    known.tidy(idle=True)
+    known.ensure([ONE])
+
+
 def test_use_keeps_a_template(account: Account) -> None:
     known = templates(account, "treenail.sh/1")
     known.ensure([ONE])
