@@ -75,7 +75,7 @@ class _Wanted(NamedTuple):
 
     node: NodeSettings
     zones: Zones
-    images: frozenset[tuple[str, Variant]]
+    images: frozenset[tuple[str, Variant, tuple[tuple[str, str], ...]]]
     from_template: bool
     placement_group: PlacementGroup | None
     learned: frozenset[tuple[str, int]]
@@ -160,7 +160,7 @@ class LiveCatalogue:
         wanted = _Wanted(
             node=NodeSettings.of(node_class, kubelet),
             zones=resolved.zones,
-            images=frozenset((image.arch, image.variant) for image in resolved.images),
+            images=frozenset((image.arch, image.variant, image.labels) for image in resolved.images),
             from_template=resolved.from_template,
             placement_group=resolved.placement_group,
             learned=frozenset(learned.items()),

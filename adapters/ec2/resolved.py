@@ -57,9 +57,17 @@ class Variant(StrEnum):
                 return not gpus and not accelerators
 
 
+def _may_bear(instance_type: InstanceType, key: str, value: str) -> bool:
+    requirement = instance_type.requirements.get(key)
+    return requirement is None or requirement.has(value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A machine image for one architecture ("amd64" or "arm64")."""
+    """A machine image for one architecture ("amd64" or "arm64").
+
+    `labels`, sorted, are what of a type's it is made for, beyond its architecture and chips.
+    """
 
     id: str
     arch: str
@@ -67,10 +75,15 @@ class Image:
     created_at: datetime
     deprecated: bool = False
     variant: Variant = Variant.ANY
+    labels: tuple[tuple[str, str], ...] = ()
 
     def suits(self, instance_type: InstanceType) -> bool:
         """Tell whether nodes of the type run this image."""
-        return self.arch == instance_type.label(labels.ARCH) and self.variant.suits(instance_type)
+        return (
+            self.arch == instance_type.label(labels.ARCH)
+            and self.variant.suits(instance_type)
+            and all(_may_bear(instance_type, key, value) for key, value in self.labels)
+        )
 
 
 # What cannot run close together: types that burst, those with less than all of a CPU, and Macs.

@@ -15,7 +15,8 @@ from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.parameters import Parameters
 from treenail.adapters.ec2.discovery.published_images import LATEST, published, unpublished
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
-from treenail.adapters.ec2.resolved import Image, Variant
+from treenail.adapters.ec2.resolved import Image
+from treenail.domain import labels
 from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
 from treenail.domain.ports import NodeClassNotReadyError
 
@@ -27,15 +28,21 @@ _PAGE: Final = 1000
 _PREFIX: Final = "ami-"
 # Whose images a name means where no owner is given: anybody may call an image as they like.
 _TRUSTED: Final = ("amazon", "self")
+# Of the new API's classes the tags of images say nothing.
+_WITHOUT_TAGS: Final = "EC2NodeClass"
 _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is looked for: all that a node class's images depend on."""
+    """What is looked for: all that a node class's images depend on.
+
+    `by_tags` says that tags of an image that are labels of nodes tell which types it is for.
+    """
 
     terms: tuple[SelectorTerm, ...]
     kubernetes: str
+    by_tags: bool
 
 
 class Images:
@@ -67,7 +74,7 @@ class Images:
         """
         terms = _terms(node_class)
         aliased = any(term.alias for term in terms)
-        wanted = _Wanted(terms, self._version() if aliased else "")
+        wanted = _Wanted(terms, self._version() if aliased else "", node_class.ref.kind != _WITHOUT_TAGS)
         if node_class.ami_terms and aliased:
             _check_aliases(node_class, wanted)
         found = self._found.get(wanted)
@@ -78,10 +85,11 @@ class Images:
 
     def _find(self, wanted: _Wanted) -> tuple[Image, ...]:
         found = [image for term in wanted.terms if term.alias for image in self._aliased(term, wanted)]
-        found.extend(self._selected([term for term in wanted.terms if not term.alias]))
-        best: dict[tuple[str, Variant], Image] = {}
+        selected = self._selected([term for term in wanted.terms if not term.alias])
+        found.extend(selected if wanted.by_tags else (replace(image, labels=()) for image in selected))
+        best: dict[tuple[object, ...], Image] = {}
         for image in sorted(found, key=lambda one: (not one.deprecated, one.created_at, one.name, one.id)):
-            best[image.arch, image.variant] = image
+            best[image.arch, image.variant, image.labels] = image
         by_id = sorted(best.values(), key=lambda one: one.id)
         return tuple(sorted(by_id, key=lambda one: one.created_at, reverse=True))
 
@@ -96,7 +104,7 @@ class Images:
         for place, image_id in ids.items():
             image = described.get(image_id)
             if image is not None:
-                yield replace(image, variant=place.variant)
+                yield replace(image, variant=place.variant, labels=())
             if place.moves and (image is None or image.deprecated):
                 self._parameters.forget(place.parameter)
 
@@ -148,7 +156,14 @@ class Images:
             name=described.get("Name", ""),
             created_at=datetime.fromisoformat(described["CreationDate"]),
             deprecated=end is not None and datetime.fromisoformat(end) <= self._clock.now(),
+            labels=_labels(described),
         )
+
+
+def _labels(described: ImageTypeDef) -> tuple[tuple[str, str], ...]:
+    """Return which of an image's tags are labels, less its architecture: that EC2 knows itself."""
+    tags = {tag.get("Key", ""): tag.get("Value", "") for tag in described.get("Tags", ())}
+    return tuple(sorted((k, v) for k, v in tags.items() if k in labels.WELL_KNOWN and k != labels.ARCH))
 
 
 def _check_aliases(node_class: NodeClass, wanted: _Wanted) -> None:

@@ -72,3 +72,4 @@ def _meant(image: Image) -> ImageMeant:
 def _requirements(image: Image) -> Iterator[Requirement]:
     yield Requirement.of(labels.ARCH, Operator.IN, (image.arch,))
     yield from _NEEDS[image.variant]
+    yield from (Requirement.of(key, Operator.IN, (value,)) for key, value in image.labels)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from tests.adapters.ec2.discovery.account import Account, node_class
+from tests.adapters.ec2.discovery.account import REF, Account, node_class
+from tests.adapters.ec2.node_classes import instance_type
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.resolved import Variant
 from treenail.domain.node_classes import AmiFamily, SelectorTerm
@@ -261,3 +263,37 @@ def test_the_first_and_the_last_version_are_looked_for(account: Account, alias: 
         Images(account.aws, account.memory, lambda: kubernetes).of(
             node_class(images=(SelectorTerm(alias=alias),))
         )
+
+
+TAGGED = {
+    "Tags": [
+        {"Key": "node.kubernetes.io/instance-type", "Value": "m5.large"},
+        {"Key": "kubernetes.io/arch", "Value": "arm64"},
+        {"Key": "team", "Value": "web"},
+    ]
+}
+
+
+def test_tags_of_an_image_tell_a_class_of_the_old_api_which_types_it_is_for(account: Account) -> None:
+    old = replace(REF, kind="AWSNodeTemplate")
+    newer = {**image("special", created="2025-06-01"), **TAGGED}
+    account.answers(DESCRIBE, {"Images": [image("plain"), newer]})
+    of = replace(node_class(images=(SelectorTerm(id="ami-1"),)), ref=old)
+
+    found = images(account).of(of)
+
+    assert [(one.id, one.labels) for one in found] == [
+        ("ami-special", (("node.kubernetes.io/instance-type", "m5.large"),)),
+        ("ami-plain", ()),
+    ]
+    assert [one.suits(instance_type("m5.large")) for one in found] == [True, True]
+    assert [one.suits(instance_type("c5.large")) for one in found] == [False, True]
+
+
+def test_they_tell_a_class_of_the_new_api_nothing(account: Account) -> None:
+    newer = {**image("special", created="2025-06-01"), **TAGGED}
+    account.answers(DESCRIBE, {"Images": [image("plain"), newer]})
+
+    [found] = images(account).of(node_class(images=(SelectorTerm(id="ami-1"),)))
+
+    assert (found.id, found.labels) == ("ami-special", ())
