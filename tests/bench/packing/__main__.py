@@ -3,6 +3,7 @@
     python -m tests.bench.packing [--workloads generic,diverse] [--pods 500,2000] [--catalogues fake400,kwok]
         [--seeds 42] [--runs 5] [--variant NAME[:bare|decoded][:SETTING=VALUE]...] [--only treenail]
         [--chart FILE]
+    python -m tests.bench.packing speed|growth|cost|spot ...     # what is to be shown: see studies.py
 
 Prints a line of JSON for every side of every case, then a table. The sides take turns; each is a process that
 stays up, and only deciding is timed. README.md beside this says what is measured.
@@ -26,8 +27,11 @@ from tests.bench.packing.contest import KARPENTER, Case, Contest, Measurement, V
 from tests.bench.packing.decisions import UndecidedError
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.peer import PeerNotBuiltError
+from tests.bench.packing.ranges import numbers
 from tests.bench.packing.report import table
 from tests.bench.packing.spot import Launches
+from tests.bench.packing.studies import STUDIES
+from tests.bench.packing.studies import main as study
 from tests.bench.packing.workloads import WORKLOADS
 from treenail.adapters.kwok.catalogue import read_catalogue
 
@@ -37,6 +41,9 @@ ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
 
 
 def main() -> None:
+    if sys.argv[1:2] and sys.argv[1] in STUDIES:
+        study(sys.argv[1:])
+        return
     asked = _parser().parse_args()
     variants = [_variant(written) for written in asked.variant] or [BARE, DECODED, ANY_NODES]
     with tempfile.TemporaryDirectory() as folder:
@@ -112,18 +119,9 @@ def _contest(asked: argparse.Namespace, folder: Path, variants: Sequence[Variant
 def _cases(asked: argparse.Namespace) -> Iterator[Case]:
     sizes = [int(size) for size in asked.pods.split(",")]
     for workload, name, pods, seed in itertools.product(
-        asked.workloads.split(","), asked.catalogues.split(","), sizes, seeds(asked.seeds)
+        asked.workloads.split(","), asked.catalogues.split(","), sizes, numbers(asked.seeds)
     ):
         yield Case(workload=workload, pods=pods, catalogue=name, seed=seed)
-
-
-def seeds(written: str) -> list[int]:
-    """Read seeds, as "42", "1-10" or "1-3,7"."""
-    found: list[int] = []
-    for part in written.split(","):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 if __name__ == "__main__":

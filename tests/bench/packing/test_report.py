@@ -3,10 +3,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tests.bench.packing.__main__ import _variant, seeds
+from tests.bench.packing.__main__ import _variant
 from tests.bench.packing.chart import growth, lines_of, svg
 from tests.bench.packing.contest import KARPENTER, Measurement, without
 from tests.bench.packing.freshness import Pods
+from tests.bench.packing.ranges import numbers
 from tests.bench.packing.report import table
 from tests.bench.packing.workloads import manifests
 
@@ -90,7 +91,7 @@ def test_the_chart_has_a_line_for_each_side_and_a_point_for_each_size() -> None:
 
 
 def test_seeds_and_variants_are_read_as_they_are_written() -> None:
-    assert seeds("3,10-12") == [3, 10, 11, 12]
+    assert numbers("3,10-12") == [3, 10, 11, 12]
     read = _variant("free:decoded:order=memory")
     assert (read.name, read.pods, read.settings) == ("free", Pods.DECODED, ("order=memory",))
     assert _variant("plain").pods is Pods.BARE
