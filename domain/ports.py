@@ -279,7 +279,7 @@ class Cloud(Protocol):
         ...
 
     def release(self, node_class: NodeClass) -> None:
-        """Take away what was made for a node class and no instance of it needs any more: profiles, templates.
+        """Take away what was made for a node class that no claim uses any more: profiles, templates.
 
         What is gone already does not matter.
         """

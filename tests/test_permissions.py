@@ -10,6 +10,7 @@ import yaml
 
 from tests.cloudformation import allowed_actions
 from treenail.adapters.kubernetes.resources import (
+    EC2_NODE_CLASS,
     EVENT,
     MACHINE,
     NODE,
@@ -75,6 +76,8 @@ def _needed() -> dict[tuple[str, str], set[str]]:
             needed[_key(resource, "finalizers")] = {"update"}
     for resource in (NODE, NODE_CLAIM, MACHINE):
         needed[_key(resource)] |= {"create", "patch", "delete"}
+    # Their finalizers: no other kind is held that others make.
+    needed[_key(EC2_NODE_CLASS)] |= {"patch"}
     needed[_key(EVENT)] |= {"create", "patch"}
     needed[_key(POD)] |= {"delete"}
     for subresource in ("binding", "eviction"):

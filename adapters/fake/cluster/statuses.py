@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from treenail.adapters.fake.cluster.objects import Address, Change, address
 from treenail.adapters.fake.cluster.patches import with_conditions
@@ -12,7 +13,9 @@ from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
-from treenail.domain.ports import NotFoundError
+from treenail.domain.ports import InvalidError, NotFoundError
+
+_HELD: Final = "EC2NodeClass"
 
 
 class Statuses:
@@ -62,6 +65,7 @@ class Statuses:
         """Add a finalizer to a node class, unless it has it or is being deleted.
 
         Raises:
+            InvalidError: objects of this kind are not held.
             NotFoundError: there is no such node class.
         """
         thing = self._node_class(about)
@@ -72,6 +76,7 @@ class Statuses:
         """Take a finalizer off a node class, which goes where it is being deleted and that was the last.
 
         Raises:
+            InvalidError: objects of this kind are not held.
             NotFoundError: there is no such node class.
         """
         thing = self._node_class(about)
@@ -80,6 +85,8 @@ class Statuses:
             self._store.put(replace(thing, finalizers=left))
 
     def _node_class(self, about: ObjectRef) -> NodeClass:
+        if about.kind != _HELD:
+            raise InvalidError(f"{about}: nobody holds objects of this kind")
         return self._store.get(NodeClass, address(about.kind, about.name))
 
     def _forget(self, change: Change) -> None:

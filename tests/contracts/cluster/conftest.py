@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +14,9 @@ from tests.real.kubernetes.subject import RealSubject, install_crds
 from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import PARTS, ControlPlane
 from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.api.written.node_classes import written_meaning
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition, Node
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
@@ -39,6 +41,15 @@ class FakeSubject:
 
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         return self._rig.cluster.conditions(about)
+
+    def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
+        if all(there.ref.name != about.name for there in self._rig.cluster.objects(NodeClass)):
+            return None
+        meaning = self._rig.cluster.meaning(about)
+        return {} if meaning is None else written_meaning(about.kind, meaning)
+
+    def delete(self, about: ObjectRef) -> None:
+        self._rig.cluster.delete(about.kind, about.name)
 
     def events(self) -> list[tuple[ClusterEvent, int]]:
         return [(record.event, record.count) for record in self._rig.cluster.events()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
 
 from tests.adapters.fake.cluster.builders import a_pod
 from treenail.adapters.api.workloads import ApiObject
@@ -28,6 +29,12 @@ class Subject(Protocol):
     def pod(self, name: str) -> Pod | None: ...
     def node(self, name: str) -> Node | None: ...
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]: ...
+    def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
+        """Return the status of a node class but its conditions, as the API has it; None where it is gone."""
+
+    def delete(self, about: ObjectRef) -> None:
+        """Delete a node class, as people do."""
+
     def events(self) -> list[tuple[ClusterEvent, int]]: ...
     def settle(self) -> None:
         """Wait until all that was written is told."""

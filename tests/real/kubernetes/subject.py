@@ -111,6 +111,15 @@ class RealSubject:
         written = found.get("status", {}).get("conditions", ())
         return tuple(msgspec.convert(c, ConditionModel).value() for c in written)
 
+    def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
+        code, found = self._server.request("GET", RESOURCES[about.kind].path(about.name))
+        if code == 404:
+            return None
+        return {field: value for field, value in found.get("status", {}).items() if field != "conditions"}
+
+    def delete(self, about: ObjectRef) -> None:
+        _ok(self._server.request("DELETE", RESOURCES[about.kind].path(about.name)))
+
     def events(self) -> list[tuple[ClusterEvent, int]]:
         items = self._items(EVENT)
         items.sort(key=lambda e: e["metadata"]["name"].rpartition(".")[2])
