@@ -86,7 +86,7 @@ class EC2Subject:
     def __init__(self, lab: Lab) -> None:
         lab.reset()
         lab.set_pace(pending=0.0, hidden=0.0, shutdown=0.0)
-        self._ec2 = lab.client("ec2")
+        self._ec2, self._iam = lab.client("ec2"), lab.client("iam")
         self._clock = SkippingClock()
         aws, memory = aws_of(lab), Memory(self._clock, SystemDice(), _quiet)
         cluster = Cluster(aws, memory, ClusterIdentity(name=CLUSTER), lambda: "v1.34.0")
@@ -98,6 +98,11 @@ class EC2Subject:
             facts=cluster.facts,
             default_instance_profile=lab.estate["instance_profile"],
         )
+
+    def profiles(self) -> list[str]:
+        """Return the names of the instance profiles made for node classes, sorted."""
+        found = self._iam.list_instance_profiles()["InstanceProfiles"]
+        return sorted(one["InstanceProfileName"] for one in found if one["Path"].startswith("/karpenter/"))
 
     def settle(self) -> None:
         """Wait until instances are what they were about to be, and skip the time that looks are shared."""
