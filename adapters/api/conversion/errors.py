@@ -1,0 +1,17 @@
+"""What stands in the way of a conversion."""
+
+from __future__ import annotations
+
+
+class ConversionError(Exception):
+    """An object cannot be converted. `object` reads "NodePool default"; `field` is a path, or ""."""
+
+    def __init__(self, object: str, field: str, problem: str) -> None:  # noqa: A002
+        self.object = object
+        self.field = field
+        self.problem = problem
+        super().__init__(object, field, problem)
+
+    def __str__(self) -> str:
+        """Return one line: `NodePool default: spec.template: must be a mapping`."""
+        return ": ".join(part for part in (self.object, self.field, self.problem) if part)

@@ -1,0 +1,122 @@
+"""What EC2NodeClasses say differently in v1beta1 and in v1. The object given is what is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from treenail.adapters.api.aws.v1_selectors import FAMILIES
+from treenail.adapters.api.conversion.annotations import UBUNTU, annotated, taken
+from treenail.adapters.api.conversion.trees import Tree, mapping, mappings, text
+from treenail.domain.node_classes import AmiFamily
+
+_ONLY_V1: Final = (
+    "kubelet",
+    "capacityReservationSelectorTerms",
+    "placementGroupSelector",
+    "ipPrefixCount",
+    "networkInterfaces",
+    "connectionTracking",
+    "cpuOptions",
+)
+_HOPS: Final = "httpPutResponseHopLimit"
+_HOPS_V1BETA1: Final = 2
+_HOPS_V1: Final = 1
+_UBUNTU: Final = AmiFamily.UBUNTU.value
+_AL2: Final = AmiFamily.AL2.value
+# Families of v1beta1 whose images an alias of v1 names.
+_BY_ALIAS: Final = frozenset({"AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022"})
+# What Karpenter writes into a node class of v1 for one of Ubuntu, and in the annotation by what word.
+_FAMILY: Final = "amiFamily"
+_DEVICES: Final = "blockDeviceMappings"
+_NO_TERMS: Final = "incompatible"
+_PLACEHOLDER: Final = [{"id": "ami-placeholder"}]
+_UBUNTU_DEVICES: Final[list[dict[str, Any]]] = [
+    {
+        "deviceName": "/dev/sda1",
+        "rootVolume": True,
+        "ebs": {"encrypted": True, "volumeType": "gp3", "volumeSize": "20Gi"},
+    }
+]
+
+
+def node_class_to_v1(document: Tree) -> None:
+    """Make the EC2NodeClass of v1beta1 one of v1."""
+    spec = mapping(document, "spec", "")
+    taken(document, UBUNTU)
+    family = text(spec, "amiFamily", "spec")
+    terms = mappings(spec, "amiSelectorTerms", "spec")
+    if family == _UBUNTU:
+        _from_ubuntu(document, spec)
+    elif family not in _BY_ALIAS:
+        spec["amiFamily"] = AmiFamily.CUSTOM.value
+    elif not terms:
+        del spec["amiFamily"]
+        spec["amiSelectorTerms"] = [{"alias": f"{family.lower()}@latest"}]
+    _say_hops(spec, _HOPS_V1BETA1)
+
+
+def node_class_to_v1beta1(document: Tree) -> None:
+    """Make the EC2NodeClass of v1 one of v1beta1, which lacks what only v1 can say."""
+    spec = mapping(document, "spec", "")
+    for key in _ONLY_V1:
+        spec.pop(key, None)
+    for n, device in enumerate(mappings(spec, "blockDeviceMappings", "spec")):
+        ebs = mapping(device, "ebs", f"spec.blockDeviceMappings[{n}]")
+        ebs.pop("volumeInitializationRate", None)
+    _say_hops(spec, _HOPS_V1)
+    kept = of_ubuntu(document, spec)
+    taken(document, UBUNTU)
+    if kept is not None:
+        document["spec"] = dict(kept)
+        return
+    terms = mappings(spec, "amiSelectorTerms", "spec")
+    alias = next(
+        (text(t, "alias", f"spec.amiSelectorTerms[{n}]") for n, t in enumerate(terms) if "alias" in t), ""
+    )
+    named = FAMILIES.get(alias.partition("@")[0].lower())
+    family = text(spec, "amiFamily", "spec") or (named.value if named else "")
+    spec["amiFamily"] = family if family in _BY_ALIAS else AmiFamily.CUSTOM.value
+    without = [{k: v for k, v in t.items() if k != "ssmParameter"} for t in terms if "alias" not in t]
+    left = [term for term in without if term]
+    if left:
+        spec["amiSelectorTerms"] = left
+    else:
+        spec.pop("amiSelectorTerms", None)
+
+
+def of_ubuntu(document: Tree, spec: Mapping[str, Any]) -> Tree | None:
+    """Return what a node class of v1 says that stands for one of Ubuntu, None where it does not.
+
+    It does by its annotation, as long as its family is still the one that was put in Ubuntu's place.
+    """
+    words = (annotated(document, UBUNTU) or "").split(",")
+    if _FAMILY not in words or spec.get("amiFamily") != _AL2:
+        return None
+    made = {**spec, "amiFamily": _UBUNTU}
+    if _NO_TERMS in words and spec.get("amiSelectorTerms") == _PLACEHOLDER:
+        del made["amiSelectorTerms"]
+    if _DEVICES in words and spec.get("blockDeviceMappings") == _UBUNTU_DEVICES:
+        del made["blockDeviceMappings"]
+    return made
+
+
+def _from_ubuntu(document: Tree, spec: Tree) -> None:
+    words = [_FAMILY]
+    spec["amiFamily"] = _AL2
+    if spec.get("blockDeviceMappings") is None:
+        words.append(_DEVICES)
+        spec["blockDeviceMappings"] = deepcopy(_UBUNTU_DEVICES)
+    if not spec.get("amiSelectorTerms"):
+        words.append(_NO_TERMS)
+        spec["amiSelectorTerms"] = deepcopy(_PLACEHOLDER)
+    metadata = document.setdefault("metadata", {})
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), UBUNTU: ",".join(words)}
+
+
+def _say_hops(spec: Tree, hops: int) -> None:
+    """Say what is meant where nothing is said: the versions differ in that."""
+    options = mapping(spec, "metadataOptions", "spec")
+    if options.get(_HOPS) is None:
+        spec["metadataOptions"] = {**options, _HOPS: hops}
