@@ -106,6 +106,18 @@ class MetadataOptions:
     http_tokens: str = "required"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class NetworkInterface:
+    """A network interface that instances are launched with, by the index of its card and of itself on that.
+
+    One that is `efa_only` carries traffic of Elastic Fabric Adapters and has no addresses.
+    """
+
+    card: int
+    device: int
+    efa_only: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionTracking:
     """How long a network interface remembers idle connections, in seconds; None is as EC2 has it."""
@@ -119,7 +131,8 @@ class ConnectionTracking:
 class NodeClass:
     """An EC2 node class. Where one field of the old API and one of the new say the same, it is one here.
 
-    `ip_prefix_count` is how many prefixes of addresses each network interface gets; `nested_virtualization`
+    `ip_prefix_count` is how many prefixes of addresses each network interface gets; without any
+    `network_interfaces` there are as many as pods need. `nested_virtualization`
     is as EC2 names it, "" where it is not set. `unmet` names fields that are set and ask for what cannot be
     done yet: nothing is launched from such a class.
     """
@@ -144,6 +157,7 @@ class NodeClass:
     detailed_monitoring: bool = False
     associate_public_ip: bool | None = None
     ip_prefix_count: int = 0
+    network_interfaces: tuple[NetworkInterface, ...] = ()
     connection_tracking: ConnectionTracking | None = None
     nested_virtualization: str = ""
     placement_group: SelectorTerm | None = None

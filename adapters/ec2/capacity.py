@@ -62,7 +62,7 @@ def pods(record: TypeRecord, node: NodeSettings, cluster: ClusterSettings) -> in
     if node.max_pods is not None:
         count = node.max_pods
     elif TRAITS[node.family].pods_by_interfaces:
-        count = pods_by_interfaces(record, reserved=cluster.reserved_enis)
+        count = pods_by_interfaces(record, reserved=cluster.reserved_enis + node.without_addresses)
     else:
         count = _WINDOWS_PODS
     return count if node.pods_per_core is None else min(count, node.pods_per_core * record.cpus)
@@ -92,7 +92,7 @@ def _ephemeral_storage(record: TypeRecord, node: NodeSettings) -> int:
 
 def _devices(record: TypeRecord, node: NodeSettings) -> Iterator[tuple[str, int]]:
     yield POD_ENI, record.branch_interfaces
-    yield EFA, record.efa_interfaces
+    yield EFA, node.fabric_interfaces if node.interfaces else record.efa_interfaces
     for manufacturer, resource in GPU_RESOURCES.items():
         yield resource, sum(gpu.count for gpu in record.gpus if gpu.manufacturer == manufacturer)
     neurons = [one for one in record.accelerators if one.neuron_cores]

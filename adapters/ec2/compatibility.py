@@ -7,6 +7,7 @@ from typing import Final
 from treenail.adapters.ec2.ami_families import can_boot
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import TypeRecord
+from treenail.domain.node_classes import NetworkInterface
 
 _NITRO: Final = "nitro"
 _XEN: Final = "xen"
@@ -24,4 +25,12 @@ def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
         and (record.hypervisor == _NITRO or not node.connection_tracking)
         and (record.hypervisor != _XEN or not node.ip_prefixes)
         and node.ip_prefixes < record.ipv4_per_interface
+        and node.fabric_interfaces <= record.efa_interfaces
+        and all(_fits(one, record) for one in node.interfaces)
     )
+
+
+def _fits(interface: NetworkInterface, record: TypeRecord) -> bool:
+    """Tell whether the type has the card, and room on it; where nobody told of its cards, it has the one."""
+    cards = record.cards or (record.interfaces,)
+    return interface.card < len(cards) and interface.device < cards[interface.card]

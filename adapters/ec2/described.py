@@ -161,6 +161,7 @@ def record_of(described: DescribedType, *, branch_interfaces: int, network_mbps:
         ),
         accelerators=_accelerators(described),
         nested_virtualization="nested-virtualization" in processor.supported_features,
+        cards=tuple(card.maximum_network_interfaces for card in network.network_cards),
     )
 
 

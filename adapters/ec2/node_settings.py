@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treenail.adapters.ec2.ami_families import TRAITS
-from treenail.domain.node_classes import AmiFamily, BlockDevice, Kubelet, NodeClass
+from treenail.domain.node_classes import AmiFamily, BlockDevice, Kubelet, NetworkInterface, NodeClass
 from treenail.domain.resources import NOTHING, Resources
 
 
@@ -14,7 +14,7 @@ class NodeSettings:
     """The settings that size a node, and nothing else: two node classes equal in them have equal nodes.
 
     `volume_size` (bytes) is of the device pods write to; with `raid0` the instance's own disks replace it
-    on types that have any. Thresholds are as written, None where they are not set. The last three are set
+    on types that have any. Thresholds are as written, None where they are not set. The last four are set
     where the node class asks for what not every type can do.
     """
 
@@ -30,6 +30,7 @@ class NodeSettings:
     nested_virtualization: bool = False
     connection_tracking: bool = False
     ip_prefixes: int = 0
+    interfaces: tuple[NetworkInterface, ...] = ()
 
     @classmethod
     def of(cls, node_class: NodeClass, kubelet: Kubelet) -> NodeSettings:
@@ -48,7 +49,18 @@ class NodeSettings:
             nested_virtualization=node_class.nested_virtualization == "enabled",
             connection_tracking=node_class.connection_tracking is not None,
             ip_prefixes=node_class.ip_prefix_count,
+            interfaces=node_class.network_interfaces,
         )
+
+    @property
+    def fabric_interfaces(self) -> int:
+        """How many of the interfaces that are set carry fabric traffic alone."""
+        return sum(one.efa_only for one in self.interfaces)
+
+    @property
+    def without_addresses(self) -> int:
+        """How many interfaces of the first card pods can have no addresses of."""
+        return sum(one.efa_only and one.card == 0 for one in self.interfaces)
 
 
 def _volume_size(family: AmiFamily, devices: tuple[BlockDevice, ...]) -> int:

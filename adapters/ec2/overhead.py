@@ -43,7 +43,7 @@ def _kube_reserved(record: TypeRecord, capacity: Resources, node: NodeSettings) 
     """Return the reserve of the kubelet and the container runtime; what the user names replaces ours."""
     # Interfaces left to others are not taken off here, as the images' own start scripts do not either.
     by_interfaces = TRAITS[node.family].reserved_by_interfaces
-    pods = pods_by_interfaces(record, reserved=0) if by_interfaces else capacity[PODS]
+    pods = pods_by_interfaces(record, reserved=node.without_addresses) if by_interfaces else capacity[PODS]
     ours = {
         CPU: _reserved_cpu(capacity[CPU]),
         MEMORY: (_RESERVED_MIB_PER_POD * pods + _RESERVED_MIB) * _MIB,

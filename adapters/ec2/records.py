@@ -37,7 +37,8 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     `memory_mib` is the whole memory. `interfaces` is how many fit the default network card, each with
     `ipv4_per_interface` addresses; `branch_interfaces` is 0 where the type cannot trunk them. None says
     that no figure is published; `local_nvme` tells whether the local storage is NVMe, and
-    `nested_virtualization` whether virtual machines can run inside.
+    `nested_virtualization` whether virtual machines can run inside. `cards` is how many interfaces fit each
+    network card, empty where nobody told.
     """
 
     name: str
@@ -60,6 +61,7 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     gpus: tuple[Gpu, ...] = ()
     accelerators: tuple[Accelerator, ...] = ()
     nested_virtualization: bool = False
+    cards: tuple[int, ...] = ()
 
     @property
     def family(self) -> str:

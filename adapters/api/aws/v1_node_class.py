@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, field
@@ -32,6 +33,7 @@ from treenail.domain.node_classes import (
     AmiFamily,
     ConnectionTracking,
     MetadataOptions,
+    NetworkInterface,
     NodeClass,
     NodeClassRef,
     SelectorTerm,
@@ -41,11 +43,6 @@ RESTRICTED_TAGS: Final = (
     "karpenter.sh/nodepool",
     "karpenter.sh/nodeclaim",
     "karpenter.k8s.aws/ec2nodeclass",
-)
-# What is read, and what nothing is launched without that it asks for.
-_UNMET: Final = (
-    ("capacityReservationSelectorTerms", "capacity_reservation_selector_terms"),
-    ("networkInterfaces", "network_interfaces"),
 )
 _TERMS: Final = Meta(min_length=1, max_length=30)
 
@@ -82,6 +79,23 @@ class NetworkInterfaceModel(StrictModel, kw_only=True):
     network_card_index: NotNegative
     device_index: NotNegative
     interface_type: Literal["interface", "efa-only"]
+
+    @property
+    def value(self) -> NetworkInterface:
+        return NetworkInterface(self.network_card_index, self.device_index, self.interface_type == "efa-only")
+
+
+def network_interfaces(models: Sequence[NetworkInterfaceModel], at: str) -> tuple[NetworkInterface, ...]:
+    """Return the interfaces that stand at the path `at`, sorted; FieldError says what is wrong with them."""
+    found = [model.value for model in models]
+    if found and NetworkInterface(0, 0) not in found:
+        raise FieldError(at, "needs one of interfaceType interface with networkCardIndex 0 and deviceIndex 0")
+    if len({(one.card, one.device) for one in found}) < len(found):
+        raise FieldError(at, "two have the same networkCardIndex and deviceIndex")
+    fabric = [one.card for one in found if one.efa_only]
+    if len(set(fabric)) < len(fabric):
+        raise FieldError(at, "only one for each networkCardIndex may be efa-only")
+    return tuple(sorted(found))
 
 
 class ConnectionTrackingModel(StrictModel):
@@ -151,7 +165,8 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
     if (spec.role is None) == (spec.instance_profile is None):
         raise FieldError("spec", "needs exactly one of role and instanceProfile")
     check_tags(spec.tags, "spec.tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
-    unmet = tuple(f"spec.{path}" for path, name in _UNMET if getattr(spec, name) not in (None, ()))
+    # It is read, and what it asks for nothing is launched without.
+    unmet = ("spec.capacityReservationSelectorTerms",) if spec.capacity_reservation_selector_terms else ()
     images = ami_terms(spec.ami_selector_terms, "spec.amiSelectorTerms")
     own = NodeClass(
         ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", meta.name),
@@ -175,6 +190,7 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         detailed_monitoring=bool(spec.detailed_monitoring),
         associate_public_ip=spec.associate_public_ip_address,
         ip_prefix_count=spec.ip_prefix_count or 0,
+        network_interfaces=network_interfaces(spec.network_interfaces, "spec.networkInterfaces"),
         connection_tracking=spec.connection_tracking.value("spec.connectionTracking")
         if spec.connection_tracking
         else None,

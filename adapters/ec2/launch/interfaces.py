@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.node_classes import ConnectionTracking, NodeClass
+from treenail.domain.node_classes import ConnectionTracking, NetworkInterface, NodeClass
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import (
@@ -21,30 +21,46 @@ _IPV6: Final = 6
 def interfaces(
     node_class: NodeClass, cluster: ClusterFacts, security_groups: tuple[str, ...], *, efa: int
 ) -> Iterator[LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef]:
-    """Yield the only interface, or as many Elastic Fabric Adapters as are asked for, one on each card.
+    """Yield the interfaces of the class, or else one, or as many fabric adapters as are asked for.
 
     Groups stand in each of them: EC2 takes none beside interfaces.
     """
-    for card in range(max(efa, 1)):
+    own = node_class.network_interfaces
+    # Of adapters each card has one. The first card has the first device; on others that number is kept free.
+    usual = tuple(NetworkInterface(card, min(card, 1)) for card in range(max(efa, 1)))
+    for one in own or usual:
         interface: LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef = {
-            # The first card has the first device; on every other that number is kept free.
-            "DeviceIndex": min(card, 1),
+            "DeviceIndex": one.device,
             "Groups": list(security_groups),
         }
-        if efa:
-            interface["NetworkCardIndex"] = card
-            interface["InterfaceType"] = "efa"
-        if node_class.associate_public_ip is not None:
-            interface["AssociatePublicIpAddress"] = node_class.associate_public_ip
-        if node_class.connection_tracking is not None:
-            interface["ConnectionTrackingSpecification"] = _tracking(node_class.connection_tracking)
-        six = _is_ipv6(cluster)
-        if six:
-            interface["PrimaryIpv6"] = True
-            interface["Ipv6AddressCount"] = 1
-        if node_class.ip_prefix_count:
-            interface["Ipv6PrefixCount" if six else "Ipv4PrefixCount"] = node_class.ip_prefix_count
+        if own or efa:
+            interface["NetworkCardIndex"] = one.card
+            interface["InterfaceType"] = _kind(one) if own else "efa"
+        if not one.efa_only:
+            _address(interface, node_class, six=_is_ipv6(cluster))
         yield interface
+
+
+def _kind(interface: NetworkInterface) -> str:
+    return "efa-only" if interface.efa_only else "interface"
+
+
+def _address(
+    interface: LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef,
+    node_class: NodeClass,
+    *,
+    six: bool,
+) -> None:
+    """Say which addresses an interface gets, and how its connections are tracked."""
+    if node_class.associate_public_ip is not None:
+        interface["AssociatePublicIpAddress"] = node_class.associate_public_ip
+    if node_class.connection_tracking is not None:
+        interface["ConnectionTrackingSpecification"] = _tracking(node_class.connection_tracking)
+    if six:
+        interface["PrimaryIpv6"] = True
+        interface["Ipv6AddressCount"] = 1
+    if node_class.ip_prefix_count:
+        interface["Ipv6PrefixCount" if six else "Ipv4PrefixCount"] = node_class.ip_prefix_count
 
 
 def _tracking(tracking: ConnectionTracking) -> ConnectionTrackingSpecificationRequestTypeDef:

@@ -12,6 +12,7 @@ from treenail.domain.node_classes import (
     ConnectionTracking,
     Kubelet,
     MetadataOptions,
+    NetworkInterface,
     NodeClass,
     NodeClassRef,
     SelectorTerm,
@@ -140,12 +141,20 @@ def test_options_of_network_and_cpu_come_through() -> None:
 
 
 def test_what_cannot_be_met_yet_is_named() -> None:
+    own = node_class(capacityReservationSelectorTerms=[{"id": "cr-1"}])
+
+    assert own.unmet == ("spec.capacityReservationSelectorTerms",)
+
+
+def test_interfaces_come_through_in_order() -> None:
     own = node_class(
-        capacityReservationSelectorTerms=[{"id": "cr-1"}],
-        networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}],
+        networkInterfaces=[
+            {"networkCardIndex": 1, "deviceIndex": 1, "interfaceType": "efa-only"},
+            {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"},
+        ]
     )
 
-    assert own.unmet == ("spec.capacityReservationSelectorTerms", "spec.networkInterfaces")
+    assert own.network_interfaces == (NetworkInterface(0, 0), NetworkInterface(1, 1, efa_only=True))
 
 
 def test_a_node_template_is_a_node_class_of_amazon_linux_with_two_hops() -> None:

@@ -42,7 +42,7 @@ def kept(one: DescribedType, network_mbps: int | None = None) -> TypeRecord:
 def test_a_described_type_is_kept_with_the_figures_no_api_gives() -> None:
     found = record_of(described(), branch_interfaces=18, network_mbps=1250)
 
-    assert found == record("x1.large", branch_interfaces=18, network_mbps=1250)
+    assert found == record("x1.large", branch_interfaces=18, network_mbps=1250, cards=(8, 4))
 
 
 def test_what_a_type_has_beside_the_usual_is_kept() -> None:
@@ -65,6 +65,7 @@ def test_what_a_type_has_beside_the_usual_is_kept() -> None:
         accelerators=(Accelerator("Inferentia", "AWS", 16, 4),),
         local_storage_gb=900,
         local_nvme=True,
+        cards=(8, 4),
     )
 
 

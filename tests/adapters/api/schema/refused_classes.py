@@ -20,6 +20,13 @@ from tests.adapters.api.schema.trees import (
     volume,
 )
 
+
+def interfaces(*each: tuple[int, int, str]) -> Tree:
+    """Return a node class with these: the card's index, the device's, and the type."""
+    keys = ("networkCardIndex", "deviceIndex", "interfaceType")
+    return node_class_tree(networkInterfaces=[dict(zip(keys, one, strict=True)) for one in each])
+
+
 _EBS: Final = "spec.blockDeviceMappings[0].ebs"
 
 REFUSED_CLASSES: Final[dict[str, tuple[Tree, str]]] = {
@@ -164,6 +171,15 @@ REFUSED_CLASSES: Final[dict[str, tuple[Tree, str]]] = {
             networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "efa"}]
         ),
         "spec.networkInterfaces[0].interfaceType",
+    ),
+    "no first interface": (interfaces((0, 0, "efa-only"), (0, 1, "interface")), "spec.networkInterfaces"),
+    "interface twice": (
+        interfaces((0, 0, "interface"), (1, 1, "interface"), (1, 1, "efa-only")),
+        "spec.networkInterfaces",
+    ),
+    "two fabric interfaces on a card": (
+        interfaces((0, 0, "interface"), (1, 1, "efa-only"), (1, 2, "efa-only")),
+        "spec.networkInterfaces",
     ),
     "short tracking": (
         node_class_tree(connectionTracking={"udpTimeout": 29}),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.adapters.ec2.launch.orders import FACTS, node_class
 from treenail.adapters.ec2.launch.interfaces import interfaces
-from treenail.domain.node_classes import ConnectionTracking, NodeClass
+from treenail.domain.node_classes import ConnectionTracking, NetworkInterface, NodeClass
 
 SIX = replace(FACTS, service_cidr="fd12::/108")
 PLAIN = {"DeviceIndex": 0, "Groups": ["sg-1"]}
@@ -51,3 +51,29 @@ def test_connections_are_tracked_as_long_as_the_class_says() -> None:
     assert made(of) == [
         {**PLAIN, "ConnectionTrackingSpecification": {"TcpEstablishedTimeout": 60, "UdpTimeout": 45}}
     ]
+
+
+def test_interfaces_are_as_the_class_has_them_and_those_for_fabric_alone_have_no_addresses() -> None:
+    own = (NetworkInterface(0, 0), NetworkInterface(0, 1, efa_only=True), NetworkInterface(1, 1))
+    of = node_class(
+        network_interfaces=own,
+        associate_public_ip=False,
+        ip_prefix_count=1,
+        connection_tracking=ConnectionTracking(udp_timeout=45),
+    )
+    addressed = {
+        "InterfaceType": "interface",
+        "AssociatePublicIpAddress": False,
+        "ConnectionTrackingSpecification": {"UdpTimeout": 45},
+        "PrimaryIpv6": True,
+        "Ipv6AddressCount": 1,
+        "Ipv6PrefixCount": 1,
+        "Groups": ["sg-1"],
+    }
+
+    for efa in (0, 2):
+        assert made(of, efa=efa, six=True) == [
+            {"NetworkCardIndex": 0, "DeviceIndex": 0, **addressed},
+            {"NetworkCardIndex": 0, "DeviceIndex": 1, "InterfaceType": "efa-only", "Groups": ["sg-1"]},
+            {"NetworkCardIndex": 1, "DeviceIndex": 1, **addressed},
+        ]
