@@ -26,6 +26,7 @@ class Control:
             "reset": lab.reset,
             "estate": lambda: asdict(lab.estate),
             "calls": lambda: dict(lab.calls),
+            "called-by-treenail": self._called_by_treenail,
             "errors": lambda: list(lab.errors),
             "forget-errors": lab.errors.clear,
             "fault": faults.add,
@@ -54,6 +55,11 @@ class Control:
             return answer_json(start, verb(**json.loads(body or b"{}")))
         except (TypeError, ValueError) as error:
             return answer_json(start, str(error), 400)
+
+    def _called_by_treenail(self) -> list[str]:
+        called = list(self._lab.called_by_treenail)
+        self._lab.called_by_treenail.clear()
+        return called
 
     def _state_events(self, *, on: bool) -> None:
         self._lab.world.state_events = on

@@ -19,7 +19,9 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
+from tests.cloudformation import allowed_actions
 from tests.real.lab.notices import Notices
+from tests.real.lab.wire import permission_of
 from tests.real.lab.world import ANY
 
 ROOT: Final = Path(__file__).parents[3]
@@ -116,6 +118,10 @@ class Lab:
         """Return how often each action was called since the last reset, as {"ec2:CreateFleet": 2}."""
         return dict(self._control("calls"))
 
+    def called_by_treenail(self) -> list[str]:
+        """Return what Treenail's clients, and no others, called since this was last asked."""
+        return list(self._control("called-by-treenail"))
+
     def spot_price(self, instance_type: str, zone: str) -> float | None:
         """Return what spot costs, in $/h."""
         return self._number("spot-price-of", instance_type=instance_type, zone=zone)
@@ -136,10 +142,15 @@ class Lab:
         return list(self._control("errors"))
 
     def check(self) -> None:
-        """Fail where the laboratory answered with an error nobody asked for, and forget it."""
+        """Fail where the laboratory answered with an error nobody asked for, and forget it.
+
+        Fail too where a client of Treenail's called what its policy does not allow.
+        """
         errors = self.server_errors()
         self._control("forget-errors")
         assert not errors, f"the laboratory answered with errors of its own: {errors}"
+        forbidden = {permission_of(call) for call in self.called_by_treenail()} - allowed_actions()
+        assert not forbidden, f"deploy/cloudformation does not allow {sorted(forbidden)}"
 
     def set_cluster_endpoint(self, url: str, ca: str) -> None:
         """Have DescribeCluster name this API server, with the base64 of its certificate authority."""

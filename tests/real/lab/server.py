@@ -34,6 +34,8 @@ from tests.real.lab.wire import App, Call, Environ, StartResponse, answer, refus
 from tests.real.lab.world import World
 
 CONTROL: Final = "/_lab/"
+# What our clients call themselves, beside botocore's name.
+_TREENAIL: Final = "treenail"
 # Their answers never change, and are slow to make: they are made once.
 _LASTING: Final = ("DescribeInstanceTypes", "DescribeInstanceTypeOfferings")
 _FINE: Final = 200
@@ -63,6 +65,8 @@ class Laboratory:
         self.settings = settings
         self.world, self.faults = World(), Faults()
         self.calls: Counter[str] = Counter()
+        # What Treenail's own clients called, since anybody asked.
+        self.called_by_treenail: dict[str, None] = {}
         self.errors: list[str] = []
         self._schedule, self._tokens = Schedule(), Tokens()
         self._machines = Machines(self.world, self._schedule)
@@ -102,6 +106,8 @@ class Laboratory:
         call = Call.of(environ)
         with self._counting:
             self.calls[f"{call.service}:{call.action}"] += 1
+            if _TREENAIL in environ.get("HTTP_USER_AGENT", ""):
+                self.called_by_treenail[f"{call.service}:{call.action}"] = None
         fault = self.faults.of(call)
         if fault is None:
             return self._serve(call, environ, start)

@@ -131,10 +131,20 @@ def test_a_reset_ends_faults_throttles_and_shortages(lab: Lab) -> None:
 
 
 def test_what_the_laboratory_cannot_do_is_noted_and_fails_the_test(lab: Lab) -> None:
-    code = code_of(lab.client("ec2").describe_placement_groups)
+    code = code_of(lambda: lab.client("ec2").describe_host_reservations())
 
     assert code == ("InternalError", 500)
-    with pytest.raises(AssertionError, match="DescribePlacementGroups"):
+    with pytest.raises(AssertionError, match="DescribeHostReservations"):
+        lab.check()
+
+
+def test_what_treenails_policy_does_not_allow_fails_the_test_where_its_clients_call_it(lab: Lab) -> None:
+    lab.client("ec2").describe_vpcs()
+    lab.check()
+
+    lab.client("ec2", user_agent_extra="treenail").describe_vpcs()
+
+    with pytest.raises(AssertionError, match=r"does not allow.*ec2:DescribeVpcs"):
         lab.check()
 
 

@@ -48,6 +48,14 @@ def _action(environ: Environ, target: str | None, body: bytes) -> str:
     return form.get("Action", [f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"])[0]
 
 
+def permission_of(call: str) -> str:
+    """Return the action that allows a call such as "sqs:DeleteMessageBatch" or "eks:GET /clusters/lab"."""
+    service, _, action = call.partition(":")
+    if service == "eks" and action.startswith("GET /clusters/"):
+        return "eks:DescribeCluster"
+    return f"{service}:{action.removesuffix('Batch')}"
+
+
 def answer(
     start: StartResponse, status: int, body: bytes, content: str, extra: Iterable[tuple[str, str]] = ()
 ) -> list[bytes]:

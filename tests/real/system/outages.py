@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import urllib3
 
@@ -129,6 +129,75 @@ def aws_answers_lost(around: Surroundings, seconds: float) -> None:
     around.lab.fault("ec2", times=None, prob=0.8, after=True, cut=True)
     time.sleep(seconds)
     around.lab.clear_faults()
+
+
+def ec2_throttles(around: Surroundings, seconds: float) -> None:
+    """Four of five calls are refused as one too many."""
+    _ec2_fails(around, seconds, code="RequestLimitExceeded", status=503, prob=0.8)
+
+
+def ec2_breaks(around: Surroundings, seconds: float) -> None:
+    """Most calls are answered with 500, in bursts of some seconds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        _ec2_fails(around, min(3.0, seconds), code="InternalError", status=500, prob=0.9)
+        time.sleep(1)
+
+
+def ec2_slow(around: Surroundings, seconds: float) -> None:
+    """Every other answer takes three seconds longer."""
+    _ec2_fails(around, seconds, delay=3.0, prob=0.5)
+
+
+def instances_hidden(around: Surroundings, seconds: float) -> None:
+    """What is bought is not listed for a while."""
+    around.lab.set_pace(hidden=seconds)
+    time.sleep(seconds)
+    around.lab.set_pace(hidden=0.0)
+
+
+def templates_deleted(around: Surroundings, seconds: float) -> None:
+    """Somebody deletes all launch templates every second."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        _delete_templates(around.lab)
+        time.sleep(1)
+
+
+def no_templates(around: Surroundings, seconds: float) -> None:
+    """There are none, and none can be made."""
+    around.lab.fault("ec2", "CreateLaunchTemplate", times=None, code="Unavailable", status=503)
+    _delete_templates(around.lab)
+    time.sleep(seconds)
+    around.lab.clear_faults()
+
+
+def profile_hidden(around: Surroundings, seconds: float) -> None:
+    """EC2 does not see the instance profile, as for some seconds after it was made."""
+    why = "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"
+    around.lab.fault("ec2", "CreateFleet", times=None, code="InvalidParameterValue", message=why)
+    time.sleep(seconds)
+    around.lab.clear_faults()
+
+
+def queue_gone(around: Surroundings, seconds: float) -> None:
+    """The queue is deleted with all that is in it, and made anew."""
+    sqs, url = around.lab.client("sqs"), around.lab.estate["queue_url"]
+    sqs.delete_queue(QueueUrl=url)
+    time.sleep(seconds)
+    sqs.create_queue(QueueName=url.rpartition("/")[2])
+
+
+def _ec2_fails(around: Surroundings, seconds: float, **rule: Any) -> None:
+    around.lab.fault("ec2", times=None, **rule)
+    time.sleep(seconds)
+    around.lab.clear_faults()
+
+
+def _delete_templates(lab: Lab) -> None:
+    ec2 = lab.client("ec2", retries={"total_max_attempts": 5})
+    for template in ec2.describe_launch_templates()["LaunchTemplates"]:
+        ec2.delete_launch_template(LaunchTemplateId=template["LaunchTemplateId"])
 
 
 def collector_away(around: Surroundings, seconds: float) -> None:

@@ -93,6 +93,7 @@ class Case:
 
 WATCHES: Final = ("watch interrupted", "watch goes on")
 QUEUE: Final = ("cannot receive from the interruption queue", "receiving from the interruption queue again")
+GONE: Final = ("the interruption queue does not exist",)
 STEP: Final = ("launch step is tried again",)
 CASES: Final = {
     # An API server that was away remembers no revision from before, and may not serve everything at once.
@@ -108,6 +109,14 @@ CASES: Final = {
     "5xx to half of all": Case(outage=outages.server_errors, quick=3, says=WATCHES),
     "AWS away": Case(outage=outages.aws_away, quick=10, says=STEP, says_late=QUEUE),
     "answers of EC2 lost": Case(outage=outages.aws_answers_lost, quick=None, says=STEP),
+    "EC2 throttles": Case(outage=outages.ec2_throttles, quick=None, soak=20.0),
+    "EC2 breaks in bursts": Case(outage=outages.ec2_breaks, quick=None, soak=20.0),
+    "EC2 slow": Case(outage=outages.ec2_slow, quick=None, soak=20.0),
+    "instances hidden": Case(outage=outages.instances_hidden, quick=None, soak=20.0),
+    "templates deleted": Case(outage=outages.templates_deleted, quick=None, soak=20.0),
+    "no templates": Case(outage=outages.no_templates, quick=None, soak=20.0, says=STEP),
+    "profile hidden": Case(outage=outages.profile_hidden, quick=None, soak=10.0),
+    "queue gone": Case(outage=outages.queue_gone, quick=None, soak=20.0, says=GONE),
     "collector away": Case(outage=outages.collector_away, quick=None),
     "collector silent": Case(outage=outages.collector_silent, quick=None),
 }
