@@ -73,7 +73,7 @@ class Bundles:
                 placed += joined
                 if not joined:
                     break
-        if not placed and self._may_begin(scope):
+        if not placed and scope.may_begin:
             self._begin(one, rung, scope, pods, buying=alone is not None)
 
     def _carve(self, one: PodClass, rung: Rung, scope: Scope, alone: Mapping[int, Lot]) -> bool:
@@ -119,10 +119,6 @@ class Bundles:
             self._outcome.unseat(one.index, pods)
             scope.note_new(bundle.choice, -pods)
             self._spent.add((one.index, rung))
-
-    def _may_begin(self, scope: Scope) -> bool:
-        """Tell whether the pods may begin anew: they want to be with their like, and there are none yet."""
-        return all(r.selects and not r.group.on_rooms.any() and not r.group.on_new for r in scope.together)
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0

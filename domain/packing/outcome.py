@@ -110,7 +110,7 @@ class _Writer:
         return ClassReport(
             example=pods[0].key,
             pods=len(pods),
-            to_rooms={self._outcome.rooms[room]: count for room, count in rooms.items()},
+            to_rooms={self._outcome.rooms[room]: count for room, count in rooms.items() if count},
             to_claims=self._to_claims[index],
             refused=self._outcome.left[index] if refusals else 0,
             refusals=refusals,

@@ -36,6 +36,8 @@ from treenail.domain.packing.topology.choices import Choices
 from treenail.domain.packing.topology.scope import Scopes
 from treenail.domain.packing.topology.universe import Universe
 
+# So often all are seated at most: each time, fewer choices are left for those that got no node.
+_SETTLINGS: Final = 1000
 # So often pods that got no node are tried in what the others leave of theirs.
 _SQUEEZES: Final = 100
 # So often it is tried who else could have what limits leave, where they are too little for all.
@@ -190,7 +192,7 @@ class _Packer:
         taken_back = False
         # Placeholders wait until all others have found what there is for them.
         going = [one for one in in_order if one.spec.priority >= 0]
-        while True:
+        for _ in range(_SETTLINGS):
             self._seat(going)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
             units = {lot.index: lot.units for lot in lots}
@@ -226,20 +228,20 @@ class _Packer:
         """Put pods that got no node of their own where the others leave room for them."""
         self._seating.squeeze()
         for _ in range(_SQUEEZES):
-            known = {lot.index: lot.units for lot in self._seating.lots}
-            self._each(in_order, self._seat_one)
-            lots = self._seating.lots
-            fresh = [(lot, lot.units - known.get(lot.index, 0)) for lot in lots]
-            fresh = [(lot, units) for lot, units in fresh if units]
-            if not fresh:
+            tried = False
+            for one in in_order:
+                self._each((one,), self._seat_one)
+                # What came of it is known before others rely on it.
+                for lot, units in self._seating.squeezed():
+                    tried = True
+                    self._rules = NodeRules(self._reading.groups.terms, self._seating.lots)
+                    squeezing = Squeezing(drafts, self._families, self._ledger, self._rules, self._stand)
+                    left = squeezing.place(lot, units)
+                    if left:
+                        self._seating.take_back(lot, left)
+                    drafts = squeezing.drafts
+            if not tried:
                 break
-            self._rules = NodeRules(self._reading.groups.terms, lots)
-            squeezing = Squeezing(drafts, self._families, self._ledger, self._rules, self._stand)
-            for lot, units in fresh:
-                left = squeezing.place(lot, units)
-                if left:
-                    self._seating.take_back(lot, left)
-            drafts = squeezing.drafts
         self._take_back(self._seating.lots, placed_in(drafts))
         return drafts, self._seating.lots
 

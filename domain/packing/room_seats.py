@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -28,10 +29,26 @@ class _Cell:
     fits: Floats
 
 
+@dataclass(slots=True, eq=False)
+class Guests:
+    """Pods of a class in a room (by row) that rely on where others are; the `number`-th to be seated."""
+
+    one: PodClass
+    scope: Scope
+    row: int
+    pods: int
+    number: int
+
+
 class RoomSeats:
-    """Puts pods of a class into the first rooms that hold them, as far as topologies let it."""
+    """Puts pods of a class into the first rooms that hold them, as far as topologies let it.
+
+    `numbers` count all who are seated, in rooms or not. `guests` are those that rely on others.
+    """
 
     def __init__(self, rooms: Rooms, universe: Universe, outcome: Outcome) -> None:
+        self.numbers = count(1)
+        self.guests: list[Guests] = []
         self._rooms = rooms
         self._universe = universe
         self._outcome = outcome
@@ -97,12 +114,36 @@ class RoomSeats:
         rows, dealt = rows[filled], dealt[filled]
         if len(filled):
             self._rooms.take(rows, dealt, one.requests, one.kind.volumes)
-            taken = {int(row): int(count) for row, count in zip(rows, dealt, strict=True)}
+            taken = {int(row): int(pods) for row, pods in zip(rows, dealt, strict=True)}
             self._outcome.nominate(one.index, taken)
             if scope.counted or scope.apart:
-                for row, count in taken.items():
-                    scope.note_room(row, self._rooms.labels(row), count)
+                for row, pods in taken.items():
+                    scope.note_room(row, self._rooms.labels(row), pods)
+            if scope.relies:
+                self.guests += [
+                    Guests(one, scope, row, pods, next(self.numbers)) for row, pods in taken.items()
+                ]
         return int(dealt.sum())
+
+    def count(self, guests: Guests, pods: int) -> None:
+        """Count so many more of the guests where they are; fewer, where negative."""
+        guests.scope.note_room(guests.row, self._rooms.labels(guests.row), pods)
+
+    def may_stay(self, guests: Guests) -> float:
+        """Return how many of the guests those they rely on let in, of whom they are counted none."""
+        scope = guests.scope
+        if any(not r.group.on_rooms[guests.row] for r in scope.together) and not scope.may_begin:
+            return 0.0
+        return scope.quota(self._rooms.labels(guests.row), self._universe)
+
+    def vacate(self, guests: Guests, pods: int) -> None:
+        """Take pods out of their room, where they count no longer: they are to be seated anew."""
+        guests.pods -= pods
+        if not guests.pods:
+            self.guests.remove(guests)
+        one, rows = guests.one, np.array([guests.row], dtype=np.intp)
+        self._rooms.take(rows, np.array([-float(pods)]), one.requests, one.kind.volumes)
+        self._outcome.nominate(one.index, {guests.row: -pods})
 
     def _let_in(self, scope: Scope, rows: Indices, fits: Floats) -> Floats:
         """Return how many of the pods that fit each of `rows` the terms by domain let in."""
@@ -145,9 +186,9 @@ class RoomSeats:
             elsewhere = 0
         dealt = evenly(held, room, pods, spread.group.term.max_skew, elsewhere)
         return sum(
-            self.fill(one, scope, cell.rows, first_of(cell.fits, count))
-            for cell, count in zip(cells, dealt, strict=True)
-            if count
+            self.fill(one, scope, cell.rows, first_of(cell.fits, most))
+            for cell, most in zip(cells, dealt, strict=True)
+            if most
         )
 
     def _one_by_one(self, one: PodClass, scope: Scope, cells: list[_Cell], pods: int) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -12,7 +15,7 @@ from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Ladder, Rung
 from treenail.domain.packing.dealing import evenly
-from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.lots import Lot, Party
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats, sole_spread
 from treenail.domain.packing.rules import Rules
@@ -22,6 +25,21 @@ from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.scope import Scope, Scopes
 from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True)
+class _Relying:
+    """Pods with a seat that may depend on others.
+
+    They were the `number`-th to take it. The calls count so many of them there, tell how many may be there,
+    and take so many away.
+    """
+
+    number: int
+    pods: int
+    count: Callable[[int], None]
+    quota: Callable[[], float]
+    leave: Callable[[int], None]
 
 
 class Seating:
@@ -52,7 +70,7 @@ class Seating:
         self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], Rules], Lot] = {}
         self._listed: dict[int, Lot] = {}
         self._squeezing = False
-        self._count = 0
+        self._squeezed: list[tuple[Lot, int]] = []
         self.bundles = Bundles(rooms, chains, choices, universe, outcome)
 
     @property
@@ -65,7 +83,7 @@ class Seating:
         """Seat as many pods of a class as can be, in rooms alone where not `buying`."""
         for number, rung in enumerate(one.ladder.rungs):
             left = self._outcome.waiting(one.index)
-            if not left:
+            if not left or self._squeezed:
                 break
             scope = self._scopes.of(one, rung)
             if scope.together:
@@ -95,33 +113,62 @@ class Seating:
     def unsettle(self) -> bool:
         """Take back those who relied on others that got no node after all; tell whether there are any.
 
-        All who have a seat are counted anew, in the order they took it, for as long as that helps.
+        All who have a seat for which it matters are counted anew, in the order they took it, for as long as
+        that helps.
         """
-        parties = [(party, lot) for lot in self._listed.values() for party in lot.waiting]
-        parties.sort(key=lambda of: of[0].number)
-        for party, _ in parties:
-            party.seat.scope.note_new(party.seat.choice, -party.pods)
-        left = [party.pods for party, _ in parties]
+        relying = [*self._planned(), *self._guests()]
+        relying.sort(key=lambda one: one.number)
+        for one in relying:
+            one.count(-one.pods)
+        left = [one.pods for one in relying]
         before = -1
         while before != sum(left):
             before = sum(left)
-            for at, (party, _) in enumerate(parties):
-                scope, choice = party.seat.scope, party.seat.choice
-                pods = int(min(left[at], scope.quota(choice.known, self._universe))) if left[at] else 0
+            for at, one in enumerate(relying):
+                pods = int(min(left[at], one.quota())) if left[at] else 0
                 if pods:
-                    scope.note_new(choice, pods)
+                    one.count(pods)
                     left[at] -= pods
-        for (party, lot), pods in zip(parties, left, strict=True):
+        for one, pods in zip(relying, left, strict=True):
             if pods:
-                self._outcome.unseat(party.seat.one.index, pods)
-                self._held[party.seat.key] -= pods
-                lot.remove(party, pods)
+                one.leave(pods)
         return before > 0
+
+    def _planned(self) -> Iterator[_Relying]:
+        for lot in self._listed.values():
+            for party in lot.waiting:
+                yield _Relying(
+                    party.number,
+                    party.pods,
+                    partial(party.seat.scope.note_new, party.seat.choice),
+                    partial(party.seat.scope.quota, party.seat.choice.known, self._universe),
+                    partial(self._unseat, party, lot),
+                )
+
+    def _guests(self) -> Iterator[_Relying]:
+        for guests in self._rooms.guests:
+            yield _Relying(
+                guests.number,
+                guests.pods,
+                partial(self._rooms.count, guests),
+                partial(self._rooms.may_stay, guests),
+                partial(self._rooms.vacate, guests),
+            )
+
+    def _unseat(self, party: Party, lot: Lot, pods: int) -> None:
+        self._outcome.unseat(party.seat.one.index, pods)
+        self._held[party.seat.key] -= pods
+        lot.remove(party, pods)
 
     def squeeze(self) -> None:
         """From now on, take every choice for open again, and go where there is a hole, one by one."""
         self._most.clear()
         self._squeezing = True
+
+    def squeezed(self) -> list[tuple[Lot, int]]:
+        """Return the lots that pods have joined since this was last asked, and how many: it is one seat's."""
+        found, self._squeezed = self._squeezed, []
+        return found
 
     def _leave(self, seat: Seat, pods: int) -> None:
         self._outcome.unseat(seat.one.index, pods)
@@ -256,7 +303,8 @@ class Seating:
 
     def _add(self, lot: Lot, seat: Seat, pods: int) -> None:
         self._listed[lot.index] = lot
-        self._count += 1
-        lot.add(seat, pods, self._count)
+        lot.add(seat, pods, next(self._rooms.numbers))
         self._held[seat.key] = self._held.get(seat.key, 0) + pods
         self._outcome.seated(seat.one.index, pods)
+        if self._squeezing:
+            self._squeezed.append((lot, pods))

@@ -45,6 +45,18 @@ class Scope:
         """Whether nothing restricts the pods."""
         return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
 
+    @property
+    def relies(self) -> bool:
+        """Whether the pods may be where they are only as long as others are where those are."""
+        return bool(self.together) or any(
+            r.owned and r.group.term.kind is not Kind.APART for r in self.by_domain
+        )
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the pods may choose a node: they want to be with their like, and there are none."""
+        return all(r.selects and not r.group.on_rooms.any() and not r.group.on_new for r in self.together)
+
     def note_room(self, room: int, labels: Mapping[str, str], pods: int) -> None:
         """Count `pods` more in a room with these labels."""
         for group in self.counted:

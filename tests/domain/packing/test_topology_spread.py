@@ -268,19 +268,7 @@ def test_a_wish_to_be_spread_holds_nobody_up() -> None:
 # --- domains that turn out to have no node
 
 
-@pytest.mark.parametrize(
-    "wished",
-    [
-        False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="what other zones get is not looked at again once limits left a zone empty",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("wished", [False, True])
 def test_a_zone_for_which_no_limit_is_left_keeps_the_others_down(*, wished: bool) -> None:
     large = instance_type("m5.8xlarge", cpu=32, memory=128, price=1.6)
     offers = (offer(pool(), (large,), limits={"cpu": 32}),)
@@ -292,7 +280,6 @@ def test_a_zone_for_which_no_limit_is_left_keeps_the_others_down(*, wished: bool
     assert len(refused(of)) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="rooms are taken before limits are looked at")
 def test_rooms_take_no_more_than_goes_with_zones_for_which_no_limit_is_left() -> None:
     one_size = instance_type("t3.2xlarge", cpu=8, memory=32, price=0.4)
     offers = (offer(pool(), (one_size,), limits={"cpu": 32}),)
