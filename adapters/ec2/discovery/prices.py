@@ -164,7 +164,11 @@ class Spot:
         return self._found.last(self._aws.clients.region)
 
     def _find(self, _region: str) -> SpotPrices:
-        self._prices = {**self._prices, **self.latest()}
+        latest = self.latest()
+        if not latest:
+            # Some region may have no spot at all; more likely something is wrong, and it is worth another look.
+            raise UnavailableError("the history of spot prices is empty")
+        self._prices = {**self._prices, **latest}
         return self._prices
 
     def latest(self) -> SpotPrices:
@@ -180,9 +184,6 @@ class Spot:
                 pool = entry["InstanceType"], entry["AvailabilityZone"]
                 said = entry["Timestamp"], float(entry["SpotPrice"])
                 latest[pool] = max(said, latest.get(pool, said))
-        if not latest:
-            # Taken at its word it would end all spot offerings.
-            raise UnavailableError("the history of spot prices is empty")
         return {pool: price for pool, (_, price) in latest.items()}
 
     def _page(self, since: datetime, more: More) -> DescribeSpotPriceHistoryResultTypeDef:
