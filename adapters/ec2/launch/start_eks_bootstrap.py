@@ -40,7 +40,7 @@ def _theirs(user_data: str) -> tuple[str, str]:
         return user_data, ""
     block = _BLOCK.fullmatch(user_data)
     if tags != ["", "/"] or block is None:
-        raise ValueError("it must be commands, or begin with the only block of <powershell>")
+        raise ValueError("it is neither commands nor begins with the only block of <powershell>")
     return block[1], block[2].strip()
 
 

@@ -34,11 +34,12 @@ def user_data(node_class: NodeClass, cluster: ClusterFacts, settings: KubeletSet
     except ValueError as error:
         # It is made of what users wrote, of which not everything can be checked before.
         raise NodeClassNotReadyError(
-            f"{node_class.ref}: its user data cannot be made: {error}", reason="UserDataInvalid"
+            f"{node_class.ref}: spec.userData: none can be made: {error}", reason="UserDataInvalid"
         ) from None
     if size > _MOST_BYTES:
         raise NodeClassNotReadyError(
-            f"{node_class.ref}: its user data is {size} bytes long, of which EC2 takes {_MOST_BYTES}",
+            f"{node_class.ref}: spec.userData: with what nodes need it has {size} bytes, of which EC2 takes "
+            f"{_MOST_BYTES}",
             reason="UserDataSizeLimitExceeded",
         )
     return text

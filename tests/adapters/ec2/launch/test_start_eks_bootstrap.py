@@ -100,7 +100,7 @@ def test_the_name_of_a_cluster_is_no_command() -> None:
             DEFAULT_KUBELET,
             "the only block of <powershell>",
         ),
-        (of(user_data="1\n<powershell>2</powershell>"), FACTS, DEFAULT_KUBELET, "begin with the only block"),
+        (of(user_data="1\n<powershell>2</powershell>"), FACTS, DEFAULT_KUBELET, "begins with the only block"),
         (of(instance_store_raid0=True), FACTS, DEFAULT_KUBELET, "instanceStorePolicy cannot be met"),
         (of(), replace(FACTS, service_cidr="fd12::/108"), DEFAULT_KUBELET, "cannot join a cluster of IPv6"),
         (of(), FACTS, Kubelet(cluster_dns=("10.0.0.1", "10.0.0.2")), "takes one address"),

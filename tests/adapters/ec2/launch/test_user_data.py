@@ -63,7 +63,7 @@ def test_labels_that_a_kubelet_may_not_give_itself_are_left_out_everywhere(famil
             node_class(user_data="x" * 16_000),
             FACTS,
             "UserDataSizeLimitExceeded",
-            "bytes long, of which EC2 takes 16384",
+            "bytes, of which EC2 takes 16384",
         ),
         (
             node_class(
@@ -95,5 +95,7 @@ def test_a_class_whose_nodes_could_not_join_is_not_ready(
 def test_what_user_data_cannot_be_made_of_says_so_of_the_node_class(family: AmiFamily) -> None:
     odd = settings(replace(FULL, cluster_dns=("kube-dns",)))
 
-    with pytest.raises(NodeClassNotReadyError, match="user data cannot be made: 'kube-dns' does not appear"):
+    with pytest.raises(
+        NodeClassNotReadyError, match=r"spec\.userData: none can be made: 'kube-dns' does not appear"
+    ):
         user_data(node_class(family), FACTS, odd)
