@@ -166,7 +166,7 @@ class Spot:
     def _find(self, _region: str) -> SpotPrices:
         latest = self.latest()
         if not latest:
-            # Some region may have no spot at all; more likely something is wrong, and it is worth another look.
+            # A region may have no spot at all; more likely something is wrong, and worth another look.
             raise UnavailableError("the history of spot prices is empty")
         self._prices = {**self._prices, **latest}
         return self._prices
