@@ -122,7 +122,8 @@ class Bundles:
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0
-        for choice in self._choices.of(rung.demand, scope.keys, scope.targets) if buying else ():
+        choices = self._choices.of(rung.demand, scope.keys, scope.targets) if buying else ()
+        for choice in sorted(choices, key=lambda choice: self._choices.price(choice, one.requests)):
             fits = self._fit(one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice), pods)
             if fits > most:
                 best, most = choice, fits

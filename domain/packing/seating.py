@@ -237,20 +237,22 @@ class Seating:
         ]
         if not choices:
             return 0
+        # Where it is the same otherwise, they go where it costs least.
+        choices.sort(key=lambda choice: (self._choices.price(choice, one.requests), choice.number))
         spread = sole_spread(scope)
         if spread is not None:
             return self._spread(one, rung, scope, spread, choices, left)
         ranked = [
-            (scope.crowding(choice.known), self._price(choice, one), choice.number, quota)
-            for choice in choices
+            (scope.crowding(choice.known), at, quota)
+            for at, choice in enumerate(choices)
             if (quota := scope.quota(choice.known, self._universe))
         ]
         if not ranked:
             return 0
-        best = min(ranked)
+        _, best, most = min(ranked)
         several = self._squeezing or any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
-        chosen = next(choice for choice in choices if choice.number == best[2])
-        pods = int(min(left, best[3], 1 if several else inf, self._left_in(one, rung, chosen)))
+        chosen = choices[best]
+        pods = int(min(left, most, 1 if several else inf, self._left_in(one, rung, chosen)))
         self._take(one, rung, scope, chosen, pods)
         return pods
 
@@ -284,9 +286,6 @@ class Seating:
             if count:
                 self._take(one, rung, scope, choice, int(count))
         return int(dealt.sum())
-
-    def _price(self, choice: Choice, one: PodClass) -> float:
-        return float(self._choices.links(choice, one.requests)[0].family.prices[0])
 
     def _take(self, one: PodClass, rung: Rung, scope: Scope, choice: Choice, pods: int) -> None:
         lot = self._lot(one, ((choice.demand,),), scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.chains import Chains, Link
@@ -39,6 +40,7 @@ class Choices:
         self._universe = universe
         self._known: dict[tuple[Demand, tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]] = {}
         self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
+        self._prices: dict[tuple[Demand, int], float] = {}
 
     def of(self, demand: Demand, keys: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Choice, ...]:
         """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`.
@@ -63,6 +65,17 @@ class Choices:
             known = self._links[key] = self._chains.of(((choice.demand,),), requests)
         return known
 
+    def price(self, choice: Choice, requests: Floats) -> float:
+        """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
+
+        It is of the first pool that has one; infinite where there is none.
+        """
+        key = (choice.demand, id(requests))
+        if key not in self._prices:
+            links = self.links(choice, requests)
+            self._prices[key] = _cheapest(links[0].family, requests) if links else inf
+        return self._prices[key]
+
     def _made(self, demand: Demand, keys: tuple[str, ...]) -> list[Choice]:
         choices: list[Choice] = []
         values = [self._values(demand, key) for key in keys]
@@ -78,6 +91,11 @@ class Choices:
                 taints = first.template.offer.pool.taints
                 choices.append(Choice(len(choices), pinned, _sure(some), first.requirements, taints))
         return choices
+
+
+def _cheapest(family: Family, requests: Floats) -> float:
+    row = family.cheapest_holding(requests)
+    return inf if row is None else float(family.prices[row])
 
 
 def _sure(families: Sequence[Family]) -> dict[str, str]:

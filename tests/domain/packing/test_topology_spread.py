@@ -247,6 +247,15 @@ def test_over_zones_and_capacity_types() -> None:
     assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 3, labels.SPOT: 3}
 
 
+def test_the_odd_ones_go_where_nodes_cost_least() -> None:
+    dear = instance_type("m5.large", cpu=2, memory=8, price=0.2, zones=(A,))
+    cheap = instance_type("m6i.large", cpu=2, memory=8, price=0.1, zones=(C,))
+    offers = (offer(pool(), (dear, cheap)),)
+
+    assert domains(problem(app("web", 1, with_terms(spread())), offers=offers)) == {C: 1}
+    assert domains(problem(app("web", 3, with_terms(spread())), offers=offers)) == {A: 1, C: 2}
+
+
 # --- ScheduleAnyway
 
 
