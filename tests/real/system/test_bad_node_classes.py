@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,6 +55,18 @@ def good_class(lab: Lab) -> Tree:
     return made
 
 
+def of_role(tree: Tree, role: str) -> Tree:
+    """Return a class that names a role in place of a profile."""
+    spec = {field: value for field, value in tree["spec"].items() if field != "instanceProfile"}
+    return {**tree, "spec": {**spec, "role": role}}
+
+
+def describes(kubectl: Kubectl, kind: str, name: str, words: tuple[str, ...]) -> bool:
+    """Tell whether the events of an object say all that."""
+    events = kubectl("describe", kind, name).partition("Events:")[2]
+    return all(word in events for word in words)
+
+
 def called(tree: Tree, name: str) -> Tree:
     return but(tree, "metadata.name", name)
 
@@ -65,6 +78,11 @@ def shown(cluster: Cluster, kind: tuple[str, str], name: str) -> dict[str, tuple
     return {c["type"]: (c["status"], c["reason"], c["message"]) for c in conditions}
 
 
+def is_ready(cluster: Cluster, kind: tuple[str, str], name: str, status: str) -> bool:
+    """Tell whether this is what the condition Ready says."""
+    return shown(cluster, kind, name).get("Ready", ("",))[0] == status
+
+
 def test_a_node_class_that_nothing_can_be_launched_from_says_why_and_is_used_when_it_can(
     scene: Scene, kubectl: Kubectl
 ) -> None:
@@ -73,9 +91,9 @@ def test_a_node_class_that_nothing_can_be_launched_from_says_why_and_is_used_whe
         "lost": but(good, "spec.subnetSelectorTerms", NOWHERE),
         "open": but(good, "spec.securityGroupSelectorTerms", NOWHERE),
         "blank": but(but(good, "spec.amiFamily", "AL2023"), "spec.amiSelectorTerms", NOWHERE),
-        "plain": {**good, "spec": {**good["spec"], "role": "node-role"}},
+        "plain": of_role(good, "nobody"),
+        "long": but(good, "spec.userData", "#" * 16_385),
     }
-    del wrong["plain"]["spec"]["instanceProfile"]
     told = {
         "lost": ("SubnetsNotFound", "spec.subnetSelectorTerms: its selector of subnets finds nothing"),
         "open": (
@@ -83,7 +101,15 @@ def test_a_node_class_that_nothing_can_be_launched_from_says_why_and_is_used_whe
             "spec.securityGroupSelectorTerms: its selector of security groups finds nothing",
         ),
         "blank": ("AMINotFound", "spec.amiSelectorTerms: its selector of images finds nothing"),
-        "plain": ("NodeClassNotReady", "it names the role node-role"),
+        "plain": ("RoleNotFound", "spec.role: there is no role nobody in IAM"),
+        "long": ("UserDataSizeLimitExceeded", "spec.userData: "),
+    }
+    part = {
+        "lost": "SubnetsReady",
+        "open": "SecurityGroupsReady",
+        "blank": "AMIsReady",
+        "plain": "InstanceProfileReady",
+        "long": "ValidationSucceeded",
     }
     pool = yaml.safe_load(POOL)
 
@@ -93,30 +119,46 @@ def test_a_node_class_that_nothing_can_be_launched_from_says_why_and_is_used_whe
         cluster.apply(but(called(pool, name), "spec.template.spec.nodeClassRef.name", name))
 
     for name, (reason, message) in told.items():
-        eventually(
-            lambda name=name: shown(cluster, NODE_POOL, name).get("Ready", "")[:1] == ("False",),  # type: ignore[misc]
-            scene.controller.last_lines,
-        )
+        for shows in (NODE_POOL, EC2_NODE_CLASS):
+            eventually(partial(is_ready, cluster, shows, name, "False"), scene.controller.last_lines)
         ready = shown(cluster, EC2_NODE_CLASS, name)["Ready"]
         of_pool = shown(cluster, NODE_POOL, name)["NodeClassReady"]
         assert ready[:2] == of_pool[:2] == ("False", reason)
         assert ready[2].startswith(message)
+        assert shown(cluster, EC2_NODE_CLASS, name)[part[name]] == ready
         assert of_pool[2] == f"EC2NodeClass/{name}: {ready[2]}"
         for kind in ("ec2nodeclass", "nodepool"):
-            described = kubectl("describe", kind, name)
-            assert reason in described.partition("Events:")[2]
-            assert message in described.partition("Events:")[2]
-    eventually(
-        lambda: shown(cluster, NODE_POOL, "default").get("Ready", "")[:1] == ("True",),
-        scene.controller.last_lines,
-    )
+            told_by_event = partial(describes, kubectl, kind, name, (reason, message))
+            eventually(told_by_event, scene.controller.last_lines)
+    eventually(partial(is_ready, cluster, NODE_POOL, "default", "True"), scene.controller.last_lines)
     assert scene.controller.metric("treenail_objects_set_aside_total") == 2 * len(wrong)
 
     for name in wrong:
         cluster.apply(called(good, name))
     for name in wrong:
-        eventually(
-            lambda name=name: shown(cluster, NODE_POOL, name)["Ready"][0] == "True",  # type: ignore[misc]
-            scene.controller.last_lines,
-        )
+        for shows in (NODE_POOL, EC2_NODE_CLASS):
+            eventually(partial(is_ready, cluster, shows, name, "True"), scene.controller.last_lines)
         assert shown(cluster, EC2_NODE_CLASS, name)["Ready"] == ("True", "Ready", "")
+
+
+def test_a_node_class_says_what_it_means_and_takes_its_profile_along(scene: Scene) -> None:
+    cluster, lab = scene.cluster, scene.lab
+    path = f"{PATHS[EC2_NODE_CLASS]}/default"
+    iam = lab.client("iam")
+
+    cluster.apply(of_role(good_class(lab), str(lab.estate["role"])))
+    eventually(partial(is_ready, cluster, EC2_NODE_CLASS, "default", "True"), scene.controller.last_lines)
+    _, there = cluster.plane.request("GET", path)
+    profile = iam.get_instance_profile(InstanceProfileName=there["status"]["instanceProfile"])
+    cluster.plane.request("DELETE", path)
+    eventually(lambda: cluster.plane.request("GET", path)[0] == 404, scene.controller.last_lines)
+
+    assert there["metadata"]["finalizers"] == ["karpenter.k8s.aws/termination"]
+    observed = {c["observedGeneration"] for c in there["status"]["conditions"]}
+    assert observed == {there["metadata"]["generation"]}
+    assert {one["id"] for one in there["status"]["securityGroups"]} == set(lab.estate["security_groups"])
+    assert {one["zone"] for one in there["status"]["subnets"]} == set(lab.estate["subnets"])
+    assert all(one["requirements"] for one in there["status"]["amis"])
+    assert [role["RoleName"] for role in profile["InstanceProfile"]["Roles"]] == [lab.estate["role"]]
+    left = iam.list_instance_profiles()["InstanceProfiles"]
+    assert [one for one in left if one["Path"].startswith("/karpenter/")] == []
