@@ -34,6 +34,7 @@ from treenail.domain.reseating import reseat
 from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
+from treenail.domain.setbacks import Setbacks
 from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
 _PLAN_LOST_AFTER: Final = 300.0
@@ -112,6 +113,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
         self._aside = SetAside()
+        self._setbacks = Setbacks()
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -257,8 +259,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     # --- nodes that go
 
     def _fail_claim(self, message: ClaimFailed) -> None:
+        promised = tuple(promise.pod for promise in self._model.promises.at(message.claim))
         self._model.void(message.claim)
-        if message.cause is Cause.INSUFFICIENT_CAPACITY:
+        if message.cause is not Cause.INSUFFICIENT_CAPACITY:
+            return
+        if self._setbacks.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _interrupt(self, message: NodeInterrupted) -> None:
@@ -310,14 +315,16 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.pod_watcher.tell(PoolsChanged())
 
     def _tell_pod(self, uid: str) -> None:
-        waiting = self._model.waiting(uid)
+        waiting, pod = self._model.waiting(uid), self._model.pods.get(uid)
+        if pod is None or pod.bound:
+            self._setbacks.forget(uid)
         if waiting == (uid in self._waiting):
             return
         if waiting:
             self._waiting[uid] = None
         else:
             del self._waiting[uid]
-        changed = PodChanged(uid=uid, pod=self._model.pods.get(uid), waiting=waiting)
+        changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._setbacks.until(uid))
         self._audience.pod_watcher.tell(changed)
 
     def _tell_view(self, name: str, now: datetime) -> None:

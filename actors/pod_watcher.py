@@ -85,9 +85,11 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             if self._room.leave(changed.uid):
                 self._batcher.tell(PodLeft(uid=changed.uid))
             return
-        since = self._room.enter(changed.pod, self._timers.now())
+        since = self._room.enter(changed.pod, self._timers.now(), changed.not_before)
         if since is not None:
             self._batcher.tell(PodBecamePending(uid=changed.uid, since=since))
+        elif changed.not_before is not None:
+            self._await_retry()
 
     def _ask_again(self) -> None:
         now = self._timers.now()

@@ -20,11 +20,15 @@ _LAST_RETRY_OF_POOLS: Final = timedelta(seconds=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodChanged:
-    """A pod started or ceased to wait for a place. `pod` is None where it is gone."""
+    """A pod started or ceased to wait for a place. `pod` is None where it is gone.
+
+    It is not to be asked for before `not_before`, where that is set.
+    """
 
     uid: str
     pod: Pod | None
     waiting: bool
+    not_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +88,14 @@ class WaitingRoom:
     def __len__(self) -> int:
         return len(self._waits)
 
-    def enter(self, pod: Pod, now: datetime) -> datetime | None:
-        """Note that `pod` waits. Return since when, None where that was known."""
+    def enter(self, pod: Pod, now: datetime, not_before: datetime | None = None) -> datetime | None:
+        """Note that `pod` waits. Return since when, None where that was known or it is put off."""
         if pod.uid in self._waits:
             return None
         since = pod.unschedulable_since or now
-        self._waits[pod.uid] = _Wait(since)
-        return since
+        put_off = not_before is not None and not_before > now
+        self._waits[pod.uid] = _Wait(since, retry_at=not_before if put_off else None)
+        return None if put_off else since
 
     def leave(self, uid: str) -> bool:
         """Note that a pod waits no longer; tell whether it did."""

@@ -232,3 +232,16 @@ def test_a_pod_whose_clock_is_ahead_took_no_time() -> None:
     stage.run(1)
 
     assert stage.telemetry.observed("karpenter_pods_bound_duration_seconds").total == 0
+
+
+def test_a_pod_that_is_put_off_is_asked_for_later() -> None:
+    stage = Watching()
+
+    stage.watcher.tell(
+        PodChanged(uid="p1", pod=P1, waiting=True, not_before=stage.now() + timedelta(seconds=20))
+    )
+    stage.run(15)
+    assert stage.asked() == []
+    stage.run(10)
+
+    assert stage.asked() == ["p1"]

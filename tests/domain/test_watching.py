@@ -27,6 +27,19 @@ def test_a_pod_waits_since_the_scheduler_said_so_or_since_it_was_seen() -> None:
     assert known.ready(at(5)) == (("p1", START), ("p2", at(5)))
 
 
+def test_a_pod_that_is_put_off_is_asked_for_when_its_time_has_come() -> None:
+    known = WaitingRoom()
+
+    assert known.enter(pending_pod("p1"), at(5), at(9)) is None
+    assert known.next_retry() == at(9)
+    assert ready(known, 8) == []
+    assert ready(known, 9) == ["p1"]
+
+
+def test_a_pod_whose_time_has_come_is_not_put_off() -> None:
+    assert WaitingRoom().enter(pending_pod("p1"), at(5), at(5)) == START
+
+
 def test_a_pod_is_let_in_once() -> None:
     known = room("p1")
 

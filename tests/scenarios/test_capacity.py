@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
+
 import pytest
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.ec2 import InstanceRecord
 from treenail.domain import labels
+from treenail.domain.fleets import FleetAnswer, FleetRequest
 
 
 @pytest.mark.seeds(quick=5, soak=100)
@@ -80,3 +85,112 @@ def test_pods_nothing_can_be_bought_for_wait_with_a_reason_and_run_when_capacity
         rehearsal.run("6m")
 
         assert rehearsal.running() == 3
+
+
+def one_type(name: str, instance_type: str, weight: int) -> Manifest:
+    """A pool of one type, sold on demand, so that each pod of 1500m gets a node of its own."""
+    pool = node_pool(
+        name, families=[instance_type.partition(".")[0]], weight=weight, capacity_types=["on-demand"]
+    )
+    pool["spec"]["template"]["spec"]["requirements"].append(
+        need("node.kubernetes.io/instance-type", instance_type)
+    )
+    return pool
+
+
+class Till:
+    """What is asked of CreateFleet, and when: put between the system and its EC2."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self.requests: list[FleetRequest] = []
+        self.failed: Counter[tuple[str, str, str]] = Counter()
+        self.at: list[float] = []
+        self._rehearsal = rehearsal
+        self._launch = rehearsal.ec2.launch
+        rehearsal.ec2.launch = self.launch  # type: ignore[method-assign]
+
+    def launch(self, request: FleetRequest) -> FleetAnswer:
+        answer = self._launch(request)
+        self.requests.append(request)
+        self.at.append(self._rehearsal.seconds)
+        self.failed.update(
+            {(request.capacity_type, e.instance_type, e.zone) for e in answer.errors if e.capacity}
+        )
+        return answer
+
+
+def test_five_hundred_alike_nodes_take_a_handful_of_calls_and_all_are_named_later() -> None:
+    with Rehearsal(seed=6) as rehearsal:
+        till = Till(rehearsal)
+        rehearsal.apply(
+            text(node_class(), one_type("first", "c5.large", 10), deployment(replicas=500, cpu="1500m"))
+        )
+
+        rehearsal.run_until(lambda: len(rehearsal.ec2.live()) == 500, within="1m")
+        changing = {
+            api: n for api, n in rehearsal.ec2.calls.items() if not api.startswith(("Describe", "Get"))
+        }
+        assert sum(changing.values()) <= 12
+        assert [request.count for request in till.requests] == [500]
+        assert "CreateTags" not in changing
+
+        rehearsal.run("4m")
+        assert all(map(named, rehearsal.ec2.live()))
+        assert rehearsal.ec2.refused == {}
+        said = {(r.instance.tags["Name"], r.instance.tags[labels.NODECLAIM]) for r in rehearsal.ec2.live()}
+        assert said == {(claim.node_name, claim.name) for claim in rehearsal.claims()}
+
+
+def named(record: InstanceRecord) -> bool:
+    return labels.NODECLAIM in record.instance.tags
+
+
+def test_names_arrive_though_the_controller_dies_on_the_way() -> None:
+    with Rehearsal(seed=7) as rehearsal:
+        rehearsal.apply(
+            text(node_class(), one_type("first", "c5.large", 10), deployment(replicas=60, cpu="1500m"))
+        )
+        rehearsal.run_until(lambda: any(map(named, rehearsal.ec2.live())), within="3m")
+        assert not all(map(named, rehearsal.ec2.live()))
+
+        rehearsal.crash()
+        rehearsal.restart(after=5.0)
+
+        rehearsal.run_until(lambda: all(map(named, rehearsal.ec2.live())), within="3m")
+
+
+def test_when_the_heavy_pool_runs_out_half_way_the_rest_land_on_the_light_one_within_seconds() -> None:
+    with Rehearsal(seed=8) as rehearsal:
+        till = Till(rehearsal)
+        for zone, most in (("us-east-1a", 200), ("us-east-1b", 200), ("us-east-1c", 100)):
+            rehearsal.ec2.limit("c5.large", zone, "on-demand", most=most)
+        heavy, light = one_type("heavy", "c5.large", 100), one_type("light", "m5.large", 10)
+        rehearsal.apply(text(node_class(), heavy, light, deployment(replicas=1000, cpu="1500m")))
+
+        rehearsal.run_until(lambda: len(rehearsal.ec2.live()) == 1000, within="2m")
+
+        launched = sorted(record.instance.launched_at for record in rehearsal.ec2.live())
+        extra = (launched[949] - launched[499]).total_seconds()
+        assert extra < 5
+        assert Counter(r.instance.instance_type for r in rehearsal.ec2.live()) == {
+            "c5.large": 500,
+            "m5.large": 500,
+        }
+        rehearsal.run("30s")
+        assert set(till.failed) == {("on-demand", "c5.large", f"us-east-1{zone}") for zone in "abc"}
+        assert max(till.failed.values()) <= 3
+
+
+def test_where_nothing_is_left_at_all_attempts_are_further_and_further_apart() -> None:
+    with Rehearsal(seed=9) as rehearsal:
+        till = Till(rehearsal)
+        rehearsal.run_out("*", "*")
+        pool = node_pool(capacity_types=["spot", "on-demand"])
+        rehearsal.apply(text(node_class(), pool, deployment(replicas=3)))
+
+        rehearsal.run("15m")
+
+        assert len(till.at) <= 30
+        assert max(till.failed.values()) <= 5  # once in every three minutes
+        last = till.at[-3:]
+        assert all(b - a > 20 for a, b in pairwise(last))

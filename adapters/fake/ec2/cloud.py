@@ -13,10 +13,12 @@ from treenail.adapters.fake.ec2.capacity import ANY, Pool
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.images import Image
+from treenail.adapters.fake.ec2.latency import latency_of
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
 from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.node_names import node_name_of
 from treenail.adapters.fake.ec2.profiles import InstanceProfile
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
@@ -32,13 +34,13 @@ from treenail.adapters.fake.ec2.throttle import (
     Throttle,
 )
 from treenail.adapters.fake.ec2.troubles import Troubles
-from treenail.adapters.fake.luck import chance, draw, fork
+from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.ports import InvalidError, TooManyRequestsError, UnavailableError
+from treenail.domain.ports import InvalidError, UnavailableError
 from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda, TaskKey
@@ -76,15 +78,13 @@ class FakeEC2:
         self.settings = settings or EC2Settings()
         self.cluster_name = cluster_name
         self._luck, self._latency = fork(dice), fork(dice)
-        self._throttle = Throttle(
-            agenda, enabled=self.settings.throttled, launches=self.settings.launches_throttled
-        )
+        self._throttle = Throttle(agenda, self.settings)
         self._region = Region.of(
             agenda=agenda,
             dice=fork(dice),
             catalogue=catalogue,
             settings=self.settings,
-            faults=self._present_faults,
+            faults=lambda: self.faults,
             layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups, roles=roles),
             cluster=cluster_name,
         )
@@ -151,7 +151,7 @@ class FakeEC2:
         """
         self._admit(DESCRIBE_INSTANCES)
         found = self._machines.describe(self.cluster_name, token)
-        return tuple(replace(instance, node_name=self.node_name(instance)) for instance in found)
+        return tuple(replace(one, node_name=self.node_name(one)) for one in found)
 
     def instances(self) -> tuple[Instance, ...]:
         """Return all visible instances of this cluster, terminated ones left out.
@@ -173,7 +173,7 @@ class FakeEC2:
         """
         del purpose  # what is one call too many is refused, whatever it is for
         self._admit(TERMINATE_INSTANCES, len(ids))
-        machines = [machine for i in ids if (machine := self._machines.find(i)) is not None]
+        machines = list(filter(None, map(self._machines.find, ids)))
         foreign = [m.instance.id for m in machines if m.cluster != self.cluster_name]
         if foreign:
             raise InvalidError(f"UnauthorizedOperation: {foreign[0]} is not of {self.cluster_name}")
@@ -208,7 +208,7 @@ class FakeEC2:
     def _admit(self, api: str, resources: int = 1) -> None:
         self._throttle.note(api)
         if chance(self._luck, self.faults.throttled) or self._spells.on(Spell.THROTTLED):
-            raise TooManyRequestsError(f"RequestLimitExceeded: {api}: Request limit exceeded.")
+            self._throttle.refuse(api)
         self._throttle.admit(api, resources)
         if chance(self._luck, self.faults.unavailable) or self._spells.on(Spell.AWAY):
             raise UnavailableError(f"EC2 does not answer {api}")
@@ -217,13 +217,8 @@ class FakeEC2:
 
     def latency(self, key: TaskKey) -> tuple[float, float]:
         """Return the seconds a call takes to EC2, and its answer back. `key[1]` names what it is about."""
-        there = draw(self._latency, self.settings.latency)
-        fleet = key[1:2] == ("fleet",)
-        back = draw(self._latency, self.settings.fleet_latency if fleet else self.settings.latency)
-        if chance(self._latency, self.faults.slow) or self._spells.on(Spell.SLOW):
-            seconds = draw(self._latency, self.faults.slow_seconds)
-            return (there + seconds, back) if chance(self._latency, 0.5) else (there, back + seconds)
-        return there, back
+        slow = self._spells.on(Spell.SLOW)
+        return latency_of(key, self._latency, self.settings, self.faults, slow=slow)
 
     def on_running(self, call: OnRunning) -> None:
         """Call `call` with every instance of the cluster that starts to run, and the request it is from."""
@@ -251,11 +246,7 @@ class FakeEC2:
         Raises:
             ValueError: there was never such an instance.
         """
-        address = self._machine(instance.id).private_ip.replace(".", "-")
-        domain = (
-            "ec2.internal" if self._region.name == "us-east-1" else f"{self._region.name}.compute.internal"
-        )
-        return f"ip-{address}.{domain}"
+        return node_name_of(self._machine(instance.id).private_ip, self._region.name)
 
     def _machine(self, instance_id: str) -> Machine:
         machine = self._machines.find(instance_id)
@@ -278,9 +269,6 @@ class FakeEC2:
                     gone(machine.instance)
             case _:
                 pass
-
-    def _present_faults(self) -> EC2Faults:
-        return self.faults
 
     # --- for users: what there is
 
@@ -327,9 +315,7 @@ class FakeEC2:
 
     def spot_price(self, instance_type: str, zone: str) -> float | None:
         """Return what spot costs now, in $/h; None where the type has no price."""
-        return self._region.market.price(
-            instance_type, zone, self._region.market.epoch(self._region.agenda.monotonic())
-        )
+        return self._region.market.price_at(instance_type, zone, self._region.agenda.monotonic())
 
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""
@@ -393,6 +379,11 @@ class FakeEC2:
         """How often each API of EC2 was called through the port, refused calls included."""
         return self._throttle.calls
 
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How often each API refused a call as one too many."""
+        return self._throttle.refused
+
     def all_instances(self) -> tuple[InstanceRecord, ...]:
         """Return all instances this cluster ever had, oldest first, visible or not."""
         return tuple(m.record() for m in self._own())
@@ -403,8 +394,7 @@ class FakeEC2:
 
     def cost(self, now: datetime | None = None) -> float:
         """Return what this cluster's instances have cost until `now` (or until the present), in $."""
-        until = now or self._region.agenda.now()
-        return fsum(m.cost(until) for m in self._own())
+        return fsum(m.cost(now or self._region.agenda.now()) for m in self._own())
 
     def _own(self) -> list[Machine]:
         return [m for m in self._machines.all() if m.cluster == self.cluster_name]

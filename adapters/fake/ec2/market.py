@@ -42,6 +42,10 @@ class SpotMarket:
             factor *= 1 + _SWING * sin(2 * pi * (epoch * _EPOCH_SECONDS / period + phase))
         return round(on_demand * factor, 6)
 
+    def price_at(self, instance_type: str, zone: str, now: float) -> float | None:
+        """Return what spot costs at monotonic second `now`."""
+        return self.price(instance_type, zone, self.epoch(now))
+
     def depth(self, instance_type: str, zone: str) -> int:
         """Return how much spare capacity there is, from 1 to 10."""
         return 1 + int(self._drawn("depth", instance_type, zone) * _DEEPEST)

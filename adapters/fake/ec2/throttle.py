@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
+from treenail.adapters.fake.ec2.settings import EC2Settings
 from treenail.domain.ports import InvalidError, TooManyRequestsError
 from treenail.domain.runtime import Agenda
 
@@ -62,18 +63,24 @@ class TokenBucket:
 class Throttle:
     """Counts every call, and refuses those over the limits."""
 
-    def __init__(self, agenda: Agenda, *, enabled: bool, launches: bool) -> None:
+    def __init__(self, agenda: Agenda, settings: EC2Settings) -> None:
         self._agenda = agenda
-        self._enabled = enabled
-        self._launches = launches
+        self._enabled = settings.throttled
+        self._launches = settings.launches_throttled
         self._requests = {api: TokenBucket(*limit) for api, limit in _REQUESTS.items()}
         self._resources = {api: TokenBucket(*limit) for api, limit in _RESOURCES.items()}
         self._calls: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
 
     @property
     def calls(self) -> Mapping[str, int]:
         """How often each API was called, refused calls included."""
         return MappingProxyType(self._calls)
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How often each API refused a call as one too many."""
+        return MappingProxyType(self._refused)
 
     def note(self, api: str) -> None:
         """Count a call."""
@@ -93,10 +100,19 @@ class Throttle:
         if pool is not None and resources > pool.most:
             raise InvalidError(f"{api}: {resources} are more than one request may be for ({pool.most:g})")
         if request.left(now) < 1 or (pool is not None and pool.left(now) < resources):
-            raise TooManyRequestsError(f"RequestLimitExceeded: {api}: Request limit exceeded.")
+            self.refuse(api)
         request.take(1, now)
         if pool is not None:
             pool.take(resources, now)
+
+    def refuse(self, api: str) -> NoReturn:
+        """Refuse a call as one too many.
+
+        Raises:
+            TooManyRequestsError: always.
+        """
+        self._refused[api] += 1
+        raise TooManyRequestsError(f"RequestLimitExceeded: {api}: Request limit exceeded.")
 
     def _pool(self, api: str) -> TokenBucket | None:
         if api == CREATE_FLEET:
