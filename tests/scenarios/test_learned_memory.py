@@ -76,3 +76,34 @@ def test_where_nodes_have_more_than_estimated_more_is_put_on_the_next() -> None:
         rehearsal.run("5m")
 
         assert rehearsal.running() == 2
+
+
+def test_a_controller_that_starts_anew_is_taught_by_the_nodes_there_are() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), pool_of("m5.large", "m5.xlarge"), deployment(replicas=1)))
+        rehearsal.ec2.set_memory("m5.large", 6677 * MIB)
+        rehearsal.run("5m")
+
+        rehearsal.crash()
+        assert estimate(rehearsal) == 7577 * MIB
+        rehearsal.restart()
+        rehearsal.run("1m")
+        assert estimate(rehearsal) == 6677 * MIB
+        rehearsal.apply(text(deployment("large", memory=POD, replicas=1)))
+        rehearsal.run("5m")
+
+        assert nodes(rehearsal) == ["m5.large", "m5.xlarge"]
+
+
+def test_where_all_types_have_less_than_estimated_every_pod_finds_a_place_in_the_end() -> None:
+    with Rehearsal(seed=0) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=30, cpu="100m", memory="3Gi")))
+        (known,) = rehearsal.cluster.objects(NodeClass)
+        for one in rehearsal.ec2.instance_types(known, DEFAULT_KUBELET):
+            rehearsal.ec2.set_memory(one.name, one.capacity[MEMORY] * 9 // 10)
+
+        rehearsal.run("10m")
+
+        assert rehearsal.running() == 30
+        # No type is bought again and again for what does not fit it.
+        assert len(nodes(rehearsal)) < 10

@@ -38,6 +38,7 @@ from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, UnavailableError
@@ -235,6 +236,10 @@ class FakeEC2:
             ValueError: there was never such an instance.
         """
         return self._machine(instance.id).boot_seconds
+
+    def forget_lessons(self) -> None:
+        """Forget what was learned of nodes' memory, as a controller does that ends."""
+        self._region.shop.learned = LearnedMemory()
 
     def node_size(self, instance: Instance) -> tuple[Resources, Resources]:
         """Return the capacity and the allocatable that an instance's node comes up with."""
