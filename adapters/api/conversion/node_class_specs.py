@@ -28,11 +28,11 @@ _AL2: Final = AmiFamily.AL2.value
 # Families of v1beta1 whose images an alias of v1 names.
 _BY_ALIAS: Final = frozenset({"AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022"})
 # What Karpenter writes into a node class of v1 for one of Ubuntu, and in the annotation by what word.
-_FAMILY: Final = "amiFamily"
-_DEVICES: Final = "blockDeviceMappings"
-_NO_TERMS: Final = "incompatible"
-_PLACEHOLDER: Final = [{"id": "ami-placeholder"}]
-_UBUNTU_DEVICES: Final[list[dict[str, Any]]] = [
+FAMILY_WORD: Final = "amiFamily"
+DEVICES_WORD: Final = "blockDeviceMappings"
+NO_TERMS_WORD: Final = "incompatible"
+PLACEHOLDER: Final = [{"id": "ami-placeholder"}]
+UBUNTU_DEVICES: Final[list[dict[str, Any]]] = [
     {
         "deviceName": "/dev/sda1",
         "rootVolume": True,
@@ -62,9 +62,6 @@ def node_class_to_v1beta1(document: Tree) -> None:
     spec = mapping(document, "spec", "")
     for key in _ONLY_V1:
         spec.pop(key, None)
-    for n, device in enumerate(mappings(spec, "blockDeviceMappings", "spec")):
-        ebs = mapping(device, "ebs", f"spec.blockDeviceMappings[{n}]")
-        ebs.pop("volumeInitializationRate", None)
     _say_hops(spec, _HOPS_V1)
     kept = of_ubuntu(document, spec)
     taken(document, UBUNTU)
@@ -92,25 +89,25 @@ def of_ubuntu(document: Tree, spec: Mapping[str, Any]) -> Tree | None:
     It does by its annotation, as long as its family is still the one that was put in Ubuntu's place.
     """
     words = (annotated(document, UBUNTU) or "").split(",")
-    if _FAMILY not in words or spec.get("amiFamily") != _AL2:
+    if FAMILY_WORD not in words or spec.get("amiFamily") != _AL2:
         return None
     made = {**spec, "amiFamily": _UBUNTU}
-    if _NO_TERMS in words and spec.get("amiSelectorTerms") == _PLACEHOLDER:
+    if NO_TERMS_WORD in words and spec.get("amiSelectorTerms") == PLACEHOLDER:
         del made["amiSelectorTerms"]
-    if _DEVICES in words and spec.get("blockDeviceMappings") == _UBUNTU_DEVICES:
+    if DEVICES_WORD in words and spec.get("blockDeviceMappings") == UBUNTU_DEVICES:
         del made["blockDeviceMappings"]
     return made
 
 
 def _from_ubuntu(document: Tree, spec: Tree) -> None:
-    words = [_FAMILY]
+    words = [FAMILY_WORD]
     spec["amiFamily"] = _AL2
     if spec.get("blockDeviceMappings") is None:
-        words.append(_DEVICES)
-        spec["blockDeviceMappings"] = deepcopy(_UBUNTU_DEVICES)
+        words.append(DEVICES_WORD)
+        spec["blockDeviceMappings"] = deepcopy(UBUNTU_DEVICES)
     if not spec.get("amiSelectorTerms"):
-        words.append(_NO_TERMS)
-        spec["amiSelectorTerms"] = deepcopy(_PLACEHOLDER)
+        words.append(NO_TERMS_WORD)
+        spec["amiSelectorTerms"] = deepcopy(PLACEHOLDER)
     metadata = document.setdefault("metadata", {})
     metadata["annotations"] = {**(metadata.get("annotations") or {}), UBUNTU: ",".join(words)}
 

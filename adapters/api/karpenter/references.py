@@ -12,12 +12,13 @@ from treenail.adapters.api.model import NotEmpty, StrictModel
 from treenail.adapters.api.names import is_subdomain
 from treenail.domain.node_classes import NodeClassRef
 
+EC2_NODE_CLASS: Final = "EC2NodeClass"
 NODE_TEMPLATE: Final = "AWSNodeTemplate"
 _AWS: Final = "karpenter.k8s.aws"
 
 # Kinds of node classes by group. KWOK's have no settings we need, so that only references to them are read.
 NODE_CLASS_KINDS: Final = {
-    _AWS: ("EC2NodeClass", NODE_TEMPLATE),
+    _AWS: (EC2_NODE_CLASS, NODE_TEMPLATE),
     "karpenter.kwok.sh": ("KWOKNodeClass",),
     # The provider within a Provisioner.
     "karpenter.sh": ("Provisioner",),
@@ -39,6 +40,19 @@ class NodeClassRefModel(StrictModel, kw_only=True):
     def value(self, at: str) -> NodeClassRef:
         """Return the reference; FieldError if it is to no kind of node class."""
         return checked_ref(NodeClassRef(self.group, self.kind, self.name), at)
+
+
+class NodeClassByVersionModel(StrictModel, kw_only=True):
+    """Which node class a pool or claim of v1beta1 uses: by name alone, an EC2NodeClass."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: NotEmpty
+
+    def value(self, at: str) -> NodeClassRef:
+        """Return the reference; FieldError if it is to no kind of node class."""
+        group = self.api_version.partition("/")[0] or _AWS
+        return checked_ref(NodeClassRef(group, self.kind or EC2_NODE_CLASS, self.name), at)
 
 
 class ProviderRefModel(StrictModel, kw_only=True):

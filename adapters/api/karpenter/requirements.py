@@ -43,7 +43,13 @@ class OldRequirementModel(StrictModel, kw_only=True):
     values: tuple[str, ...] = ()
 
 
-AnyRequirement: TypeAlias = RequirementModel | OldRequirementModel
+class BetaRequirementModel(OldRequirementModel, kw_only=True):
+    """A requirement of v1beta1."""
+
+    min_values: MinValues | None = None
+
+
+AnyRequirement: TypeAlias = RequirementModel | BetaRequirementModel | OldRequirementModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +106,14 @@ def _conjunction(models: Sequence[AnyRequirement]) -> Requirements:
             labels.normalized(m.key),
             Operator(m.operator),
             m.values,
-            min_values=m.min_values if isinstance(m, RequirementModel) else None,
+            min_values=_least(m),
         )
         for m in models
     )
+
+
+def _least(model: AnyRequirement) -> int | None:
+    return model.min_values if isinstance(model, RequirementModel | BetaRequirementModel) else None
 
 
 def _check_values(model: AnyRequirement, at: str) -> None:
@@ -120,7 +130,7 @@ def _check_values(model: AnyRequirement, at: str) -> None:
 def _check_listed(model: AnyRequirement, at: str) -> None:
     if not model.values:
         raise FieldError(f"{at}.values", "In needs at least one value")
-    least = model.min_values if isinstance(model, RequirementModel) else None
+    least = _least(model)
     if least is not None and least > len(model.values):
         raise FieldError(f"{at}.minValues", f"{least} is more than the {len(model.values)} value(s) listed")
     if model.key == labels.CAPACITY_TYPE and CAPACITY_TYPES.isdisjoint(model.values):

@@ -13,7 +13,7 @@ from treenail.domain.node_pools import Generation
 _KARPENTER: Final = "karpenter.sh"
 _AWS: Final = labels.AWS.rstrip("/")
 KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
-# Within the domains of Kubernetes, those that v1alpha5 leaves to users.
+# Within the domains of Kubernetes, those that v1alpha5 and v1beta1 leave to users.
 LEFT_TO_USERS: Final = ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
 
 # Labels of AWS that Karpenter knows beside the well-known ones; no instance type of ours has them.
@@ -46,7 +46,7 @@ def check_allowed(key: str, at: str, generation: Generation) -> None:
     if _within(domain, _AWS) and name not in AWS_ONLY:
         known = sorted(k for k in (*labels.WELL_KNOWN, *AWS_ONLY) if k.startswith(labels.AWS))
         raise FieldError(at, f"{quoted(key)} is no label of {_AWS}{meant(name, known)}")
-    if generation is Generation.V1ALPHA5 and _of_kubernetes(domain):
+    if generation is not Generation.V1 and _of_kubernetes(domain):
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
 
 

@@ -61,7 +61,7 @@ def _of(generation: Generation, key: str) -> Iterator[tuple[str, str]]:
     ours, aws = _within("karpenter.sh", _KNOWN), _within("karpenter.k8s.aws", _KNOWN | AWS_ONLY)
     yield _known_only("karpenter.sh", ours, key), f"of karpenter.sh there is only {_listed(ours)}"
     yield _known_only("karpenter.k8s.aws", aws, key), f"of karpenter.k8s.aws there are only {_listed(aws)}"
-    if generation is Generation.V1ALPHA5:
+    if generation is not Generation.V1:
         yield _kubernetes(key)
 
 

@@ -1,0 +1,157 @@
+"""karpenter.sh/v1beta1 NodePool. It means what the NodePool of v1 means that it is converted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, field
+
+from treenail.adapters.api.amounts import (
+    MOST_IN_ALL,
+    NEVER,
+    DurationOrNever,
+    duration_or_never,
+    resources,
+)
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.references import NodeClassByVersionModel
+from treenail.adapters.api.karpenter.requirements import BetaRequirementModel, check_pool_labels, of_pool
+from treenail.adapters.api.karpenter.v1_node_pool import BudgetDuration, BudgetModel, Nodes, Weight
+from treenail.adapters.api.kubelet import KubeletModel
+from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
+from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.names import check_annotations
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+
+_EXPIRE_AFTER: Final = "720h"
+_WHEN_EMPTY: Final = "WhenEmpty"
+
+
+class BetaBudgetModel(StrictModel):
+    """How many nodes may be disrupted at a time, for whichever reason."""
+
+    nodes: Nodes = "10%"
+    schedule: str | None = None
+    duration: BudgetDuration | None = None
+
+    def value(self, at: str) -> Budget:
+        """Return the budget; FieldError says what is wrong with it under the path `at`."""
+        return BudgetModel(nodes=self.nodes, schedule=self.schedule, duration=self.duration).value(at)
+
+
+class BetaDisruptionModel(StrictModel):
+    """When nodes are given back."""
+
+    consolidation_policy: Literal["WhenEmpty", "WhenUnderutilized"] | None = None
+    consolidate_after: DurationOrNever | None = None
+    expire_after: DurationOrNever | None = None
+    budgets: Annotated[tuple[BetaBudgetModel, ...], Meta(max_length=50)] | None = None
+
+    def check(self, at: str) -> None:
+        """Raise FieldError unless the policy and its delay go together."""
+        path = f"{at}.consolidateAfter"
+        if self.consolidation_policy == _WHEN_EMPTY:
+            if self.consolidate_after is None:
+                raise FieldError(path, "is missing: consolidationPolicy WhenEmpty needs it")
+        elif self.consolidate_after not in (None, NEVER):
+            raise FieldError(path, "may only be Never beside consolidationPolicy WhenUnderutilized")
+
+
+class NoResourcesModel(StrictModel):
+    """Nothing: only a claim has resources, though Karpenter writes the field in pools too."""
+
+
+class BetaNodeTemplateSpecModel(StrictModel, kw_only=True):
+    """What claims of the pool are made from."""
+
+    requirements: Annotated[tuple[BetaRequirementModel, ...], Meta(max_length=100)]
+    node_class_ref: NodeClassByVersionModel
+    taints: tuple[StrictTaintModel, ...] = ()
+    startup_taints: tuple[StrictTaintModel, ...] = ()
+    kubelet: KubeletModel | None = None
+    resources: NoResourcesModel | None = None
+
+
+class BetaNodeTemplateModel(StrictModel, kw_only=True):
+    """What nodes of the pool are made from."""
+
+    metadata: StrictTemplateMetadata = field(default_factory=StrictTemplateMetadata)
+    spec: BetaNodeTemplateSpecModel
+
+
+class BetaNodePoolSpecModel(StrictModel, kw_only=True):
+    """The spec of a NodePool of v1beta1."""
+
+    template: BetaNodeTemplateModel
+    disruption: BetaDisruptionModel = field(default_factory=BetaDisruptionModel)
+    limits: Quantities | None = None
+    weight: Weight | None = None
+
+
+class BetaNodePoolModel(StrictObject, kw_only=True):
+    """karpenter.sh/v1beta1 NodePool. Its status is ours to write and not to read."""
+
+    spec: BetaNodePoolSpecModel
+    status: dict[str, Any] = field(default_factory=dict)
+
+
+def beta_node_pool(model: BetaNodePoolModel, _reading: Reading) -> Translation:
+    """Return the pool; FieldError says what is wrong with it."""
+    meta, spec, template = model.metadata, model.spec, model.spec.template.spec
+    meta.validate()
+    at = "spec.template"
+    own = spec.template.metadata
+    check_pool_labels(own.labels, f"{at}.metadata.labels", Generation.V1BETA1)
+    check_annotations(own.annotations, f"{at}.metadata.annotations")
+    read = of_pool(template.requirements, f"{at}.spec.requirements", Generation.V1BETA1)
+    own_taints = taints(template.taints, f"{at}.spec.taints")
+    startup_taints = taints(template.startup_taints, f"{at}.spec.startupTaints")
+    check_taints_differ((f"{at}.spec.taints", own_taints), (f"{at}.spec.startupTaints", startup_taints))
+    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
+    pool = NodePool(
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.version,
+        generation=Generation.V1,
+        weight=spec.weight or 0,
+        labels=own.labels,
+        annotations=own.annotations,
+        taints=own_taints,
+        startup_taints=startup_taints,
+        requirements=read.requirements,
+        node_class=template.node_class_ref.value(f"{at}.spec.nodeClassRef"),
+        kubelet=template.kubelet.value(f"{at}.spec.kubelet") if template.kubelet else None,
+        limits=None if spec.limits is None else resources(spec.limits, "spec.limits", most=MOST_IN_ALL),
+        disruption=_disruption(spec.disruption),
+        deleting=meta.deletion_timestamp is not None,
+        not_acted_on=not_acted_on,
+    )
+    return Translation(objects=(pool,), not_acted_on=not_acted_on)
+
+
+def _disruption(own: BetaDisruptionModel) -> Disruption:
+    own.check("spec.disruption")
+    budgets = (BetaBudgetModel(),) if own.budgets is None else own.budgets
+    after = own.consolidate_after
+    return Disruption(
+        empty_after=timedelta(0)
+        if after is None
+        else duration_or_never(after, "spec.disruption.consolidateAfter"),
+        expire_after=duration_or_never(own.expire_after or _EXPIRE_AFTER, "spec.disruption.expireAfter"),
+        consolidation=own.consolidation_policy != _WHEN_EMPTY,
+        budgets=tuple(b.value(f"spec.disruption.budgets[{n}]") for n, b in enumerate(budgets)),
+    )
+
+
+def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
+    if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
+        yield "spec.disruption.consolidationPolicy"
+    for n, budget in enumerate(spec.disruption.budgets or ()):
+        if budget.schedule is not None:
+            yield f"spec.disruption.budgets[{n}].schedule"
+    if spec.disruption.expire_after is not None:
+        yield "spec.disruption.expireAfter"
