@@ -113,6 +113,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 if not any(lesson.disproves(types) for lesson in lessons):
                     self._catalogues[read.key] = types
             case failed:
+                if isinstance(failed.error, NodeClassNotReadyError):
+                    # What could be bought before cannot any more. Where there was no answer, it still may.
+                    self._catalogues.pop(read.key, None)
                 problem = self._problems[read.key] = str(failed.error)
                 self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
 

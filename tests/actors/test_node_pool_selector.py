@@ -18,7 +18,7 @@ from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
-from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.ports import NodeClassNotReadyError, PortError, UnavailableError
 from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.selection import CatalogueKey
@@ -274,6 +274,24 @@ def test_a_catalogue_that_was_read_for_the_reporter_is_there_for_the_next_decisi
 
     assert stage.read() == 2
     assert [o.pool.name for o in stage.only().offers] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("error", "offers"), [(NodeClassNotReadyError("no subnets"), 0), (UnavailableError("no answer"), 1)]
+)
+def test_what_was_to_be_bought_before_is_not_offered_once_the_class_is_not_ready_any_more(
+    error: PortError, offers: int
+) -> None:
+    stage = Selecting()
+    stage.take()
+    stage.cloud.troubles.fail("instance_types", error, times=2)
+
+    stage.selector.tell(WANTED)
+    # Long enough for the answer not to be remembered any more.
+    stage.run(15)
+    stage.take()
+
+    assert len(stage.packer.of(PackRequested)[-1].offers) == offers
 
 
 def test_one_broken_pool_does_not_hold_up_the_others() -> None:

@@ -55,12 +55,13 @@ def standing_of(
     meaning = NodeClassMeaning(
         subnets=subnets_meant,
         security_groups=tuple(SecurityGroupMeant(id=one.id, name=one.name) for one in of_groups or ()),
-        images=tuple(_meant(one) for one in of_images or ()),
+        images=tuple(image_meant(one) for one in of_images or ()),
     )
     return NodeClassStanding(meaning=meaning, conditions=(images_stand, subnets_stand, groups_stand))
 
 
-def _meant(image: Image) -> ImageMeant:
+def image_meant(image: Image) -> ImageMeant:
+    """Return an image with what a node must be like to run it."""
     return ImageMeant(
         id=image.id,
         name=image.name,

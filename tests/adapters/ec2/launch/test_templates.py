@@ -171,3 +171,38 @@ def test_no_more_than_five_are_deleted_at_once(account: Account) -> None:
         account.answers(DELETE, {}, LaunchTemplateName=f"treenail.sh/{n}")
 
     known.tidy()
+
+
+def test_those_of_a_node_class_that_goes_are_deleted_at_once(account: Account) -> None:
+    known = templates(account)
+    creates(account)
+    known.ensure([ONE])
+    theirs = {
+        "LaunchTemplates": [{"LaunchTemplateName": name} for name in ("treenail.sh/1", "treenail.sh/2")]
+    }
+    account.answers(
+        DESCRIBE,
+        theirs,
+        Filters=[
+            {"Name": "tag:eks:eks-cluster-name", "Values": ["demo"]},
+            {"Name": "tag:karpenter.k8s.aws/ec2nodeclass", "Values": ["default"]},
+        ],
+        MaxResults=200,
+    )
+    account.answers(DELETE, {}, LaunchTemplateName="treenail.sh/1")
+    account.refuses(DELETE, "InvalidLaunchTemplateName.NotFoundException")
+
+    known.release("default")
+
+    # It is known not to be there.
+    creates(account)
+    known.ensure([ONE])
+
+
+def test_one_of_a_node_class_that_cannot_be_deleted_is_told(account: Account) -> None:
+    known = Templates(account.aws, account.time, "demo")
+    account.answers(DESCRIBE, {"LaunchTemplates": [{"LaunchTemplateName": "treenail.sh/1"}]})
+    account.refuses(DELETE, "UnauthorizedOperation", status=403)
+
+    with pytest.raises(InvalidError, match="UnauthorizedOperation"):
+        known.release("default")
