@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from moto.ec2.exceptions import EC2ClientError, InvalidInstanceIdError
 from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
 from moto.ec2.responses.instances import InstanceResponse
 from moto.events.models import events_backends
+from moto.sqs.exceptions import QueueDoesNotExist
 
 from tests.real.lab.schedule import Schedule
 from tests.real.lab.world import World
@@ -107,7 +109,9 @@ class Machines:
         arn = f"arn:aws:ec2:{backend.region_name}:{backend.account_id}:instance/{instance.id}"
         detail = {"instance-id": instance.id, "state": instance.state}
         event = {"Source": "aws.ec2", "DetailType": _NOTICE, "Resources": [arn], "Detail": json.dumps(detail)}
-        events_backends[backend.account_id][backend.region_name].put_events([event])
+        # An event that a rule cannot deliver is lost, and nobody is told.
+        with suppress(QueueDoesNotExist):
+            events_backends[backend.account_id][backend.region_name].put_events([event])
 
     # --- describing
 

@@ -133,3 +133,12 @@ def test_announcements_can_be_turned_off(lab: Lab) -> None:
     lab.rebalance("i-0123456789abcdef0")
 
     assert [e["detail-type"] for e in received(lab, 1)] == ["EC2 Instance Rebalance Recommendation"]
+
+
+def test_what_cannot_be_announced_happens_all_the_same(lab: Lab) -> None:
+    lab.client("sqs").delete_queue(QueueUrl=lab.estate["queue_url"])
+
+    made = ids(fleet(lab, [override(lab, "c5.large")]))
+    lab.client("ec2").terminate_instances(InstanceIds=made)
+
+    assert states(lab, *made) == ["terminated"]
