@@ -205,8 +205,10 @@ class LiveCatalogue:
         return _Stock(types, zones, on_demand, spot)
 
     def _read(self) -> _Stock:
+        """Wait for what was never read. Prices that another thread is reading are not waited for long."""
         self.refresh()
-        return _Stock(self._types.read(), self._offerings.read(), self._on_demand.read(), self._spot.read())
+        types, zones = self._types.read(), self._offerings.read()
+        return _Stock(types, zones, self._on_demand.current(), self._spot.current())
 
     def _types_of(
         self, stock: _Stock, wanted: _Wanted, node_class: NodeClass, kubelet: Kubelet, resolved: Resolved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Generic, Protocol, TypeVar
@@ -53,9 +53,18 @@ class Memory:
         seconds: float,
         retry_seconds: float = _RETRY_SECONDS,
         stand_in: V | None = None,
+        patience: float | None = None,
     ) -> Remembered[K, V]:
         """Return a memory of what `fetch` answers; see `Remembered`."""
-        return Remembered(self, what, fetch, seconds=seconds, retry_seconds=retry_seconds, stand_in=stand_in)
+        return Remembered(
+            self,
+            what,
+            fetch,
+            seconds=seconds,
+            retry_seconds=retry_seconds,
+            stand_in=stand_in,
+            patience=patience,
+        )
 
 
 class Remembered(Generic[K, V]):
@@ -64,7 +73,8 @@ class Remembered(Generic[K, V]):
     Of all who ask for one key at once, one fetches: the others wait for the answer, or have the previous
     one. Where fetching fails, the previous answer stands for another `retry_seconds`, and so does
     `stand_in` where there is none; only where there is neither, the PortError is raised. An empty answer
-    is kept for ten seconds.
+    is kept for ten seconds. With a `patience`, in seconds, those who wait for another's fetching take the
+    `stand_in` when it takes longer.
     """
 
     def __init__(
@@ -76,6 +86,7 @@ class Remembered(Generic[K, V]):
         seconds: float,
         retry_seconds: float,
         stand_in: V | None,
+        patience: float | None,
     ) -> None:
         self._memory = memory
         self._what = what
@@ -83,6 +94,7 @@ class Remembered(Generic[K, V]):
         self._seconds = seconds
         self._retry_seconds = retry_seconds
         self._stand_in = stand_in
+        self._patience = patience
         self._lock = Lock()
         self._kept: LRUCache[K, _Kept[V]] = LRUCache(_MOST_KEPT)
         self._flights: dict[K, Future[V]] = {}
@@ -105,6 +117,9 @@ class Remembered(Generic[K, V]):
             self._fly(key, kept, flight)
         elif kept is not None and not kept.stand_in:
             return kept.value
+        elif self._stand_in is not None:
+            done, _ = wait((flight,), self._patience)
+            return flight.result() if done else self._stand_in
         return flight.result()
 
     def fresh(self, key: K, *, ahead: float = 0.0) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # the types of answers are not there at run time
 
 _SECONDS: Final = 12 * 3600.0
 _RETRY_SECONDS: Final = 600.0
+# A decision waits so long for prices that are just being read; then it takes those there are.
+_PATIENCE_SECONDS: Final = 5.0
 _PRICES_PAGE: Final = 100
 _HISTORY_PAGE: Final = 1000
 _LINUX: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
@@ -83,6 +85,7 @@ class OnDemand:
             seconds=_SECONDS,
             retry_seconds=_RETRY_SECONDS,
             stand_in=self._prices,
+            patience=_PATIENCE_SECONDS,
         )
 
     def read(self, *, ahead: float = 0.0) -> OnDemandPrices:
@@ -92,6 +95,10 @@ class OnDemand:
     def fresh(self, *, ahead: float = 0.0) -> bool:
         """Tell whether `read` would return at once."""
         return not self._listed or self._found.fresh(self._region, ahead=ahead)
+
+    def current(self) -> OnDemandPrices:
+        """Return the last prices that were read, or those that stand in for them. Asks nobody."""
+        return self._prices
 
     def last(self) -> OnDemandPrices | None:
         """Return the last prices, however old; None before any were asked for."""
@@ -148,7 +155,12 @@ class Spot:
         self._clock = memory.clock
         self._prices: SpotPrices = {}
         self._found: Remembered[str, SpotPrices] = memory.of(
-            "spot prices", self._find, seconds=_SECONDS, retry_seconds=_RETRY_SECONDS, stand_in=self._prices
+            "spot prices",
+            self._find,
+            seconds=_SECONDS,
+            retry_seconds=_RETRY_SECONDS,
+            stand_in=self._prices,
+            patience=_PATIENCE_SECONDS,
         )
 
     def read(self, *, ahead: float = 0.0) -> SpotPrices:
@@ -158,6 +170,10 @@ class Spot:
     def fresh(self, *, ahead: float = 0.0) -> bool:
         """Tell whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
+
+    def current(self) -> SpotPrices:
+        """Return the last prices that were read, none before that. Asks nobody."""
+        return self._prices
 
     def last(self) -> SpotPrices | None:
         """Return the last prices, however old; None before any were asked for."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -194,6 +195,22 @@ def test_nor_for_prices_that_could_not_be_read_before(account: Account) -> None:
     has_class(account, "a")
 
     assert [one.name for one in live.instance_types(CLASS, DEFAULT_KUBELET)] == ["m5.large"]
+
+
+def test_prices_that_take_long_to_read_hold_up_nobody(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treenail.adapters.ec2.discovery.prices._PATIENCE_SECONDS", 0.0)
+    has_class(account, "a")
+    account.answers(TYPES, {"InstanceTypes": [described("m5.large")]})
+    account.answers(OFFERINGS, {"InstanceTypeOfferings": [{"InstanceType": "m5.large", "Location": "a"}]})
+    live = catalogue(account)
+    # As where another thread has asked, and EC2 does not answer.
+    live._spot._found._flights["us-east-1"] = Future()
+
+    (found,) = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    assert [(one.price, one.available) for one in found.offerings] == [(0.096, True), (0.096, True)]
 
 
 def test_reading_ahead_spares_the_sources_that_stay_fresh(account: Account) -> None:

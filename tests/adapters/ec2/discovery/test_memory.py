@@ -37,9 +37,16 @@ class Rig:
         self.lines.append(f"{message}: {fields['error']}")
 
     def of(
-        self, fetch: Callable[[str], str], *, seconds: float = 100, stand_in: str | None = None
+        self,
+        fetch: Callable[[str], str],
+        *,
+        seconds: float = 100,
+        stand_in: str | None = None,
+        patience: float | None = None,
     ) -> Remembered[str, str]:
-        return self.memory.of("things", fetch, seconds=seconds, retry_seconds=20, stand_in=stand_in)
+        return self.memory.of(
+            "things", fetch, seconds=seconds, retry_seconds=20, stand_in=stand_in, patience=patience
+        )
 
 
 @pytest.fixture
@@ -210,6 +217,19 @@ def test_whoever_has_but_a_stand_in_waits_for_the_answer(rig: Rig) -> None:
         source.go.set()
 
         assert [one.result(5) for one in asking] == ["one", "one"]
+
+
+def test_whoever_runs_out_of_patience_takes_the_stand_in_and_the_answer_comes_yet(rig: Rig) -> None:
+    source = Slow("one")
+    things = rig.of(source, stand_in="shipped", patience=0.0)
+    with ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(things.get, "a")
+        assert source.asked.wait(5)
+        meanwhile = things.get("a"), things.last("a")
+        source.go.set()
+
+        assert (meanwhile, asking.result(5)) == (("shipped", None), "one")
+    assert things.get("a") == things.last("a") == "one"
 
 
 @pytest.mark.parametrize("error", [UnavailableError("gone"), ZeroDivisionError("a defect")])
