@@ -27,7 +27,7 @@ from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
 from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 
-_EXPIRE_AFTER: Final = "720h"
+EXPIRE_AFTER: Final = "720h"
 _WHEN_EMPTY: Final = "WhenEmpty"
 CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
 
@@ -154,7 +154,7 @@ def node_pool(model: NodePoolModel, _reading: Reading) -> Translation:
 def _disruption(spec: NodePoolSpecModel) -> Disruption:
     own = spec.disruption
     budgets = (BudgetModel(),) if own.budgets is None else own.budgets
-    expire_after = spec.template.spec.expire_after or _EXPIRE_AFTER
+    expire_after = spec.template.spec.expire_after or EXPIRE_AFTER
     return Disruption(
         empty_after=duration_or_never(own.consolidate_after, "spec.disruption.consolidateAfter"),
         expire_after=duration_or_never(expire_after, "spec.template.spec.expireAfter"),

@@ -35,6 +35,10 @@ class Constraint:
     rules: Sequence[Rule] = ()
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
+    def otherwise(self, default: object) -> Constraint:
+        """Return the same with a default, which the API server writes where nothing is said."""
+        return Constraint(self.rules, {**self.keywords, "default": default})
+
 
 # Paths are as in "spec.taints[].key" and "spec.limits{}": items of a list, values of a mapping.
 Constraints: TypeAlias = Mapping[str, Constraint]

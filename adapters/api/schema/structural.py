@@ -1,7 +1,7 @@
 """A model's type as the structural schema that the API server demands: types everywhere, no references.
 
-It has no `nullable`: the API server drops a field that is null, as reading does. It has no defaults either:
-what a field means that is left out is for the reader to know, and stays as the user left it.
+It has no `nullable`: the API server drops a field that is null, as reading does. Nor do defaults come from
+models, where a field left out says so: those that the API server writes in are among the constraints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Block devices and tags, as every version has them."""
+"""Block devices, metadata and tags, as every version has them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ def _size() -> Rule:
     )
     text = f"isQuantity(self) && {least} && {most}"
     return Rule(f"type(self) == int ? ({number}) : ({text})", "is not between 1G and 64T")
+
+
+def metadata_options(path: str, *, hop_limit: int) -> Constraints:
+    """Return the defaults of the metadata options at `path`, whole and each by itself."""
+    defaults = {
+        "httpEndpoint": "enabled",
+        "httpProtocolIPv6": "disabled",
+        "httpPutResponseHopLimit": hop_limit,
+        "httpTokens": "required",
+    }
+    each = {f"{path}.{name}": Constraint().otherwise(value) for name, value in defaults.items()}
+    return {path: Constraint().otherwise(defaults), **each}
 
 
 def tags(path: str, *, restricted: Iterable[str], prefix: str) -> Constraints:

@@ -136,7 +136,7 @@ def test_every_field_says_what_it_is_for(version: str) -> None:
 def test_every_part_of_a_schema_has_a_type(version: str) -> None:
     for path, schema in paths(VERSIONS[version].schema()):
         assert ("type" in schema) != ("x-kubernetes-int-or-string" in schema), path
-        assert not schema.keys() & {"$ref", "nullable", "default", "const", "allOf", "oneOf"}, path
+        assert not schema.keys() & {"$ref", "nullable", "const", "allOf", "oneOf"}, path
 
 
 @each_version

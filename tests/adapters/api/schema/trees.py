@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tests.adapters.api.builders import node_class_tree, node_pool_tree, provisioner_tree
 
 Tree = dict[str, Any]
+
+
+class Refused(NamedTuple):
+    """An object that breaks a rule, the field that must be named, and what must be said of it.
+
+    `says` is part of what the API server says, `reads` of what reading says, "" where that is the same.
+    """
+
+    tree: Tree
+    field: str
+    says: str
+    reads: str = ""
+
 
 TAGGED: Final = [{"tags": {"a": "b"}}]
 PROVIDER: Final = {"subnetSelector": {"a": "b"}, "securityGroupSelector": {"a": "b"}}
