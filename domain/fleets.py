@@ -64,6 +64,11 @@ class FleetRequest:
     dedicated: bool = False
     efa: bool = False
 
+    @property
+    def tenancy(self) -> str:
+        """Whose hardware the instances run on, as the label of nodes says it."""
+        return "dedicated" if self.dedicated else "default"
+
     def digest(self) -> str:
         """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
         parts = (

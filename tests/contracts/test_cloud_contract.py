@@ -157,6 +157,20 @@ def test_an_instance_says_which_image_it_runs_and_that_it_is_of_aws(setup: Setup
     assert instance.provider_id == f"aws:///{instance.zone}/{instance.id}"
 
 
+@of_ec2
+@pytest.mark.parametrize(("dedicated", "tenancy"), [(False, "default"), (True, "dedicated")])
+def test_an_instance_says_whose_hardware_it_runs_on(
+    setup: Setup,
+    dedicated: bool,  # noqa: FBT001
+    tenancy: str,
+) -> None:
+    (bought,) = setup.cloud.launch(replace(request(), dedicated=dedicated)).instances
+    setup.settle()
+
+    (listed,) = setup.cloud.instances()
+    assert bought.labels[labels.INSTANCE_TENANCY] == listed.labels[labels.INSTANCE_TENANCY] == tenancy
+
+
 def test_a_call_made_again_with_its_token_buys_nothing_more(setup: Setup) -> None:
     first = setup.cloud.launch(request(count=2))
     setup.settle()

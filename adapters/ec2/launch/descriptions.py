@@ -83,7 +83,8 @@ class Descriptions:
             tags=tags,
         )
         # By this name the kubelet of an EKS image registers its node.
-        return replace(instance, node_name=found.get("PrivateDnsName", ""))
+        named = replace(instance, node_name=found.get("PrivateDnsName", ""))
+        return _on_hardware(named, found["Placement"].get("Tenancy", "default"))
 
     def bought(
         self, call: FleetCall, request: FleetRequest, answer: CreateFleetResultTypeDef, now: datetime
@@ -109,7 +110,8 @@ class Descriptions:
             for group in answer.get("Instances", ())
             for instance_id in group.get("InstanceIds", ())
         )
-        return tuple(sorted(instances, key=lambda instance: instance.id))
+        known = (_on_hardware(instance, request.tenancy) for instance in instances)
+        return tuple(sorted(known, key=lambda instance: instance.id))
 
     def _instance(
         self,
@@ -179,6 +181,13 @@ def _override_of(
 
 def _offering(bought: InstanceType, zone: str, capacity_type: str) -> Offering | None:
     return next((o for o in bought.offerings if (o.zone, o.capacity_type) == (zone, capacity_type)), None)
+
+
+def _on_hardware(instance: Instance, tenancy: str) -> Instance:
+    """Return the instance with a label for whose hardware it runs on, where its labels are known at all."""
+    if not instance.labels:
+        return instance
+    return replace(instance, labels={**instance.labels, labels.INSTANCE_TENANCY: tenancy})
 
 
 def _labels(bought: InstanceType, zone: str, capacity_type: str, offering: Offering | None) -> dict[str, str]:

@@ -184,7 +184,7 @@ class Fleets:
             tags={**request.tags, _FLEET_TAG: fleet_id},
             capacity=instance_type.capacity,
             allocatable=instance_type.allocatable,
-            labels=_labels(instance_type, offering),
+            labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
         )
         self._region.machines.start(instance, request, subnet)
         return instance

@@ -55,6 +55,7 @@ def launch(backend: Any, pool: Pool, count: int, order: Order) -> list[str]:
         **_block_devices(data),
     )
     for instance in reservation.instances:
+        instance.placement.tenancy = data.get("Placement", {}).get("Tenancy", "default")
         if profile:
             backend.associate_iam_instance_profile(
                 instance_id=instance.id,

@@ -34,6 +34,7 @@ def test_an_instance_carries_what_its_type_and_its_request_say() -> None:
         labels.ZONE: B,
         labels.CAPACITY_TYPE: labels.ON_DEMAND,
         labels.ZONE_ID: "use1-azb",
+        labels.INSTANCE_TENANCY: "default",
     }
     assert instance.tags.items() >= request().tags.items()
     assert instance.tags["aws:ec2:fleet-id"] == answer.fleet_id
