@@ -13,7 +13,7 @@ from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain import labels
-from treenail.domain.fleets import CLUSTER_TAG, FleetError, FleetRequest, InstanceState
+from treenail.domain.fleets import CLUSTER_TAG, NO_SPOT, FleetError, FleetRequest, InstanceState
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.managed_profiles import profile_name
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -222,6 +222,14 @@ def test_what_ran_out_of_addresses_is_not_launched_into_while_another_subnet_of_
     buyer.launch(replace(only_a, token="call-2"))  # noqa: S106 (a client token)
 
     assert [(e.code, e.zone) for e in told.errors] == [("InsufficientFreeAddressesInSubnet", A)]
+
+
+def test_a_missing_role_for_spot_is_told_as_spot_that_ran_out(account: Account) -> None:
+    account.refuses(FLEET, NO_SPOT)
+
+    told = cloud(account).launch(replace(OWN, capacity_type=labels.SPOT))
+
+    assert [(e.code, e.capacity) for e in told.errors] == [(NO_SPOT, True)]
 
 
 def test_a_token_is_for_one_request_only(account: Account) -> None:

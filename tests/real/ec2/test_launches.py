@@ -109,6 +109,27 @@ def test_a_second_launch_of_the_same_kind_is_one_call(lab: Lab) -> None:
     }
 
 
+def test_a_hundred_alike_are_few_calls_and_are_named_later(lab: Lab) -> None:
+    cloud = cloud_of(lab)
+    sizes = ("large", "xlarge", "2xlarge", "4xlarge")
+    pools = [f"{family}.{size}/{zone}" for family in ("c5", "m5", "r5") for size in sizes for zone in "abc"]
+
+    bought = cloud.launch(request(*pools, count=100)).instances
+    made = {name: n for name, n in calls(lab).items() if name in WRITES}
+    assert len(bought) == 100
+    assert sum(made.values()) <= 12
+    assert "CreateTags" not in made
+
+    for one in bought[:20]:
+        cloud.tag(one.id, {"Name": f"node of {one.id}", labels.NODECLAIM: f"claim of {one.id}"})
+
+    said = {one.id: (one.tags["Name"], one.tags.get(labels.NODECLAIM)) for one in cloud.instances()}
+    assert len(said) == 100
+    for one in bought[:20]:
+        assert said[one.id] == (f"node of {one.id}", f"claim of {one.id}")
+    assert said[bought[20].id] == ("karpenter.sh/nodepool/web", None)
+
+
 def test_a_process_finds_the_templates_that_another_made(lab: Lab) -> None:
     cloud_of(lab).launch(request(call="one"))
 
