@@ -70,14 +70,14 @@ class Joiner:
         """See what runs and what ended since, once. Raises what EC2 and the API server do."""
         now = self._monotonic()
         live = self._live()
+        for instance_id in sorted(set(self._joined) - set(live)):
+            self._leave(self._joined[instance_id])
+            del self._joined[instance_id]
         for instance_id, described in sorted(live.items()):
             if described["State"]["Name"] != "running" or instance_id in self._joined:
                 continue
             if now - self._boots.setdefault(instance_id, now) >= self._boot_seconds:
                 self._join(described)
-        for instance_id in sorted(set(self._joined) - set(live)):
-            self._leave(self._joined[instance_id])
-            del self._joined[instance_id]
 
     def run(self, stopping: threading.Event, *, every: float = 0.2) -> None:
         """Tick until told to stop; what does not answer is asked again."""
@@ -101,11 +101,22 @@ class Joiner:
         try:
             self._send("POST", NODES, machine.node())
         except AlreadyExistsError:
+            if not self._may_take_over(machine):
+                return  # its address was another's, whose node has yet to go
             # The status first: KWOK gives a node that has none a size of its own, once it is to play it.
             self._patch(machine.name, {"status": machine.status()}, "/status")
             self._patch(machine.name, machine.adoption())
             self._wake_pods(machine.name)
         self._joined[machine.id] = machine.name
+
+    def _may_take_over(self, machine: Machine) -> bool:
+        """Tell whether the node of a machine's name was made for it."""
+        try:
+            there = json.loads(self._api.request("GET", f"{NODES}/{machine.name}"))
+        except NotFoundError:
+            return False
+        own = there.get("spec", {}).get("providerID", machine.provider_id) == machine.provider_id
+        return own and "deletionTimestamp" not in there["metadata"]
 
     def _wake_pods(self, node: str) -> None:
         """Touch the pods that were bound before: KWOK looks at those of a new node only, a kubelet at all."""

@@ -66,6 +66,10 @@ class Machine:
             labels.REGION: self.zone.rstrip("abcdef"),
         }
 
+    @property
+    def provider_id(self) -> str:
+        return f"aws:///{self.zone}/{self.id}"
+
     def node(self) -> dict[str, Any]:
         """Return the Node as it is registered; it is not ready yet."""
         return {
@@ -73,7 +77,7 @@ class Machine:
             "kind": "Node",
             "metadata": {"name": self.name, "labels": self.labels(), "annotations": dict(PLAYED)},
             "spec": {
-                "providerID": f"aws:///{self.zone}/{self.id}",
+                "providerID": self.provider_id,
                 "taints": [taint.written() for taint in self.orders.taints],
             },
             "status": self.status(),

@@ -44,6 +44,8 @@ class Nodes:
             return b"{}"
         if name not in self.by_name:
             raise NotFoundError(name)
+        if method == "GET":
+            return json.dumps(self.by_name[name]).encode()
         if method == "DELETE":
             del self.by_name[name]
         else:
@@ -145,6 +147,25 @@ def test_the_node_of_a_machine_that_ended_falls_silent_or_goes(lab: Lab, *, dele
 
     left = {name: SILENT in node["metadata"]["annotations"] for name, node in rig.nodes.by_name.items()}
     assert left == ({} if deletes else {made["PrivateDnsName"]: True})
+
+
+def test_a_machine_waits_while_a_node_of_its_name_is_another_machines_or_on_its_way_out(lab: Lab) -> None:
+    rig = Rig(lab)
+    made = rig.launch()
+    name = made["PrivateDnsName"]
+    others = {"metadata": {"name": name}, "spec": {"providerID": "aws:///us-east-1a/i-other"}}
+    rig.nodes.by_name[name] = others
+    rig.joiner.tick()
+    assert "labels" not in others["metadata"]
+    others["spec"] = {}
+    others["metadata"]["deletionTimestamp"] = "2026-08-03T00:00:00Z"
+    rig.joiner.tick()
+    assert "labels" not in others["metadata"]
+    del rig.nodes.by_name[name]
+
+    rig.joiner.tick()
+
+    assert rig.nodes.by_name[name]["spec"]["providerID"].endswith(made["InstanceId"])
 
 
 def test_a_broken_machine_never_joins(lab: Lab) -> None:
