@@ -14,11 +14,11 @@ from treenail.domain.node_classes import NodeClassRef
 
 EC2_NODE_CLASS: Final = "EC2NodeClass"
 NODE_TEMPLATE: Final = "AWSNodeTemplate"
-_AWS: Final = "karpenter.k8s.aws"
+AWS: Final = "karpenter.k8s.aws"
 
 # Kinds of node classes by group. KWOK's have no settings we need, so that only references to them are read.
 NODE_CLASS_KINDS: Final = {
-    _AWS: (EC2_NODE_CLASS, NODE_TEMPLATE),
+    AWS: (EC2_NODE_CLASS, NODE_TEMPLATE),
     "karpenter.kwok.sh": ("KWOKNodeClass",),
     # The provider within a Provisioner.
     "karpenter.sh": ("Provisioner",),
@@ -51,7 +51,7 @@ class NodeClassByVersionModel(StrictModel, kw_only=True):
 
     def value(self, at: str) -> NodeClassRef:
         """Return the reference; FieldError if it is to no kind of node class."""
-        group = self.api_version.partition("/")[0] or _AWS
+        group = self.api_version.partition("/")[0] or AWS
         return checked_ref(NodeClassRef(group, self.kind or EC2_NODE_CLASS, self.name), at)
 
 
@@ -84,4 +84,4 @@ def checked_ref(ref: NodeClassRef, at: str) -> NodeClassRef:
 
 
 def _group_of(kind: str) -> str:
-    return next((group for group, kinds in sorted(NODE_CLASS_KINDS.items()) if kind in kinds), _AWS)
+    return next((group for group, kinds in sorted(NODE_CLASS_KINDS.items()) if kind in kinds), AWS)

@@ -11,6 +11,17 @@ import msgspec
 from treenail.adapters.api.schema.constraints import Constraints, constrain
 from treenail.adapters.api.schema.structural import Tree, schema_of
 
+# Without it the API server would change only the version, and drop what the other has no field for.
+_CONVERSION: Final[Mapping[str, Any]] = {
+    "strategy": "Webhook",
+    "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {
+            "service": {"namespace": "kube-system", "name": "treenail", "path": "/convert", "port": 8443}
+        },
+    },
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -112,5 +123,6 @@ class Definition:
                 "scope": "Cluster",
                 "names": names,
                 "versions": [one.tree(stored=one is self.versions[-1]) for one in self.versions],
+                **({"conversion": dict(_CONVERSION)} if len(self.versions) > 1 else {}),
             },
         }

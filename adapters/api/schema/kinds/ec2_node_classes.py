@@ -7,6 +7,7 @@ from typing import Final
 from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS, EC2NodeClassModel
 from treenail.adapters.api.schema.constraints import Constraint, Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition
+from treenail.adapters.api.schema.kinds.v1beta1_ec2_node_classes import EC2_NODE_CLASSES_V1BETA1
 from treenail.adapters.api.schema.rules import selector_terms
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.launch import block_devices, metadata_options, tags
@@ -66,5 +67,5 @@ EC2_NODE_CLASSES: Final = Definition(
     kind="EC2NodeClass",
     plural="ec2nodeclasses",
     short_names=("ec2nc", "ec2ncs"),
-    versions=(_V1,),
+    versions=(EC2_NODE_CLASSES_V1BETA1, _V1),
 )

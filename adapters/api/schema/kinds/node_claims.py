@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, NodeClaimStatusModel
+from treenail.adapters.api.karpenter.v1_node_pool import EXPIRE_AFTER
 from treenail.adapters.api.schema.constraints import Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition, label
+from treenail.adapters.api.schema.kinds.v1beta1_node_claims import NODE_CLAIMS_V1BETA1
 from treenail.adapters.api.schema.rules import claims, forms
 from treenail.adapters.api.schema.rules.references import node_class_ref
 from treenail.domain import labels
@@ -21,7 +23,10 @@ _V1: Final = Version(
         below(
             "spec",
             node_class_ref("nodeClassRef", lasting=False),
-            {"expireAfter": forms.duration_or_never(), "terminationGracePeriod": forms.duration()},
+            {
+                "expireAfter": forms.duration_or_never().otherwise(EXPIRE_AFTER),
+                "terminationGracePeriod": forms.duration(),
+            },
         ),
     ),
     columns=(
@@ -39,4 +44,6 @@ _V1: Final = Version(
     ),
 )
 
-NODE_CLAIMS: Final = Definition(group="karpenter.sh", kind="NodeClaim", plural="nodeclaims", versions=(_V1,))
+NODE_CLAIMS: Final = Definition(
+    group="karpenter.sh", kind="NodeClaim", plural="nodeclaims", versions=(NODE_CLAIMS_V1BETA1, _V1)
+)

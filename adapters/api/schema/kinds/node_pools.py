@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.amounts import MOST_IN_ALL
-from treenail.adapters.api.karpenter.v1_node_pool import CRON, NodePoolModel
+from treenail.adapters.api.karpenter.v1_node_pool import CRON, EXPIRE_AFTER, NodePoolModel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition
+from treenail.adapters.api.schema.kinds.v1beta1_node_pools import NODE_POOLS_V1BETA1
 from treenail.adapters.api.schema.rules import forms, label_keys, requirements, taints
 from treenail.adapters.api.schema.rules.references import node_class_ref
 from treenail.adapters.api.schema.statuses import NodePoolStatusModel
@@ -30,8 +31,15 @@ _BUDGET: Final = (
     Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither"),
 )
 
+_NODES: Final = "10%"
+
 _DISRUPTION: Final[Constraints] = {
-    "consolidateAfter": forms.duration_or_never(),
+    # The defaults of what is within are only written in where there is something to be within.
+    "": Constraint().otherwise({"consolidateAfter": "0s"}),
+    "consolidateAfter": forms.duration_or_never().otherwise("0s"),
+    "consolidationPolicy": Constraint().otherwise("WhenEmptyOrUnderutilized"),
+    "budgets": Constraint().otherwise([{"nodes": _NODES}]),
+    "budgets[].nodes": Constraint().otherwise(_NODES),
     "budgets[]": Constraint(_BUDGET),
     "budgets[].reasons": Constraint(keywords={"x-kubernetes-list-type": "set"}),
     "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
@@ -43,7 +51,7 @@ _TEMPLATE: Final[Constraints] = {
     **taints.both("spec"),
     **requirements.of_pool("spec.requirements", Generation.V1),
     **node_class_ref("spec.nodeClassRef", lasting=True),
-    "spec.expireAfter": forms.duration_or_never(),
+    "spec.expireAfter": forms.duration_or_never().otherwise(EXPIRE_AFTER),
     "spec.terminationGracePeriod": forms.duration(),
 }
 
@@ -70,4 +78,6 @@ _V1: Final = Version(
     scale={"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.nodes"},
 )
 
-NODE_POOLS: Final = Definition(group="karpenter.sh", kind="NodePool", plural="nodepools", versions=(_V1,))
+NODE_POOLS: Final = Definition(
+    group="karpenter.sh", kind="NodePool", plural="nodepools", versions=(NODE_POOLS_V1BETA1, _V1)
+)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from treenail.adapters.api.karpenter.references import NO_NODE_CLASS, NODE_CLASS_KINDS, NODE_TEMPLATE
+from treenail.adapters.api.karpenter.references import (
+    AWS,
+    EC2_NODE_CLASS,
+    NO_NODE_CLASS,
+    NODE_CLASS_KINDS,
+    NODE_TEMPLATE,
+)
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule
 from treenail.adapters.api.schema.rules.forms import NAMES
@@ -23,6 +29,18 @@ def node_class_ref(path: str, *, lasting: bool) -> Constraints:
     return {path: Constraint(rules), f"{path}.name": NAMES}
 
 
+def node_class_by_version(path: str) -> Constraints:
+    """Return what is demanded of a reference by apiVersion and kind, by name alone to an EC2NodeClass."""
+    kind = f"(has(self.kind) && self.kind != '' ? self.kind : {cel.text(EC2_NODE_CLASS)})"
+    plain = "(!has(self.apiVersion) || self.apiVersion == '' || self.apiVersion.startsWith('/'))"
+    known = " || ".join(
+        f"(self.apiVersion.matches({_of_group(group, '(/.*)?')}) && {kind} in {cel.texts(kinds)})"
+        for group, kinds in sorted(NODE_CLASS_KINDS.items())
+    )
+    own = f"{kind} in {cel.texts(NODE_CLASS_KINDS[AWS])}"
+    return {path: Constraint([Rule(f"{plain} ? {own} : ({known})", NO_NODE_CLASS)]), f"{path}.name": NAMES}
+
+
 def provider_ref(path: str) -> Constraints:
     """Return what is demanded of a reference by apiVersion and kind, where both may be left out."""
     kind = f"(has(self.kind) && self.kind != '' ? self.kind : {cel.text(NODE_TEMPLATE)})"
@@ -38,6 +56,6 @@ def provider_ref(path: str) -> Constraints:
     }
 
 
-def _of_group(group: str) -> str:
+def _of_group(group: str, version: str = "/[^/]*") -> str:
     pattern = group.replace(".", "[.]")
-    return cel.text(f"^{pattern}/[^/]*$")
+    return cel.text(f"^{pattern}{version}$")

@@ -12,6 +12,11 @@ from treenail.adapters.api.schema.constraints import Constraint, Constraints, Ru
 _TAGS: Final = Constraint(
     [Rule("self.all(k, k != '' && self[k] != '')", "neither a tag's key nor its value may be empty")]
 )
+_IMAGE_FIELDS: Final = ("tags", "id", "name", "alias", "ssmParameter")
+_IMAGES_ALONE: Final = {
+    "id": ("tags", "name", "owner", "alias"),
+    "alias": ("tags", "name", "owner", "ssmParameter", "id"),
+}
 _WINDOWS: Final = sorted(name for name, family in FAMILIES.items() if family.windows)
 
 
@@ -45,19 +50,21 @@ def images(path: str) -> Constraints:
     only = Rule("self.size() == 1 || !self.exists(t, has(t.alias))", "an alias must be the only term")
     return {
         path: Constraint([only]),
-        f"{path}[]": Constraint(tuple(_image())),
+        f"{path}[]": Constraint(tuple(_image(_IMAGE_FIELDS, _IMAGES_ALONE))),
         f"{path}[].tags": _TAGS,
         f"{path}[].alias": Constraint(tuple(_alias())),
     }
 
 
-def _image() -> Iterator[Rule]:
-    fields = ("tags", "id", "name", "alias", "ssmParameter")
+def images_of_v1beta1(path: str) -> Constraints:
+    """Return what is demanded of the terms at `path`, which know no alias."""
+    rules = tuple(_image(("tags", "id", "name"), {"id": ("tags", "name", "owner")}))
+    return {f"{path}[]": Constraint(rules), f"{path}[].tags": _TAGS}
+
+
+def _image(fields: tuple[str, ...], alone: Mapping[str, tuple[str, ...]]) -> Iterator[Rule]:
     yield Rule(cel.given(*fields), f"needs {_either(fields)}")
-    for one, others in (
-        ("id", ("tags", "name", "owner", "alias")),
-        ("alias", ("tags", "name", "owner", "ssmParameter", "id")),
-    ):
+    for one, others in alone.items():
         beside = f"has(self.{one}) && {cel.given(*others)}"
         yield Rule(f"!({beside})", "cannot stand beside other fields", one)
 

@@ -161,7 +161,7 @@ def test_conditions_are_kept_by_their_type() -> None:
 
 
 def test_of_several_versions_all_are_served_and_the_last_is_stored() -> None:
-    old, new = MACHINES.versions[0], NODE_CLAIMS.versions[0]
+    old, new = MACHINES.versions[-1], NODE_CLAIMS.versions[-1]
     both = Definition(group="g", kind="Claim", plural="claims", versions=(old, new))
 
     versions = both.manifest()["spec"]["versions"]
@@ -170,6 +170,12 @@ def test_of_several_versions_all_are_served_and_the_last_is_stored() -> None:
         ("v1alpha5", True, False),
         ("v1", True, True),
     ]
+
+
+def test_what_has_several_versions_is_converted_and_never_just_renamed() -> None:
+    for definition in DEFINITIONS:
+        conversion = definition.manifest()["spec"].get("conversion", {})
+        assert (conversion.get("strategy") == "Webhook") == (len(definition.versions) > 1), definition.name
 
 
 def test_a_constraint_on_a_field_that_is_not_there_is_a_mistake() -> None:
