@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.test_launching import group, only, wanting
+from tests.domain.test_launching import TYPES, group, only, wanting
 from treenail.domain import labels
 from treenail.domain.fleets import EFA
 from treenail.domain.requirements import Requirement, Requirements
@@ -27,7 +27,9 @@ def test_hardware_of_its_own_is_for_claims_that_take_no_other(
 def test_fabric_adapters_are_for_claims_whose_pods_ask_for_them() -> None:
     asking = replace(wanting("c2"), requests=Resources.parse({"cpu": "1", EFA: "1"}))
 
-    calls, _ = group(wanting("c1"), asking)
+    types = [replace(one, capacity=Resources({**one.capacity, EFA: 4})) for one in TYPES]
+
+    calls, _ = group(wanting("c1"), asking, types=types)
 
     assert {call.claims: call.request.efa for call in calls} == {("c1",): False, ("c2",): True}
     digests = {call.request.digest() for call in calls}
