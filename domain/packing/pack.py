@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.chains import Chains, Link
+from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.cheapest import Cheapest
 from treenail.domain.packing.classes import PodClass, largest_first
 from treenail.domain.packing.compatibility.families import Families
@@ -40,8 +40,6 @@ from treenail.domain.packing.topology.universe import Universe
 _SETTLINGS: Final = 1000
 # So often pods that got no node are tried in what the others leave of theirs.
 _SQUEEZES: Final = 100
-# So often it is tried who else could have what limits leave, where they are too little for all.
-_MORE_ATTEMPTS: Final = 3
 # With more lots than this, first-fit is not made where nothing needs it.
 _MANY_LOTS: Final = 250
 
@@ -52,35 +50,18 @@ def pack(problem: Problem) -> PackingPlan:
     Depends on nothing but the problem, and not on the order its pods come in. A class of pods on
     which packing fails is set aside with the error's text; the others are packed.
     """
-    steps = Steps(problem.settings.steps)
-    packer = _Packer(problem, steps)
-    best, plan = packer.placed, packer.plan
-    ahead: tuple[int, ...] = ()
-    for _ in range(_MORE_ATTEMPTS):
-        late = tuple(index for index in packer.out_of_limits() if index not in ahead)
-        if not late or steps.exhausted:
-            break
-        # Where limits are too little for all, those for whom nothing was left choose before the others.
-        ahead = (*late, *ahead)
-        packer = _Packer(problem, steps, ahead)
-        if packer.placed > best:
-            best, plan = packer.placed, packer.plan
-    return plan
+    return _Packer(problem).plan()
 
 
 class _Packer:
-    """One solve: places are chosen class by class, then the nodes for all who are to get new ones.
+    """One solve: places are chosen class by class, then the nodes for all who are to get new ones."""
 
-    The classes `ahead` (by index) choose before the others.
-    """
-
-    def __init__(self, problem: Problem, steps: Steps, ahead: Sequence[int] = ()) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._settings = problem.settings
         self._reading = read(problem)
         axis = self._reading.axis
-        self._steps = steps
-        self._ahead = {index: at for at, index in enumerate(ahead)}
+        self._steps = Steps(problem.settings.steps)
         daemons = read_daemons(problem.daemons, axis)
         templates = Templates(problem.offers, daemons, axis, pods=len(problem.pods))
         self._families = Families(templates, problem.settings.min_values)
@@ -95,30 +76,8 @@ class _Packer:
             RoomSeats(rooms, universe, self._outcome), self._chains, choices, scopes, universe, self._outcome
         )
         self._blockers = Blockers(problem, scopes, choices, self._chains, universe)
-        self.plan = self._solved()
 
-    @property
-    def placed(self) -> tuple[int, int]:
-        """How many pods have a place, and how many placeholders."""
-        counts = [0, 0]
-        for index, (kind, pods) in enumerate(self._reading.parts):
-            counts[kind.spec.priority < 0] += len(pods) - self._outcome.left[index]
-        return counts[0], counts[1]
-
-    def out_of_limits(self) -> list[int]:
-        """Return the classes for which nothing of the limits was left, though there had been enough."""
-        return [
-            one.index
-            for one in self._reading.classes
-            if self._outcome.left[one.index]
-            and one.spec.priority >= 0
-            and any(link.family.template.limited for link in self._chain(one))
-        ]
-
-    def _chain(self, one: PodClass) -> tuple[Link, ...]:
-        return self._chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
-
-    def _solved(self) -> PackingPlan:
+    def plan(self) -> PackingPlan:
         in_order = self._in_order()
         self._settle(in_order)
         refusals = Refusals(
@@ -165,13 +124,13 @@ class _Packer:
     def _in_order(self) -> list[PodClass]:
         """Return the classes, the largest first, and before them those that no new node would hold.
 
-        These go first into the rooms that others could do without. First of all are those that choose ahead.
+        These go first into the rooms that others could do without, and next those that topologies restrict.
         """
         known = list(self._reading.classes)
         nowhere: set[int] = set()
         largest = []
         for one in known:
-            chain = self._chain(one)
+            chain = self._chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
             if chain:
                 largest.append(chain[0].family.largest.max(axis=0))
             else:
@@ -179,12 +138,7 @@ class _Packer:
         axis = self._reading.axis
         most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
         ordered = largest_first(known, self._settings.order, axis, most)
-        last = len(self._ahead)
-
-        def turn(one: PodClass) -> tuple[bool, int, bool]:
-            return one.spec.priority < 0, self._ahead.get(one.index, last), one.index not in nowhere
-
-        return sorted(ordered, key=turn)
+        return sorted(ordered, key=lambda one: (one.spec.priority < 0, one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""

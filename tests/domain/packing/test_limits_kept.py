@@ -150,12 +150,3 @@ def test_what_limits_leave_too_few_types_for_becomes_smaller_nodes() -> None:
 
     assert plan.refused == ()
     assert [claim.instance_types for claim in plan.claims] == [("c5.4", "c5.8"), ("c5.2", "c5.4")]
-
-
-def test_limits_that_are_too_little_for_all_leave_out_as_few_as_may_be() -> None:
-    one_size = (instance_type("c5.2xlarge", cpu=8, memory=16, price=0.34),)
-    offers = (offer(pool("default"), one_size, limits={"cpu": 16}),)
-
-    plan = pack(problem(pods("large", 2, asking(7)), pods("small", 8, asking("1900m")), offers=offers))
-
-    assert [len(refused.pods) for refused in plan.refused] == [2]
