@@ -196,5 +196,5 @@ def test_a_node_class_goes_after_its_claims_and_with_its_profile() -> None:
         rehearsal.run("10m")
 
         assert rehearsal.cluster.objects(NodeClass) == ()
-        assert rehearsal.ec2.instance_profiles == ()
+        assert len(rehearsal.ec2.instance_profiles) == 0
         assert rehearsal.cluster.claims() == ()
