@@ -295,8 +295,8 @@ def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packin
 def test_nobody_goes_to_a_room_near_those_for_whom_no_limit_is_left(limit: int) -> None:
     large = instance_type("c5.8xlarge", cpu=32, memory=64, price=1.4, zones=(A,))
     offers = (offer(pool(), (large,), limits={"cpu": limit}),)
-    web = app("web", 1, asking(29))
-    some = (app("cache", 3, asking(10)), web, app("db", 1, with_terms(near())))
+    first = app("cache", 1, asking(30))
+    some = (first, app("web", 1, asking(5)), app("db", 1, with_terms(near())))
 
     of = problem(*some, rooms=(node("n1", A),), offers=offers)
 
