@@ -16,7 +16,6 @@ from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
 from treenail.domain.ports import (
     InvalidError,
-    NodeClassNotReadyError,
     TooManyRequestsError,
     UnavailableError,
 )
@@ -314,9 +313,14 @@ def test_an_outage_is_told_after_a_few_attempts(lab: Lab) -> None:
     assert len(cloud.launch(request()).instances) == 1
 
 
-def test_a_class_that_names_a_role_only_is_not_ready_yet(lab: Lab) -> None:
+def test_instances_of_a_class_that_names_a_role_bear_a_profile_of_it(lab: Lab) -> None:
     asked = request()
-    asked = replace(asked, node_class=replace(asked.node_class, role="KarpenterNodeRole-lab"))
+    asked = replace(asked, node_class=replace(asked.node_class, role=lab.estate["role"]))
 
-    with pytest.raises(NodeClassNotReadyError, match="KarpenterNodeRole-lab"):
-        cloud_of(lab).launch(asked)
+    (bought,) = cloud_of(lab).launch(asked).instances
+
+    (found,) = described(lab, bought.id)
+    name = found["IamInstanceProfile"]["Arn"].rpartition("/")[2]
+    profile = lab.client("iam").get_instance_profile(InstanceProfileName=name)["InstanceProfile"]
+    assert name != lab.estate["instance_profile"]
+    assert [role["RoleName"] for role in profile["Roles"]] == [lab.estate["role"]]
