@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from tests.fuzz.catalogue import catalogue
+from tests.fuzz.check.faults import Kind
 from tests.fuzz.check.scenario import Scenario
 from tests.fuzz.check.verdict import Verdict, check
 from tests.fuzz.manifests import Manifest
@@ -46,8 +47,9 @@ class Side:
 class Match:
     """One scenario. `missed` are pods that Karpenter places, `beyond` those that Treenail places, alone.
 
-    Pods that nothing tells apart stand for each other. `same_pods_cost` is Treenail's over exactly those
-    that Karpenter places, in $/h; None where it misses one.
+    Pods that nothing tells apart stand for each other. Missed placeholders, of negative priority, stand
+    apart: they make way for others here, and not with Karpenter. `same_pods_cost` is Treenail's over exactly
+    those that Karpenter places, in $/h; None where it misses one.
     """
 
     seed: int
@@ -55,8 +57,19 @@ class Match:
     treenail: Side
     karpenter: Side | None = None
     missed: list[str] = field(default_factory=list)
+    missed_placeholders: list[str] = field(default_factory=list)
     beyond: list[str] = field(default_factory=list)
     same_pods_cost: float | None = None
+
+
+def misses(match: Match) -> bool:
+    """Return whether Karpenter breaks no rule and places pods that Treenail does not."""
+    return bool(match.missed) and match.karpenter is not None and keeps_rules(match.karpenter)
+
+
+def keeps_rules(side: Side) -> bool:
+    """Return whether a decision is one that could be carried out; it may still refuse what it need not."""
+    return not side.kinds.keys() - {Kind.REFUSED.value}
 
 
 def play(
@@ -69,7 +82,10 @@ def play(
         his = theirs.decide(items, repeat=repeat)
         match.karpenter = _side(items, his)
         if not isinstance(mine, str):
-            match.missed, match.beyond = _excess(items, his, mine), _excess(items, mine, his)
+            missed, match.beyond = _excess(items, his, mine), _excess(items, mine, his)
+            low = {pod_name(one) for one in items if pending(one) and one["spec"].get("priority", 0) < 0}
+            match.missed = [name for name in missed if name not in low]
+            match.missed_placeholders = [name for name in missed if name in low]
             match.same_pods_cost = _cost_of(items, placed(his), mine, ours)
     return match
 

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from tests.fuzz.check.faults import Kind
-from tests.fuzz.contest import Match, Side
+from tests.fuzz.contest import Match, Side, misses
 
 # A cost counts as above Karpenter's from a thousandth more.
 _MORE: Final = 1.001
@@ -43,7 +42,8 @@ def _faults(name: str, sides: Sequence[tuple[int, Side]]) -> list[str]:
 
 def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     missed = {m.seed: len(m.missed) for m, _ in compared if m.missed}
-    sound = {m.seed: len(m.missed) for m, theirs in compared if m.missed and _keeps_rules(theirs)}
+    sound = {m.seed: len(m.missed) for m, _ in compared if misses(m)}
+    low = {m.seed: len(m.missed_placeholders) for m, _ in compared if m.missed_placeholders}
     beyond = {m.seed: len(m.beyond) for m, _ in compared if m.beyond}
     costs = [
         (m.seed, m.same_pods_cost, theirs.cost) for m, theirs in compared if m.same_pods_cost is not None
@@ -56,14 +56,10 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     return [
         f"pods that karpenter places and treenail does not, by seed: {missed}",
         f"of these in seeds where karpenter breaks no rule: {sound}",
+        f"placeholders that karpenter places and treenail does not, by seed: {low}",
         f"pods that treenail places and karpenter does not, by seed: {beyond}",
         f"cost over the pods karpenter places, {len(costs)} scenarios: {ours:.4f} to {theirs:.4f} $/h"
         + (f" ({ours / theirs:.4f})" if theirs else ""),
         f"dearer than karpenter, by seed: {dearer}",
         f"karpenter's time over treenail's: median {faster:.2f}, in all {total:.2f}",
     ]
-
-
-def _keeps_rules(side: Side) -> bool:
-    """Return whether a decision is one that could be carried out; it may still refuse what it need not."""
-    return not side.kinds.keys() - {Kind.REFUSED.value}

@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz.__main__ import seeds
 from tests.fuzz.catalogue import catalogue
 from tests.fuzz.check.verdict import check
-from tests.fuzz.contest import Match, play
+from tests.fuzz.contest import Match, misses, play
 from tests.fuzz.ours import Treenail
 from tests.fuzz.scenarios import GENERATORS
 from tests.fuzz.situations import claim, decision, machine, pool, waiting
@@ -63,6 +63,28 @@ def test_a_contest_names_the_pods_that_only_one_places() -> None:
     assert match.missed == ["default/b"]
     assert match.beyond == ["default/a"]
     assert match.same_pods_cost is None
+
+
+def test_placeholders_that_karpenter_places_are_named_apart() -> None:
+    low = waiting("low", priority=-1)
+    theirs = decision(claim("low"), refused=["a"])
+
+    match = play(
+        1, [pool(), waiting("a"), low], Decided(decision(claim("a"), refused=["low"])), Decided(theirs)
+    )
+
+    assert match.missed == []
+    assert match.missed_placeholders == ["default/low"]
+    assert not misses(match)
+
+
+def test_what_karpenter_places_against_the_rules_is_not_missed() -> None:
+    match = contest(decision(claim("a"), refused=["b"]), decision(claim("a", "b")))
+    assert misses(match)
+
+    assert match.karpenter is not None
+    match.karpenter.kinds["spread"] = 1
+    assert not misses(match)
 
 
 def test_alike_pods_stand_for_each_other() -> None:
