@@ -108,6 +108,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
 
     def _sweep(self) -> None:
         now = self._timers.monotonic()
+        self._tags = {}
         self._queue = deque(n for n in sorted(self._untagged) if self._not_before.get(n, 0.0) <= now)
         if self._queue:
             self._tasks.run(_KEY, self._cloud.instances, self.me, _Listed)
@@ -122,7 +123,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 self._tags = {one.id: one.tags for one in instances}
                 self._next()
             case Failed():
-                self._rest(_FIRST_PAUSE)
+                self._rest(_FIRST_PAUSE * self._runtime.dice.uniform(0.5, 1.0))
             case _:
                 assert_never(outcome)
 
