@@ -121,7 +121,8 @@ def test_the_cut_keeps_what_min_values_need_though_it_is_dear() -> None:
 
 
 def test_what_ran_out_leaves_too_few_values() -> None:
-    gone = replace(sold("m5.large", on_demand=2), offerings=(Offering("a", labels.ON_DEMAND, 2, available=False),))
+    ran_out = Offering("a", labels.ON_DEMAND, 2, available=False)
+    gone = replace(sold("m5.large", on_demand=2), offerings=(ran_out,))
     types = (of_family(sold("c5.large", on_demand=1), "c"), of_family(gone, "m"))
 
     assert bought(types, families(2))[1] == []
