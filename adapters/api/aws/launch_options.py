@@ -18,6 +18,8 @@ _SMALLEST: Final = 10**9
 _LARGEST: Final = 64 * 10**12
 OUR_TAGS: Final = frozenset({CLUSTER_TAG, LAUNCH_TAG})
 
+# No instance may have more.
+InstanceTags: TypeAlias = Annotated[dict[str, str], Meta(max_length=50)]
 VolumeType: TypeAlias = Literal["standard", "io1", "io2", "gp2", "sc1", "st1", "gp3"]
 HopLimit: TypeAlias = Annotated[int, Meta(ge=1, le=64)]
 InitializationRate: TypeAlias = Annotated[int, Meta(ge=100, le=300)]

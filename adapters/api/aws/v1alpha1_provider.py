@@ -8,6 +8,7 @@ from msgspec import field
 
 from treenail.adapters.api.aws.launch_options import (
     BlockDeviceMappingModel,
+    InstanceTags,
     MetadataOptionsModel,
     block_devices,
     check_tags,
@@ -33,7 +34,7 @@ class ProviderModel(StrictModel, kw_only=True):
     instance_profile: NotEmpty | None = None
     subnet_selector: dict[str, str] = field(default_factory=dict)
     security_group_selector: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
+    tags: InstanceTags = field(default_factory=dict)
     launch_template: NotEmpty | None = None
     metadata_options: MetadataOptionsModel | None = None
     block_device_mappings: tuple[BlockDeviceMappingModel, ...] = ()

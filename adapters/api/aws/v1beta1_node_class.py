@@ -8,6 +8,7 @@ from msgspec import Meta, field
 
 from treenail.adapters.api.aws.launch_options import (
     BlockDeviceMappingModel,
+    InstanceTags,
     MetadataOptionsModel,
     block_devices,
     check_tags,
@@ -71,7 +72,7 @@ class BetaEC2NodeClassSpecModel(StrictModel, kw_only=True):
     instance_profile: NotEmpty | None = None
     user_data: str = ""
     context: str = ""
-    tags: dict[str, str] = field(default_factory=dict)
+    tags: InstanceTags = field(default_factory=dict)
     block_device_mappings: Annotated[tuple[BlockDeviceMappingModel, ...], Meta(max_length=50)] = ()
     metadata_options: MetadataOptionsModel | None = None
     instance_store_policy: Literal["RAID0"] | None = None

@@ -47,6 +47,8 @@ def machine(model: MachineModel, reading: Reading) -> Translation:
     One without a template's reference is of the provider within its Provisioner.
     """
     spec, ref = model.spec, model.spec.machine_template_ref
+    if spec.kubelet is not None:
+        spec.kubelet.value("spec.kubelet")
     inline = provider_of(model.metadata.labels.get(labels.PROVISIONER, ""))
     own = claim(
         model.metadata,

@@ -68,4 +68,58 @@ REFUSED_CLAIMS: Final[dict[str, Refused]] = {
         "spec.machineTemplateRef",
         "is no node class; known are EC2NodeClass of karpenter.k8s.aws",
     ),
+    "endless grace of a claim": Refused(
+        claim(terminationGracePeriod="Never"),
+        "spec.terminationGracePeriod",
+        "should match",
+        '"Never" is not a duration (such as 30s, 15m, 1h30m or 720h)',
+    ),
+    "minValues of 51 of a claim": Refused(
+        claim(**asking("a", "Exists", minValues=51)),
+        "spec.requirements[0].minValues",
+        "should be less than or equal to 50",
+        "51 is not between 1 and 50",
+    ),
+    "age of a claim in days": Refused(
+        claim(expireAfter="30d"),
+        "spec.expireAfter",
+        "should match",
+        '"30d" is not a duration (such as 30s, 15m, 1h30m or 720h)',
+    ),
+    "malformed key of a machine": Refused(
+        machine(**asking("a b", "Exists")),
+        "spec.requirements[0].key",
+        "should match",
+        '"a b" is not a label key (such as team or example.com/team)',
+    ),
+    "absurd request of a machine": Refused(
+        machine(resources={"requests": {"memory": "10P"}}),
+        "spec.resources.requests[memory]",
+        "must not be more than 9007199254740992",
+        '"10P" is absurdly large: the limit is 8Pi',
+    ),
+    "malformed taint of a machine": Refused(
+        machine(taints=[{**TAINT, "value": "a/b"}]),
+        "spec.taints[0].value",
+        "should match",
+        '"a/b" is not a label value (at most 63 letters, digits',
+    ),
+    "machine without a template's name": Refused(
+        machine(machineTemplateRef={"kind": "AWSNodeTemplate"}),
+        "spec.machineTemplateRef.name",
+        "Required value",
+        "is missing",
+    ),
+    "unknown signal of a machine": Refused(
+        machine(kubelet={"evictionHard": {"memory": "5%"}}),
+        "spec.kubelet.evictionHard",
+        "may only name imagefs.available, imagefs.inodesFree, memory.available",
+        "is not one of imagefs.available, imagefs.inodesFree",
+    ),
+    "negative reservation of a machine": Refused(
+        machine(kubelet={"systemReserved": {"cpu": "-5m"}}),
+        "spec.kubelet.systemReserved.cpu",
+        "should match",
+        '"-5m" must not be negative',
+    ),
 }

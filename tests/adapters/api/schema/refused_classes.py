@@ -133,6 +133,12 @@ REFUSED_CLASSES: Final[dict[str, Refused]] = {
         "spec.amiFamily",
         "is missing: it is needed where no alias is given",
     ),
+    "51 tags of instances": Refused(
+        node_class_tree(tags={str(n): "a" for n in range(51)}),
+        "spec.tags",
+        "must have at most 50 items",
+        "has 51 entries, 50 at most are allowed",
+    ),
     "tag of a cluster": Refused(
         node_class_tree(tags={"kubernetes.io/cluster": "a"}),
         "spec.tags",

@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.adapters.api.builders import provisioner_tree
 from tests.adapters.api.schema.trees import (
+    LONG,
     PROVIDER,
     TAINT,
     TEMPLATE,
@@ -211,5 +212,79 @@ REFUSED_OLD: Final[dict[str, Refused]] = {
         "spec.nodeRegistrationDelay",
         "should match",
         '"soon" is not a duration (such as 30s, 15m, 1h30m or 720h)',
+    ),
+    "delay of 11,000 years": Refused(
+        thing("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", {"nodeRegistrationDelay": LONG}),
+        "spec.nodeRegistrationDelay",
+        "must be less than 292 years",
+        '"99999999h" is no duration of less than 292 years',
+    ),
+    "old operator": Refused(
+        provisioner_tree(**asking("a", "Lte", "1")),
+        "spec.requirements[0].operator",
+        'Unsupported value: "Lte"',
+        '"Lte" is not one of DoesNotExist, Exists, Gt, In, Lt',
+    ),
+    "old key of AWS": Refused(
+        provisioner_tree(**asking("karpenter.k8s.aws/instance-colour", "Exists")),
+        "spec.requirements[0].key",
+        "of karpenter.k8s.aws there are only",
+        "is no label of karpenter.k8s.aws; did you mean",
+    ),
+    "old no value": Refused(
+        provisioner_tree(**asking("a", "In")), "spec.requirements[0].values", "In needs at least one value"
+    ),
+    "old no capacity type": Refused(
+        provisioner_tree(**asking("karpenter.sh/capacity-type", "In", "x")),
+        "spec.requirements[0].values",
+        "one of them must be one of on-demand, reserved, spot",
+        "none of them is one of on-demand, reserved, spot",
+    ),
+    "old label of the pool": Refused(
+        provisioner_tree(labels={"karpenter.sh/provisioner-name": "a"}),
+        "spec.labels",
+        "kubernetes.io/hostname, karpenter.sh/nodepool",
+        "is restricted: it is given to every node by itself",
+    ),
+    "old malformed value of a label": Refused(
+        provisioner_tree(labels={"a": "b c"}),
+        "spec.labels.a",
+        "should match",
+        '"b c" is not a label value (at most 63 letters, digits',
+    ),
+    "old weight of 0": Refused(
+        provisioner_tree(weight=0),
+        "spec.weight",
+        "should be greater than or equal to 1",
+        "0 is not between 1 and 100",
+    ),
+    "old images kept and removed": Refused(
+        provisioner_tree(
+            kubeletConfiguration={"imageGCHighThresholdPercent": 1, "imageGCLowThresholdPercent": 2}
+        ),
+        "spec.kubeletConfiguration.imageGCHighThresholdPercent",
+        "must be more than imageGCLowThresholdPercent",
+    ),
+    "old period without threshold": Refused(
+        provisioner_tree(kubeletConfiguration={"evictionSoftGracePeriod": {"pid.available": "5m"}}),
+        "spec.kubeletConfiguration.evictionSoftGracePeriod",
+        "every signal must stand in evictionSoft and in evictionSoftGracePeriod",
+        "pid.available must stand in evictionSoftGracePeriod too",
+    ),
+    "old volume without size": Refused(
+        template(blockDeviceMappings=[{"deviceName": "a", "ebs": {}}]),
+        "spec.blockDeviceMappings[0].ebs",
+        "needs volumeSize or snapshotID",
+    ),
+    "old 0 hops": Refused(
+        template(metadataOptions={"httpPutResponseHopLimit": 0}),
+        "spec.metadataOptions.httpPutResponseHopLimit",
+        "should be greater than or equal to 1",
+        "0 is not between 1 and 64",
+    ),
+    "old profile beside a template": Refused(
+        only(template(), **TEMPLATE, instanceProfile="a"),
+        "spec.instanceProfile",
+        "cannot stand beside launchTemplate, which says it",
     ),
 }

@@ -84,3 +84,19 @@ def volume(**ebs: Any) -> Tree:
 
 def old(**provider: Any) -> Tree:
     return only(provisioner_tree(), provider={**PROVIDER, **provider})
+
+
+def beta_pool(template: Tree | None = None, **spec: Any) -> Tree:
+    own = {"requirements": [], "nodeClassRef": {"name": "default"}, **(template or {})}
+    return thing("karpenter.sh/v1beta1", "NodePool", {"template": {"spec": own}, **spec})
+
+
+def beta_claim(**spec: Any) -> Tree:
+    own = {"requirements": [], "nodeClassRef": {"name": "default"}, **spec}
+    return thing("karpenter.sh/v1beta1", "NodeClaim", own)
+
+
+def beta_class(**spec: Any) -> Tree:
+    own = {"role": "node", "amiFamily": "AL2", **spec}
+    terms = {"subnetSelectorTerms": TAGGED, "securityGroupSelectorTerms": TAGGED}
+    return thing("karpenter.k8s.aws/v1beta1", "EC2NodeClass", {**terms, **own})
