@@ -13,7 +13,7 @@ from treenail.domain.node_class_standing import (
     SecurityGroupMeant,
     SubnetMeant,
 )
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.nodes import READY, Condition, Status
 from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.requirements import Operator, Requirement
@@ -61,6 +61,18 @@ def test_what_a_node_class_means_stands_in_its_status(subject: Subject) -> None:
         "instanceProfile": "demo_1",
     }
     assert [c.type for c in subject.conditions(CLASS)] == [READY]
+
+
+def test_a_node_class_of_the_old_generation_shows_no_profile(subject: Subject) -> None:
+    about = ObjectRef("AWSNodeTemplate", "older")
+    subject.apply(NodeClass(ref=NodeClassRef("karpenter.k8s.aws", "AWSNodeTemplate", "older")))
+
+    subject.writer.set_conditions(about, WELL, MEANING)
+
+    status = subject.status(about)
+    assert status is not None
+    assert sorted(status) == ["amis", "securityGroups", "subnets"]
+    assert [one["id"] for one in status["subnets"]] == ["subnet-1", "subnet-2"]
 
 
 def test_what_it_means_no_more_goes_from_its_status(subject: Subject) -> None:
