@@ -137,7 +137,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
     # --- those that are used
 
     def _keep(self, *, anew: bool) -> None:
-        for node_class in self._book.to_hold():
+        for node_class in self._book.to_hold(anew=anew):
             self._hold(node_class)
         for node_class in self._book.to_ask(anew=anew):
             self._look_up(node_class)

@@ -45,9 +45,13 @@ class NodeClassBook:
             for ref in [ref for ref in by_ref if ref not in self._classes]:
                 del by_ref[ref]
 
-    def to_hold(self) -> tuple[NodeClass, ...]:
-        """Return the classes that should not go without us, and could."""
-        return tuple(one for one in self._living() if self._may_vanish(one))
+    def to_hold(self, *, anew: bool) -> tuple[NodeClass, ...]:
+        """Return the classes that should not go without us: all `anew`, or those that could, for all we know.
+
+        Who replaces an object takes its finalizers off too, which is not told as a change of it.
+        """
+        ours = tuple(one for one in self._living() if one.ref.kind == _HELD)
+        return tuple(one for one in ours if anew or not (self._ours(one) or one.uid in self._held))
 
     def held(self, node_class: NodeClass) -> None:
         """Take in that a class does not go without us."""
@@ -68,7 +72,7 @@ class NodeClassBook:
     @property
     def settled(self) -> bool:
         """Whether all classes are held that should be, and all of them stand well."""
-        return not self.to_hold() and all(self._well.get(one.ref, False) for one in self._living())
+        return not self.to_hold(anew=False) and all(self._well.get(one.ref, False) for one in self._living())
 
     def leaving(self) -> tuple[NodeClass, ...]:
         """Return the classes that are to go, and wait for us."""
@@ -87,10 +91,6 @@ class NodeClassBook:
 
     def _living(self) -> tuple[NodeClass, ...]:
         return tuple(one for one in self.classes if not one.deleting)
-
-    def _may_vanish(self, node_class: NodeClass) -> bool:
-        held = self._ours(node_class) or node_class.uid in self._held
-        return node_class.ref.kind == _HELD and not held
 
     def _ours(self, node_class: NodeClass) -> bool:
         return labels.NODE_CLASS_FINALIZER in node_class.finalizers

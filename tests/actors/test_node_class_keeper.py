@@ -10,6 +10,7 @@ from tests.actors.troubles import Api, StubCloud
 from tests.builders import DEFAULT_CLASS, claim, node_class
 from tests.probes import Probe
 from treenail.actors.node_class_keeper import NodeClassKeeper
+from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import SUBNETS_READY, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.nodes import Condition, NodeClaim, Status
@@ -118,6 +119,19 @@ def test_a_class_that_cannot_be_held_yet_is_looked_up_and_held_later() -> None:
 
     assert stage.classes()[0].finalizers == (FINALIZER,)
     assert len(stage.logged("cannot hold node class")) == 1
+
+
+def test_a_class_whose_finalizer_somebody_took_off_is_held_again_at_the_next_look() -> None:
+    stage = Keeping(node_class())
+    stage.see()
+    about = ObjectRef(kind="EC2NodeClass", name="default")
+    stage.api.release_node_class(about, FINALIZER)
+
+    stage.see()
+    assert stage.classes()[0].finalizers == ()
+    stage.run(300)
+
+    assert stage.classes()[0].finalizers == (FINALIZER,)
 
 
 def test_a_class_nobody_uses_goes_after_what_was_made_for_it() -> None:
