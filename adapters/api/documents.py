@@ -62,8 +62,18 @@ def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
 
 
 def _of_file(path: Path | str) -> tuple[Manifest, ...]:
+    file, data = read_text(path)
+    return parse_manifests(data, file)
+
+
+def read_text(path: Path | str) -> tuple[str, bytes]:
+    """Return what messages call a file, and what stands in it; "-" is standard input.
+
+    Raises:
+        ManifestError: it cannot be read.
+    """
     file = "stdin" if str(path) == STDIN else str(path)
-    return parse_manifests(_data(path, file), file)
+    return file, _data(path, file)
 
 
 def _data(path: Path | str, file: str) -> bytes:

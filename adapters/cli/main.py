@@ -12,6 +12,7 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.arguments import joined
 from treenail.adapters.cli.catalogue import catalogue
 from treenail.adapters.cli.controller import controller
+from treenail.adapters.cli.convert import convert
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
 from treenail.adapters.cli.rehearse import rehearse
 from treenail.adapters.cli.simulate import simulate
@@ -27,6 +28,7 @@ app.command()(controller)
 app.command()(rehearse)
 app.command()(simulate)
 app.command()(catalogue)
+app.command()(convert)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001

@@ -73,7 +73,7 @@ def converted(document: Mapping[str, Any], to: str) -> dict[str, Any]:
             put_back(made.setdefault("spec", {}), list_in(notes, _KEPT[version]), at)
         _note(made, own, ways)
     except FieldError as problem:
-        raise ConversionError(_called(document), problem.field, problem.problem) from None
+        raise ConversionError(called(document), problem.field, problem.problem) from None
     return made
 
 
@@ -114,7 +114,8 @@ def _renamed(made: Tree, to: str) -> None:
     made["apiVersion"] = f"{group}/{to}"
 
 
-def _called(document: Mapping[str, Any]) -> str:
+def called(document: Mapping[str, Any]) -> str:
+    """Return "NodePool default", as far as the object says it."""
     kind, metadata = document.get("kind"), document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return f"{kind if isinstance(kind, str) else 'object'} {name or ''}".rstrip()

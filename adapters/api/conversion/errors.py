@@ -4,9 +4,20 @@ from __future__ import annotations
 
 
 class ConversionError(Exception):
-    """An object cannot be converted. `object` reads "NodePool default"; `field` is a path, or ""."""
+    """An object cannot be converted. `object` reads "NodePool default"; `field` is a path, or "".
 
-    def __init__(self, object: str, field: str, problem: str) -> None:  # noqa: A002
+    Where several are converted, `source` is its place among them.
+    """
+
+    def __init__(
+        self,
+        object: str,  # noqa: A002
+        field: str,
+        problem: str,
+        *,
+        source: int | None = None,
+    ) -> None:
+        self.source = source
         self.object = object
         self.field = field
         self.problem = problem

@@ -111,7 +111,7 @@ def _claim_to_v1beta1(document: Tree, spec: Tree, at: str) -> None:
     if ref:
         spec["nodeClassRef"] = _reference_of_v1beta1(ref, written, f"{at}.nodeClassRef")
     for n, requirement in enumerate(mappings(spec, "requirements", at)):
-        _bound(requirement, f"{at}.requirements[{n}]")
+        without_inclusive_bound(requirement, f"{at}.requirements[{n}]")
     spec.pop("terminationGracePeriod", None)
 
 
@@ -133,8 +133,8 @@ def _reference_of_v1beta1(ref: Tree, written: str | None, at: str) -> Tree:
     return made | {key: value for key, value in ref.items() if key != "group"}
 
 
-def _bound(requirement: Tree, at: str) -> None:
-    """Write a bound that is included as one that is not."""
+def without_inclusive_bound(requirement: Tree, at: str) -> None:
+    """Write Gte and Lte as the Gt and Lt that mean the same; FieldError if the bound is no number."""
     operator = text(requirement, "operator", at)
     if operator not in _INCLUSIVE:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, field
@@ -17,7 +17,7 @@ from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.model import Quantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain import labels
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import Disruption, Generation, NodePool
@@ -121,10 +121,15 @@ def provisioner(model: ProvisionerModel, _reading: Reading) -> Translation:
 
 def with_defaults(requirements: Requirements) -> Requirements:
     """Return what the Provisioner means that says `requirements`: what it leaves open is not any type."""
-    defaults = [r for r in _DEFAULTS if r.key not in requirements]
-    if not any(key in requirements for key in _TYPE_KEYS):
+    return requirements.with_(defaults_beside(requirements.keys()))
+
+
+def defaults_beside(keys: Collection[str]) -> tuple[Requirement, ...]:
+    """Return what a Provisioner means beside requirements of `keys`, which are normalized."""
+    defaults = [r for r in _DEFAULTS if r.key not in keys]
+    if not any(key in keys for key in _TYPE_KEYS):
         defaults.extend(_DEFAULT_TYPES)
-    return requirements.with_(defaults)
+    return tuple(defaults)
 
 
 def _node_class(model: ProvisionerModel) -> tuple[NodeClassRef, tuple[NodeClass, ...]]:
@@ -161,3 +166,5 @@ def _not_acted_on(spec: ProvisionerSpecModel) -> Iterator[str]:
         yield "spec.consolidation.enabled"
     if spec.ttl_seconds_until_expired is not None:
         yield "spec.ttlSecondsUntilExpired"
+    yield from dated(spec.taints, "spec.taints")
+    yield from dated(spec.startup_taints, "spec.startupTaints")

@@ -1,0 +1,83 @@
+"""`treenail convert`: manifests, or what is in a cluster, in another version of the API."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treenail.adapters.cli.converted_files import ConvertedFile, SourceFile, converted_files, source_file
+from treenail.adapters.cli.live_objects import live_objects
+from treenail.adapters.cli.problems import BadInputError
+
+_SEPARATOR = "---\n"
+
+
+class ApiVersion(StrEnum):
+    """The versions that NodePool and EC2NodeClass are served in."""
+
+    V1 = "v1"
+    V1BETA1 = "v1beta1"
+
+
+class ManifestFormat(StrEnum):
+    """The forms in which manifests are printed."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+def convert(
+    *,
+    file: Annotated[
+        list[str] | None, typer.Option("--file", "-f", help="Manifests to convert; - is stdin.")
+    ] = None,
+    from_cluster: Annotated[
+        bool, typer.Option("--from-cluster", help="Convert what is in the cluster of the kubeconfig.")
+    ] = False,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")] = None,
+    to: Annotated[ApiVersion, typer.Option(help="The version to convert to.")] = ApiVersion.V1,
+    output: Annotated[
+        ManifestFormat, typer.Option("--output", "-o", help="How to print it.")
+    ] = ManifestFormat.YAML,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what would change, not the result.")] = False,
+) -> None:
+    """Turn Provisioners and AWSNodeTemplates, and any NodePools and EC2NodeClasses, into one version."""
+    if bool(file) == from_cluster:
+        raise BadInputError("say what to convert: -f FILE or --from-cluster, and not both")
+    sources: Sequence[SourceFile] = (
+        [live_objects(kubeconfig, context, to.value)]
+        if from_cluster
+        else [source_file(Path(one) if one != "-" else one) for one in file or ()]
+    )
+    files, warnings = converted_files(sources, to.value)
+    for warning in warnings:
+        sys.stderr.write(f"treenail: warning: {warning}\n")
+    if diff:
+        sys.stdout.writelines(line for one in files for line in _diff(one, to))
+    elif output is ManifestFormat.JSON:
+        sys.stdout.write(_json(files))
+    else:
+        sys.stdout.write(_SEPARATOR.join(one.text for one in files))
+
+
+def _diff(file: ConvertedFile, to: ApiVersion) -> list[str]:
+    old, new = file.source.text.splitlines(keepends=True), file.text.splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, file.source.name, f"{file.source.name} ({to})")
+    return [line if line.endswith("\n") else line + "\n" for line in lines]
+
+
+def _json(files: Sequence[ConvertedFile]) -> str:
+    """Write one object as it is, several as a List."""
+    trees = [tree for file in files for tree in file.trees]
+    whole = trees[0] if len(trees) == 1 else {"apiVersion": "v1", "kind": "List", "items": trees}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
