@@ -144,7 +144,7 @@ def pool_conditions(
     `aside` is why the node class is not understood, where it is not; `checked` is what the cloud said of it.
     """
     ready = _node_class_ready(pool, node_class, aside, checked)
-    return None if ready is None else _with_ready(_valid(), ready)
+    return None if ready is None else _with_ready(_valid(pool), ready)
 
 
 def _node_class_ready(
@@ -194,8 +194,12 @@ def spoken(ref: NodeClassRef, problem: str, selector: str) -> str:
     return f"{field}: {own}" if field else own
 
 
-def _valid() -> Condition:
-    return Condition(VALIDATED, Status.TRUE, VALIDATED)
+def _valid(pool: NodePool) -> Condition:
+    """Return that a pool is understood; what it says that is not acted on stands in the message."""
+    fields = ", ".join(pool.not_acted_on)
+    return Condition(
+        VALIDATED, Status.TRUE, VALIDATED, f"accepted, but not acted on yet: {fields}" if fields else ""
+    )
 
 
 def _with_ready(*dependents: Condition) -> tuple[Condition, ...]:

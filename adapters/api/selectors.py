@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import field
@@ -149,6 +149,13 @@ def taints(models: Sequence[TaintModel], at: str) -> tuple[Taint, ...]:
         check_key(model.key, f"{at}[{n}].key")
         check_value(model.value, f"{at}[{n}].value")
     return tuple(Taint(key=m.key, effect=m.effect, value=m.value) for m in models)
+
+
+def dated(models: Sequence[StrictTaintModel], at: str) -> Iterator[str]:
+    """Yield the paths of the times that taints at the path `at` say: nodes have them when they join."""
+    for n, model in enumerate(models):
+        if model.time_added is not None:
+            yield f"{at}[{n}].timeAdded"
 
 
 def check_taints_differ(*lists: tuple[str, Iterable[Taint]]) -> None:

@@ -50,6 +50,19 @@ def test_a_pool_whose_node_class_can_be_launched_from_is_ready() -> None:
     ]
 
 
+def test_a_pool_says_which_of_its_fields_nobody_acts_on() -> None:
+    pool = replace(node_pool(), not_acted_on=("spec.replicas", "spec.template.spec.expireAfter"))
+
+    validated, *_ = shown(pool_conditions(pool, node_class(), checked=FINE))
+
+    assert validated == (
+        "ValidationSucceeded",
+        "True",
+        "ValidationSucceeded",
+        "accepted, but not acted on yet: spec.replicas, spec.template.spec.expireAfter",
+    )
+
+
 def test_nothing_is_said_of_a_pool_whose_node_class_was_not_looked_at_yet() -> None:
     assert pool_conditions(node_pool(), node_class()) is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import field
@@ -12,7 +12,7 @@ from treenail.adapters.api.karpenter.requirements import AnyRequirement, of_clai
 from treenail.adapters.api.metadata import ConditionModel, ObjectMeta
 from treenail.adapters.api.model import Quantities, StrictModel
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
@@ -39,6 +39,11 @@ class ClaimSpecModel(StrictModel):
     resources: RequestsModel = field(default_factory=RequestsModel)
     taints: tuple[StrictTaintModel, ...] = ()
     startup_taints: tuple[StrictTaintModel, ...] = ()
+
+    def dated_taints(self) -> Iterator[str]:
+        """Yield the paths of the times that taints say."""
+        yield from dated(self.taints, "spec.taints")
+        yield from dated(self.startup_taints, "spec.startupTaints")
 
 
 class ClaimStatusModel(StrictModel):

@@ -62,4 +62,5 @@ def node_claim(model: NodeClaimModel, reading: Reading) -> Translation:
     )
     if period is not None:
         own = replace(own, termination_grace_period=duration(period, "spec.terminationGracePeriod"))
-    return Translation(objects=(own,), not_acted_on=("spec.expireAfter",) if spec.expire_after else ())
+    expires = ("spec.expireAfter",) if spec.expire_after else ()
+    return Translation(objects=(own,), not_acted_on=(*expires, *spec.dated_taints()))

@@ -24,7 +24,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, Quantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 
 EXPIRE_AFTER: Final = "720h"
@@ -187,3 +187,5 @@ def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
             yield f"spec.disruption.budgets[{n}].schedule"
     if spec.template.spec.expire_after is not None:
         yield "spec.template.spec.expireAfter"
+    yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
+    yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")

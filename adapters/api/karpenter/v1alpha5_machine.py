@@ -60,4 +60,5 @@ def machine(model: MachineModel, reading: Reading) -> Translation:
         requirements=spec.requirements,
         conditions=tuple(from_machine(c) for c in model.status.conditions),
     )
-    return Translation(objects=(own,), not_acted_on=("spec.kubelet",) if spec.kubelet else ())
+    kubelet = ("spec.kubelet",) if spec.kubelet else ()
+    return Translation(objects=(own,), not_acted_on=(*kubelet, *spec.dated_taints()))

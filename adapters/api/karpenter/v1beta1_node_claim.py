@@ -46,4 +46,5 @@ def beta_node_claim(model: BetaNodeClaimModel, reading: Reading) -> Translation:
         requirements=spec.requirements,
         conditions=tuple(c.value() for c in status.conditions),
     )
-    return Translation(objects=(own,), not_acted_on=("spec.kubelet",) if spec.kubelet else ())
+    kubelet = ("spec.kubelet",) if spec.kubelet else ()
+    return Translation(objects=(own,), not_acted_on=(*kubelet, *spec.dated_taints()))

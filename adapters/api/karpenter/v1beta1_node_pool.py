@@ -24,7 +24,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import Quantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, taints
+from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 
 _EXPIRE_AFTER: Final = "720h"
@@ -155,3 +155,5 @@ def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
             yield f"spec.disruption.budgets[{n}].schedule"
     if spec.disruption.expire_after is not None:
         yield "spec.disruption.expireAfter"
+    yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
+    yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")
