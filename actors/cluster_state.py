@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
 from treenail.domain.changes import Changes
@@ -25,13 +26,12 @@ from treenail.domain.disruption import (
     NodeInterrupted,
     PoolChanged,
 )
-from treenail.domain.launching import ClaimFailed
+from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.pods import Pod
 from treenail.domain.readiness import PoolsSeen
 from treenail.domain.reseating import reseat
-from treenail.domain.resources import NOTHING
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
 from treenail.domain.setbacks import Setbacks
@@ -80,8 +80,8 @@ class Audience:
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
-    selector: Ref[SnapshotTaken]
-    launcher: Ref[PlanCommitted | NodeChanged]
+    selector: Ref[SnapshotTaken | CapacityRanOut]
+    launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
     termination: Ref[NodeChanged]
     arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
@@ -114,6 +114,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._pools_told: dict[str, None] = {}
         self._aside = SetAside()
         self._setbacks = Setbacks()
+        self._recorder = DecisionRecorder(runtime.telemetry)
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -215,7 +216,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
-        self._measure(decided, committed)
+        self._recorder.measure(decided, committed, self._model)
         # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._audience.launcher.tell(committed)
@@ -230,26 +231,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             nominated=len(committed.nominations),
             refused=len(committed.refused),
         )
-
-    def _measure(self, decided: PlanDecided, committed: PlanCommitted) -> None:
-        decision, taken_at = decided.decision, decided.snapshot.taken_at
-        for phase, start, end in (
-            ("batch", decision.opened_at, decision.closed_at),
-            ("select", taken_at, decided.selected_at),
-            ("pack", decided.selected_at, decided.packed_at),
-        ):
-            seconds = (end - start).total_seconds()
-            self._telemetry.observe(metrics.DECISION_PHASE_DURATION.name, seconds, phase=phase)
-        took = (decided.packed_at - taken_at).total_seconds()
-        self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, controller="provisioner")
-        refused = len(committed.refused)
-        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, refused, controller="provisioner")
-        for pool in self._model.pools.values():
-            left = self._model.limit_left(pool) or NOTHING
-            for resource, most in (pool.limits or NOTHING).items():
-                where = {"nodepool": pool.name, "resource_type": resource}
-                self._telemetry.gauge(metrics.NODEPOOLS_LIMIT.name, most, **where)
-                self._telemetry.gauge(metrics.NODEPOOLS_USAGE.name, most - left.get(resource, 0), **where)
 
     def _give_up(self, decision: str) -> None:
         if self._open is not None and self._open.id == decision:
@@ -273,6 +254,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if name is None or view is None or self._model.ending(view):
             return
         self._model.condemn(name)
+        if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
+            # EC2 wants back what it has too little of.
+            ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
+            self._audience.selector.tell(ran_out)
+            self._audience.launcher.tell(ran_out)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _disrupt(self, message: DisruptionAllowed, now: datetime) -> None:

@@ -80,7 +80,7 @@ class _Adopt:
     """Private timer tick: take on the claims somebody left unlaunched."""
 
 
-LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | Step | _Flushed | _StepDone | _Adopt
+LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | Step | _Flushed | _StepDone | _Adopt
 
 
 class FleetLauncher(DomainActor[LauncherInbox]):
@@ -114,6 +114,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._begin(message)
             case NodeChanged():
                 self._watch(message)
+            case CapacityRanOut():
+                self._ran_out.update(dict.fromkeys(message.offerings, True))
             case _Flushed():
                 for name in message.names:
                     self._try(WriteClaim(name=name))

@@ -236,6 +236,11 @@ def _place(claim: NodeClaim) -> tuple[int, str]:
     return (mark.index if mark is not None else 0, claim.name)
 
 
+def offering_of(claim: NodeClaim) -> OfferingKey:
+    """Return the offering that a claim's instance was bought from."""
+    return (claim.capacity_type, claim.instance_type, claim.zone)
+
+
 def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
     """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be."""
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):

@@ -177,3 +177,19 @@ def test_the_interruption_is_a_trace_from_the_message_to_the_end_of_the_instance
         trees = [tree for t in rehearsal.telemetry.trace_ids() for tree in rehearsal.telemetry.tree(t)]
         ends = [names(tree) for tree in trees if "terminate" in names(tree)]
         assert ends == [["receive interruptions", "process interruptions", "cordon", "drain", "terminate"]]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_ec2_takes_back_is_not_bought_again_at_once(seed: int) -> None:
+    with Rehearsal(seed=seed) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=3)))
+        rehearsal.run_until(lambda: rehearsal.running() == 3, within="5m")
+        (lost,) = rehearsal.ec2.live()
+
+        rehearsal.interrupt()
+        rehearsal.run("90s")
+
+        taken = (lost.instance.instance_type, lost.instance.zone)
+        later = [record.instance for record in rehearsal.ec2.all_instances()[1:]]
+        assert later
+        assert taken not in {(one.instance_type, one.zone) for one in later}
