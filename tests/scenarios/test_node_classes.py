@@ -108,7 +108,7 @@ def test_a_bad_node_class_says_why_on_itself_and_in_an_event_and_launches_nothin
 ) -> None:
     spoil, kind, reason, message = BAD[what]
     with Rehearsal(seed=1) as rehearsal:
-        rehearsal.ec2.delete_role("nobody")
+        rehearsal.ec2.iam.delete_role("nobody")
         apply(rehearsal, tmp_path / "bad.yaml", spoil(node_class()), node_pool(), deployment(replicas=2))
 
         rehearsal.run("5m")
@@ -145,18 +145,18 @@ def test_a_good_node_class_says_what_it_means() -> None:
             one.id for one in rehearsal.ec2.security_groups
         ]
         assert [one.requirements[0].single for one in meaning.images] == ["amd64", "arm64"]
-        (profile,) = rehearsal.ec2.instance_profiles
+        (profile,) = rehearsal.ec2.iam.all
         assert (meaning.instance_profile, profile.role) == (profile.name, "node")
 
 
 def test_a_role_that_is_made_later_is_found() -> None:
     with Rehearsal(seed=3) as rehearsal:
-        rehearsal.ec2.delete_role("node")
+        rehearsal.ec2.iam.delete_role("node")
         rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=2)))
         rehearsal.run("2m")
         assert shown(rehearsal, "InstanceProfileReady").reason == "RoleNotFound"
 
-        rehearsal.ec2.add_role("node")
+        rehearsal.ec2.iam.add_role("node")
         rehearsal.run("3m")
 
         assert holds(rehearsal.cluster.conditions(CLASS), "Ready")
@@ -169,13 +169,13 @@ def test_another_role_means_another_profile_and_the_old_one_goes_when_no_instanc
         rehearsal.run("3m")
         rehearsal.apply(text(changed(node_class(), "spec.role", "other")))
         rehearsal.run("3h")
-        roles = [profile.role for profile in rehearsal.ec2.instance_profiles]
+        roles = [profile.role for profile in rehearsal.ec2.iam.all]
         assert sorted(roles) == ["node", "other"]
 
         rehearsal.scale("web", 0)
         rehearsal.run("2h")
 
-        assert [profile.role for profile in rehearsal.ec2.instance_profiles] == ["other"]
+        assert [profile.role for profile in rehearsal.ec2.iam.all] == ["other"]
 
 
 def test_a_node_class_goes_after_its_claims_and_with_its_profile() -> None:
@@ -188,7 +188,7 @@ def test_a_node_class_goes_after_its_claims_and_with_its_profile() -> None:
         rehearsal.cluster.delete("EC2NodeClass", "default")
         rehearsal.run("2m")
         assert [one.deleting for one in rehearsal.cluster.objects(NodeClass)] == [True]
-        assert len(rehearsal.ec2.instance_profiles) == 1
+        assert len(rehearsal.ec2.iam.all) == 1
         waits = [r.event for r in rehearsal.cluster.events() if r.event.about.kind == "EC2NodeClass"]
         assert [event.reason for event in waits] == ["WaitingOnNodeClaimTermination"]
 
@@ -196,5 +196,5 @@ def test_a_node_class_goes_after_its_claims_and_with_its_profile() -> None:
         rehearsal.run("10m")
 
         assert rehearsal.cluster.objects(NodeClass) == ()
-        assert len(rehearsal.ec2.instance_profiles) == 0
+        assert len(rehearsal.ec2.iam.all) == 0
         assert rehearsal.cluster.claims() == ()

@@ -26,7 +26,7 @@ def in_use(seed: int, conditions: Conditions | None = None) -> Rehearsal:
 def left(rehearsal: Rehearsal) -> dict[str, int]:
     return {
         "instances": len(rehearsal.ec2.live()),
-        "profiles": len(rehearsal.ec2.instance_profiles),
+        "profiles": len(rehearsal.ec2.iam.all),
         "nodes": len(rehearsal.nodes()),
         "claims": len(rehearsal.claims()),
         "node classes": len(rehearsal.cluster.objects(NodeClass)),

@@ -19,7 +19,7 @@ from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machin
 from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.node_names import node_name_of
-from treenail.adapters.fake.ec2.profiles import InstanceProfile
+from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
@@ -285,18 +285,10 @@ class FakeEC2:
         """Add a security group."""
         self._region.vpc.add_group(group)
 
-    def add_role(self, name: str) -> None:
-        """Add a role to IAM."""
-        self._region.profiles.add_role(name)
-
-    def delete_role(self, name: str) -> None:
-        """Delete a role from IAM."""
-        self._region.profiles.delete_role(name)
-
     @property
-    def instance_profiles(self) -> tuple[InstanceProfile, ...]:
-        """The instance profiles made for node classes, by name."""
-        return self._region.profiles.all
+    def iam(self) -> InstanceProfiles:
+        """The roles there are, to be added and deleted, and the profiles made from them."""
+        return self._region.profiles
 
     def add_image(self, image: Image) -> None:
         """Add a machine image."""
