@@ -48,8 +48,9 @@ parts:   ## build etcd, the API server and what else the tests run against: some
 soak: install   ## the tests with their full counts of seeds and examples
 	$(PYTEST) $(SPREAD) --benchmark-disable --soak
 
-crds: install   ## make the custom resource definitions anew from the models
+crds: install   ## make the custom resource definitions, and the warnings of the API server, anew from the models
 	$(BIN)/python -m treenail.adapters.api.schema deploy/crds
+	$(BIN)/python -m treenail.adapters.api.schema.warnings deploy/warnings.yaml
 
 catalogue: install   ## write the shipped catalogue anew from AWS (REGIONS), with the credentials at hand
 	$(BIN)/python -m treenail.adapters.cli.regenerate $(REGIONS)

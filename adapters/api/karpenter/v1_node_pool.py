@@ -11,6 +11,7 @@ from msgspec import Meta, field
 
 from treenail.adapters.api.amounts import (
     MOST_IN_ALL,
+    NEVER,
     Duration,
     DurationOrNever,
     duration,
@@ -185,7 +186,7 @@ def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
     for n, budget in enumerate(spec.disruption.budgets or ()):
         if budget.schedule is not None:
             yield f"spec.disruption.budgets[{n}].schedule"
-    if spec.template.spec.expire_after is not None:
+    if spec.template.spec.expire_after not in (None, NEVER):
         yield "spec.template.spec.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
     yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")

@@ -153,7 +153,7 @@ def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
     for n, budget in enumerate(spec.disruption.budgets or ()):
         if budget.schedule is not None:
             yield f"spec.disruption.budgets[{n}].schedule"
-    if spec.disruption.expire_after is not None:
+    if spec.disruption.expire_after not in (None, NEVER):
         yield "spec.disruption.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
     yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")

@@ -75,11 +75,12 @@ def test_consolidate_after_is_how_long_a_node_may_stand_empty(
     assert pool(disruption={"consolidateAfter": written}).disruption.empty_after == expected
 
 
-def test_nodes_that_never_expire_are_told() -> None:
-    own = pool({"expireAfter": "Never"})
+def test_it_is_told_that_nodes_do_not_expire_unless_they_never_should() -> None:
+    never, later = pool({"expireAfter": "Never"}), pool({"expireAfter": "360h"})
 
-    assert own.disruption.expire_after is None
-    assert own.not_acted_on == ("spec.template.spec.expireAfter",)
+    assert (never.disruption.expire_after, never.not_acted_on) == (None, ())
+    assert later.disruption.expire_after == timedelta(hours=360)
+    assert later.not_acted_on == ("spec.template.spec.expireAfter",)
 
 
 @pytest.mark.parametrize("policy", ["WhenEmptyOrUnderutilized", "Balanced"])

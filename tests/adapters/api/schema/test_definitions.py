@@ -22,6 +22,7 @@ from treenail.adapters.api.schema.definitions import Definition, Version
 from treenail.adapters.api.schema.kinds.machines import MACHINES
 from treenail.adapters.api.schema.kinds.node_claims import NODE_CLAIMS
 from treenail.adapters.api.schema.structural import schema_of
+from treenail.adapters.api.schema.warnings import text
 
 HERE = Path(__file__).parent
 CRDS = HERE.parents[3] / "deploy/crds"
@@ -87,6 +88,10 @@ def test_the_files_are_what_the_models_say() -> None:
     there = {path.name: path.read_text(encoding="utf-8") for path in CRDS.iterdir()}
 
     assert there == files(), "run make crds"
+
+
+def test_the_file_of_warnings_is_what_their_rules_say() -> None:
+    assert (CRDS.parent / "warnings.yaml").read_text(encoding="utf-8") == text(), "run make crds"
 
 
 def test_a_file_of_no_definition_any_more_goes(tmp_path: Path) -> None:

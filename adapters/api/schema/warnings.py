@@ -1,0 +1,150 @@
+"""What the API server warns about by itself: fields that are accepted though not acted on.
+
+Reading tells of the same fields; here they are admission policies that refuse nothing, so that who applies an
+object by kubectl sees it too. `python -m treenail.adapters.api.schema.warnings FILE` writes them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from treenail.adapters.api.schema import cel
+from treenail.adapters.api.schema.structural import Tree
+from treenail.domain.requirements import Operator
+
+_HEAD: Final = "# Made from adapters/api/schema/warnings.py by `make crds`: change that.\n"
+_WIDTH: Final = 110
+_NO_VALUES: Final = cel.texts((Operator.EXISTS.value, Operator.DOES_NOT_EXIST.value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warnings:
+    """What is warned about in one version of a kind.
+
+    `acted_on` is by field: the expression that holds where what the field says is acted on.
+    """
+
+    group: str
+    version: str
+    plural: str
+    acted_on: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return f"not-acted-on.{self.plural}.{self.version}.{self.group}"
+
+    def manifests(self) -> tuple[Tree, Tree]:
+        """Return the policy, and the binding that makes it warn."""
+        rule = {
+            "apiGroups": [self.group],
+            "apiVersions": [self.version],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [self.plural],
+        }
+        policy = {
+            "failurePolicy": "Ignore",
+            "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [rule]},
+            "validations": [
+                {"expression": expression, "message": f"{field}: is accepted, but not acted on yet"}
+                for field, expression in self.acted_on.items()
+            ],
+        }
+        binding = {"policyName": self.name, "validationActions": ["Warn"]}
+        return self._manifest("ValidatingAdmissionPolicy", policy), self._manifest(
+            "ValidatingAdmissionPolicyBinding", binding
+        )
+
+    def _manifest(self, kind: str, spec: Tree) -> Tree:
+        return {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": self.name},
+            "spec": spec,
+        }
+
+
+def _of_template(path: str) -> dict[str, str]:
+    """Return the expressions for taints and requirements of what stands at `path`, which may be left out."""
+    below = path.replace(".", ".?")
+    made = {
+        f"{path}.{field}[].timeAdded": f"object.{below}.?{field}.orValue([]).all(t, !has(t.timeAdded))"
+        for field in ("taints", "startupTaints")
+    }
+    bare = f"!(r.operator in {_NO_VALUES}) || !has(r.values) || size(r.values) == 0"
+    made[f"{path}.requirements[].values"] = f"object.{below}.?requirements.orValue([]).all(r, {bare})"
+    return made
+
+
+def _or(path: str, otherwise: str) -> str:
+    return f"object.{path.replace('.', '.?')}.orValue({otherwise})"
+
+
+def _only(path: str, value: str) -> str:
+    return f"{_or(path, cel.text(value))} == {cel.text(value)}"
+
+
+_BUDGETS: Final = "spec.disruption.budgets"
+_SCHEDULED: Final = {f"{_BUDGETS}[].schedule": f"{_or(_BUDGETS, '[]')}.all(b, !has(b.schedule))"}
+_POLICY: Final = "spec.disruption.consolidationPolicy"
+_WHEN_EMPTY: Final = {_POLICY: _only(_POLICY, "WhenEmpty")}
+_EXPIRES: Final = "spec.template.spec.expireAfter"
+_EXPIRES_IN_BETA: Final = "spec.disruption.expireAfter"
+
+WARNINGS: Final = (
+    Warnings(
+        group="karpenter.sh",
+        version="v1",
+        plural="nodepools",
+        acted_on={
+            "spec.replicas": "!has(object.spec.replicas)",
+            **_WHEN_EMPTY,
+            **_SCHEDULED,
+            _EXPIRES: _only(_EXPIRES, "Never"),
+            **_of_template("spec.template.spec"),
+        },
+    ),
+    Warnings(
+        group="karpenter.sh",
+        version="v1beta1",
+        plural="nodepools",
+        acted_on={
+            **_WHEN_EMPTY,
+            **_SCHEDULED,
+            _EXPIRES_IN_BETA: _only(_EXPIRES_IN_BETA, "Never"),
+            **_of_template("spec.template.spec"),
+        },
+    ),
+    Warnings(
+        group="karpenter.sh",
+        version="v1alpha5",
+        plural="provisioners",
+        acted_on={
+            "spec.consolidation.enabled": f"!{_or('spec.consolidation.enabled', 'false')}",
+            "spec.ttlSecondsUntilExpired": "!has(object.spec.ttlSecondsUntilExpired)",
+            **_of_template("spec"),
+        },
+    ),
+    Warnings(
+        group="karpenter.kwok.sh",
+        version="v1alpha1",
+        plural="kwoknodeclasses",
+        acted_on={"spec.nodeRegistrationDelay": "!has(object.spec.nodeRegistrationDelay)"},
+    ),
+)
+
+
+def text() -> str:
+    """Return all policies and their bindings as one file."""
+    manifests = [manifest for one in WARNINGS for manifest in one.manifests()]
+    made: str = yaml.safe_dump_all(manifests, sort_keys=False, width=_WIDTH)
+    return _HEAD + made
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(text(), encoding="utf-8")
