@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.kubernetes.converting import converting
 from tests.real.kubernetes.definitions import ok, place
 from tests.real.kubernetes.subject import install_crds, remove_crds
 from tests.real.parts.control_plane import ControlPlane
@@ -13,10 +14,11 @@ from treenail.adapters.api.written.parts import Tree
 
 @pytest.fixture(scope="module")
 def server(api_server: ControlPlane) -> Iterator[ControlPlane]:
-    """An API server that has been given our definitions."""
+    """An API server that has been given our definitions, of all versions."""
     install_crds(api_server)
-    yield api_server
-    remove_crds(api_server)
+    with converting(api_server):
+        yield api_server
+        remove_crds(api_server)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.adapters.api.builders import node_class_tree, node_pool_tree, provisioner_tree
-from tests.adapters.api.schema.trees import claim, machine, template
+from tests.adapters.api.schema.trees import beta_claim, beta_class, beta_pool, claim, machine, template
 from tests.real.kubernetes.definitions import GOOD, holds, ok, place
 from tests.real.parts.control_plane import ControlPlane
 from treenail.adapters.api.kinds import kind_of
@@ -53,6 +53,21 @@ DEFAULTS: Final[dict[str, tuple[Tree, Tree]]] = {
         node_class_tree(metadataOptions={"httpTokens": "optional"}),
         {"spec.metadataOptions": {**METADATA, "httpTokens": "optional"}},
     ),
+    "a pool of v1beta1": (
+        beta_pool(),
+        {
+            "spec.disruption": {
+                "consolidationPolicy": "WhenUnderutilized",
+                "expireAfter": "720h",
+                "budgets": [{"nodes": "10%"}],
+            }
+        },
+    ),
+    "a node class of v1beta1": (
+        beta_class(),
+        {"spec.metadataOptions": {**METADATA, "httpPutResponseHopLimit": 2}},
+    ),
+    "a claim of v1beta1": (beta_claim(), {"spec": beta_claim()["spec"]}),
     "a Provisioner": (provisioner_tree(), {"spec": provisioner_tree()["spec"]}),
     "a node template": (template(), {"spec": template()["spec"]}),
     "a Machine": (machine(), {"spec": {}}),

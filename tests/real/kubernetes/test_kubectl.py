@@ -12,19 +12,14 @@ import msgspec
 import pytest
 
 from tests.adapters.api.builders import node_class_tree, node_pool_tree, provisioner_tree
-from tests.adapters.api.schema.trees import Tree, claim, machine, template
+from tests.adapters.api.schema.trees import Tree, beta_claim, beta_class, beta_pool, claim, machine, template
 from tests.real.kubernetes.definitions import GOOD, MERGE, PLURALS, ROOT, holds, ok, place
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
-from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.manifests import read_manifests
 from treenail.domain import labels
 
-WALKTHROUGHS: Final = [
-    file
-    for file in sorted(ROOT.glob("examples/*.yaml"))
-    if all((m.api_version, m.kind) in KINDS for m in read_manifests([file]))
-]
+WALKTHROUGHS: Final = sorted(ROOT.glob("examples/*.yaml"))
 READY: Final = {
     "type": "Ready",
     "status": "True",
@@ -61,6 +56,24 @@ COLUMNS: Final[dict[str, tuple[Tree, Tree, dict[str, str], dict[str, str]]]] = {
         },
     ),
     "an EC2NodeClass": (node_class_tree(), {"conditions": [READY]}, {"READY": "True"}, {"ROLE": "node"}),
+    "a NodePool of v1beta1": (
+        beta_pool(weight=7),
+        USED,
+        {"NODECLASS": "default", "READY": "True"},
+        {"WEIGHT": "7"},
+    ),
+    "a NodeClaim of v1beta1": (
+        labelled(beta_claim(), **{labels.NODEPOOL: "general"}),
+        LAUNCHED,
+        {"TYPE": "m5.large", "ZONE": "us-west-2a", "NODE": "n", "READY": "True"},
+        {"CAPACITY": "spot", "NODEPOOL": "general", "NODECLASS": "default"},
+    ),
+    "an EC2NodeClass of v1beta1": (
+        beta_class(),
+        {"conditions": [READY]},
+        {"READY": "True"},
+        {"ROLE": "node"},
+    ),
     "a Provisioner": (provisioner_tree(weight=7), USED, {"TEMPLATE": "default"}, {"WEIGHT": "7"}),
     "a Machine": (
         labelled(machine(machineTemplateRef={"name": "default"}), **{labels.PROVISIONER: "general"}),
@@ -118,9 +131,10 @@ def test_an_object_has_the_columns_that_karpenters_have(
     tree, status, narrow, wide = COLUMNS[case]
     made(tree)
     ok(server.request("PATCH", place(tree, "default", "status"), {"status": status}, MERGE))
-    plural = PLURALS[tree["apiVersion"], tree["kind"]]
-    plain = shown(kubectl("get", plural, "default"))
-    more = shown(kubectl("get", plural, "default", "-o", "wide"))
+    group, _, version = tree["apiVersion"].partition("/")
+    resource = f"{PLURALS[tree['apiVersion'], tree['kind']]}.{version}.{group}"
+    plain = shown(kubectl("get", resource, "default"))
+    more = shown(kubectl("get", resource, "default", "-o", "wide"))
 
     aged = {} if "AGE" not in plain else {"AGE": plain["AGE"]}
     assert plain == {"NAME": "default", **narrow, **aged}
