@@ -9,8 +9,14 @@ from typing import Any, Final, Generic, TypeVar
 from treenail.adapters.api import model as models
 from treenail.adapters.api.aws.v1_node_class import EC2NodeClassModel
 from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateModel, node_template
-from treenail.adapters.api.aws.v1beta1_node_class import BetaEC2NodeClassModel, beta_ec2_node_class
-from treenail.adapters.api.conversion.kept import node_class_as_kept, node_pool_as_kept
+from treenail.adapters.api.aws.v1beta1_node_class import BetaEC2NodeClassModel
+from treenail.adapters.api.conversion.kept import (
+    beta_node_claim_as_kept,
+    beta_node_class_as_kept,
+    beta_node_pool_as_kept,
+    node_class_as_kept,
+    node_pool_as_kept,
+)
 from treenail.adapters.api.core.apps import (
     DaemonSetModel,
     DeploymentModel,
@@ -45,8 +51,8 @@ from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, node_c
 from treenail.adapters.api.karpenter.v1_node_pool import NodePoolModel
 from treenail.adapters.api.karpenter.v1alpha5_machine import MachineModel, machine
 from treenail.adapters.api.karpenter.v1alpha5_provisioner import ProvisionerModel, provisioner
-from treenail.adapters.api.karpenter.v1beta1_node_claim import BetaNodeClaimModel, beta_node_claim
-from treenail.adapters.api.karpenter.v1beta1_node_pool import BetaNodePoolModel, beta_node_pool
+from treenail.adapters.api.karpenter.v1beta1_node_claim import BetaNodeClaimModel
+from treenail.adapters.api.karpenter.v1beta1_node_pool import BetaNodePoolModel
 from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, kwok_node_class
 from treenail.adapters.api.reading import Reading, Translation
 
@@ -72,9 +78,9 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
     Kind("karpenter.sh/v1", "NodePool", NodePoolModel, node_pool_as_kept),
     Kind("karpenter.sh/v1", "NodeClaim", NodeClaimModel, node_claim),
     Kind("karpenter.k8s.aws/v1", "EC2NodeClass", EC2NodeClassModel, node_class_as_kept),
-    Kind("karpenter.sh/v1beta1", "NodePool", BetaNodePoolModel, beta_node_pool),
-    Kind("karpenter.sh/v1beta1", "NodeClaim", BetaNodeClaimModel, beta_node_claim),
-    Kind("karpenter.k8s.aws/v1beta1", "EC2NodeClass", BetaEC2NodeClassModel, beta_ec2_node_class),
+    Kind("karpenter.sh/v1beta1", "NodePool", BetaNodePoolModel, beta_node_pool_as_kept),
+    Kind("karpenter.sh/v1beta1", "NodeClaim", BetaNodeClaimModel, beta_node_claim_as_kept),
+    Kind("karpenter.k8s.aws/v1beta1", "EC2NodeClass", BetaEC2NodeClassModel, beta_node_class_as_kept),
     Kind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
     Kind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
     Kind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
