@@ -261,6 +261,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             node_class=batch.node_class,
             types=by_name,
             cluster_name=self._calls.cluster_name,
+            tags=self._calls.tags,
         )
         for name in hopeless:
             self._fail(name, Cause.INSUFFICIENT_CAPACITY, "nothing suitable is on offer any more")
@@ -286,6 +287,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             node_class=batch.node_class,
             types=types,
             cluster_name=self._calls.cluster_name,
+            tags=self._calls.tags,
         )
         members = launch.claims if launch is not None else ()
         if launch is not None:

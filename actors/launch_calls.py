@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar, assert_never
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
@@ -32,16 +32,27 @@ from treenail.domain.ports import (
 from treenail.domain.runtime import TaskKey
 
 R = TypeVar("R")
+_NO_TAGS: Final[Mapping[str, str]] = {}
 Call: TypeAlias = "tuple[TaskKey, Callable[[], R]]"
 
 
 class LaunchCalls:
-    """Ways to the API server and to EC2. Every function it returns may block and may raise a PortError."""
+    """Ways to the API server and to EC2. Every function it returns may block and may raise a PortError.
+
+    `tags` are those of all that is launched, less what a node class says otherwise.
+    """
 
     def __init__(
-        self, *, reader: ClusterReader, writer: ClusterWriter, cloud: Cloud, cluster_name: str
+        self,
+        *,
+        reader: ClusterReader,
+        writer: ClusterWriter,
+        cloud: Cloud,
+        cluster_name: str,
+        tags: Mapping[str, str] = _NO_TAGS,
     ) -> None:
         self.cluster_name = cluster_name
+        self.tags = tags
         self._reader = reader
         self._writer = writer
         self._cloud = cloud

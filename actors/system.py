@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
@@ -59,7 +59,8 @@ class SystemSettings:
     """What the whole system is told. Times in seconds.
 
     Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
-    could not be bought again; nodes that must go (interrupted, deleted) are still seen out.
+    could not be bought again; nodes that must go (interrupted, deleted) are still seen out. `tags` are
+    those of all that is launched.
     """
 
     cluster_name: str
@@ -69,6 +70,7 @@ class SystemSettings:
     batch_urgent_seconds: float = 0.1
     packing: Settings = field(default_factory=Settings)
     early_binding: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -195,6 +197,7 @@ class System:
             writer=ports.writer,
             cloud=ports.cloud,
             cluster_name=self._settings.cluster_name,
+            tags=self._settings.tags,
         )
         return self._host.host(
             FleetLauncher,

@@ -33,6 +33,7 @@ NOTHING_BOUGHT: Final = "nothing-bought"
 _MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
 # What Karpenter merges into one call at most.
 _MOST_INSTANCES: Final = 1000
+_NO_TAGS: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,14 @@ class Launch:
         return {name: LaunchMark(self.request.token, i, digest) for i, name in enumerate(self.claims)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Everywhere:
+    """What is said of all that is launched."""
+
+    cluster_name: str
+    tags: Mapping[str, str]
+
+
 def launch_token(claims: Iterable[str]) -> str:
     """Return the client token of the call for `claims`: for the same claims always the same."""
     return hashlib.blake2b(",".join(claims).encode(), digest_size=10).hexdigest()
@@ -110,11 +119,14 @@ def launches(
     node_class: NodeClass,
     types: Mapping[str, InstanceType],
     cluster_name: str,
+    tags: Mapping[str, str] = _NO_TAGS,
 ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
     """Group claims of one pool that ask for the same into as few calls as there can be.
 
+    `tags` are those of all that the cluster launches; a node class's come before them.
     Return the calls, and the names of claims for which nothing is on offer any more.
     """
+    general = _Everywhere(cluster_name, tags)
     groups: dict[tuple[object, ...], list[NodeClaim]] = {}
     chosen: dict[str, tuple[str, tuple[Override, ...]]] = {}
     hopeless: list[str] = []
@@ -125,7 +137,7 @@ def launches(
         else:
             hopeless.append(claim.name)
     calls = [
-        _launch(members[n : n + _MOST_INSTANCES], *chosen[members[0].name], pool, node_class, cluster_name)
+        _launch(members[n : n + _MOST_INSTANCES], *chosen[members[0].name], pool, node_class, general)
         for members in groups.values()
         for n in range(0, len(members), _MOST_INSTANCES)
     ]
@@ -140,6 +152,7 @@ def launch_again(
     node_class: NodeClass,
     types: Mapping[str, InstanceType],
     cluster_name: str,
+    tags: Mapping[str, str] = _NO_TAGS,
 ) -> Launch | None:
     """Return the very call that all these claims (with one mark's token) were marked for.
 
@@ -155,7 +168,8 @@ def launch_again(
     alike = [c for c in unmarked if options(c, types) == chosen and _node_of(c, pool) == node]
     room = max(0, _MOST_INSTANCES - len(claims))
     for members in (claims, (*claims, *sorted(alike, key=lambda c: c.name)[:room])):
-        again = _launch(sorted(members, key=lambda c: c.name), *chosen, pool, node_class, cluster_name)
+        ordered = sorted(members, key=lambda c: c.name)
+        again = _launch(ordered, *chosen, pool, node_class, _Everywhere(cluster_name, tags))
         if all(again.marks()[name] == mark for name, mark in marks.items()):
             return again
     return None
@@ -184,7 +198,7 @@ def _launch(
     overrides: tuple[Override, ...],
     pool: NodePool,
     node_class: NodeClass,
-    cluster_name: str,
+    everywhere: _Everywhere,
 ) -> Launch:
     names = tuple(c.name for c in claims)
     token = launch_token(names)
@@ -199,9 +213,10 @@ def _launch(
         taints=(*first.taints, *first.startup_taints, UNREGISTERED),
         kubelet=pool.kubelet or node_class.kubelet,
         tags={
+            **everywhere.tags,
             **node_class.tags,
-            f"kubernetes.io/cluster/{cluster_name}": "owned",
-            CLUSTER_TAG: cluster_name,
+            f"kubernetes.io/cluster/{everywhere.cluster_name}": "owned",
+            CLUSTER_TAG: everywhere.cluster_name,
             pool.generation.pool_label: pool.name,
             LAUNCH_TAG: token,
         },

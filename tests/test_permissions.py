@@ -20,6 +20,7 @@ from treenail.adapters.kubernetes.resources import (
     WATCHED,
     Resource,
 )
+from treenail.adapters.settings.global_settings import NAME
 
 ROOT = Path(__file__).resolve().parent.parent
 RBAC: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))
@@ -86,7 +87,7 @@ def _needed() -> dict[tuple[str, str], set[str]]:
 
 
 def test_the_role_covers_every_kind_that_is_read_or_written_and_no_other() -> None:
-    _, role, _ = RBAC
+    _, role, *_ = RBAC
     allowed: dict[tuple[str, str], set[str]] = {}
     for rule in role["rules"]:
         for group in rule.get("apiGroups", ()):
@@ -104,8 +105,19 @@ def test_the_subresources_are_those_that_the_code_writes() -> None:
     assert {first or second for first, second in written} == {"binding", "eviction", "status"}
 
 
-def test_the_role_is_bound_to_the_account() -> None:
-    account, role, binding = RBAC
+def test_the_roles_are_bound_to_the_account() -> None:
+    account, *roles = RBAC
+    bound = list(zip(roles[::2], roles[1::2], strict=True))
 
-    assert binding["roleRef"]["name"] == role["metadata"]["name"]
-    assert binding["subjects"] == [{"kind": "ServiceAccount", **account["metadata"]}]
+    assert [role["kind"] for role, _ in bound] == ["ClusterRole", "Role"]
+    for role, binding in bound:
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (role["kind"], "treenail")
+        assert binding["subjects"] == [{"kind": "ServiceAccount", **account["metadata"]}]
+
+
+def test_one_config_map_alone_may_be_read() -> None:
+    role = RBAC[3]
+
+    assert role["metadata"]["namespace"] == RBAC[0]["metadata"]["namespace"]
+    [rule] = role["rules"]
+    assert (rule["resources"], rule["resourceNames"], rule["verbs"]) == (["configmaps"], [NAME], ["get"])

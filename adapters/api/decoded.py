@@ -9,6 +9,7 @@ from typing import TypedDict, TypeVar, Unpack
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import (
     ApiObject,
+    ConfigMap,
     Deployment,
     PodDisruptionBudget,
     PriorityClass,
@@ -55,6 +56,7 @@ class Decoded:
     replica_sets: tuple[ReplicaSet, ...] = ()
     stateful_sets: tuple[StatefulSet, ...] = ()
     pods: tuple[Pod, ...] = ()
+    config_maps: tuple[ConfigMap, ...] = ()
     warnings: tuple[str, ...] = ()
     set_aside: tuple[ManifestError, ...] = ()
 
@@ -78,11 +80,15 @@ class Decoded:
             replica_sets=_only(ReplicaSet, objects),
             stateful_sets=_only(StatefulSet, objects),
             pods=_only(Pod, objects),
+            config_maps=_only(ConfigMap, objects),
             **others,
         )
 
     def objects(self) -> tuple[ApiObject, ...]:
-        """Return all objects, kind after kind: what others refer to comes before them."""
+        """Return all objects, kind after kind: what others refer to comes before them.
+
+        ConfigMaps are left out: nothing in a cluster acts on them.
+        """
         return (
             *self.namespaces,
             *self.priority_classes,

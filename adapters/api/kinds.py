@@ -27,6 +27,7 @@ from treenail.adapters.api.core.apps import (
     replica_set,
     stateful_set,
 )
+from treenail.adapters.api.core.config_maps import ConfigMapModel, config_map
 from treenail.adapters.api.core.nodes import NamespaceModel, NodeModel, namespace, node
 from treenail.adapters.api.core.pods import PodModel, pod
 from treenail.adapters.api.core.policy import (
@@ -87,6 +88,7 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
     Kind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
     Kind("v1", "Pod", PodModel, pod, namespaced=True),
     Kind("v1", "Node", NodeModel, node),
+    Kind("v1", "ConfigMap", ConfigMapModel, config_map, namespaced=True),
     Kind("v1", "Namespace", NamespaceModel, namespace),
     Kind("v1", "PersistentVolume", PersistentVolumeModel, persistent_volume),
     Kind("v1", "PersistentVolumeClaim", PersistentVolumeClaimModel, persistent_volume_claim, namespaced=True),

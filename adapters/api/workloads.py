@@ -150,9 +150,18 @@ class PriorityClass:
     preempts: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigMap:
+    """A ConfigMap. Of interest here are those that hold settings."""
+
+    name: str
+    namespace: str = "default"
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
 Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeClaim | Node | Pod | DaemonSet | Workload"
     " | PodDisruptionBudget | PriorityClass | Namespace"
-    " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode"
+    " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap"
 )

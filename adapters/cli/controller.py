@@ -8,12 +8,14 @@ import inspect
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 import typer
 
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.settings.settings import VARIABLES, SettingError, read_settings
+from treenail.adapters.settings.settings import VARIABLES, SettingError, Settings, Sources, read_settings
+from treenail.domain.ports import PortError
 
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
 # interruption, which goes through several.
@@ -29,10 +31,7 @@ def controller(**options: str | None) -> None:
     Every option is an environment variable too, which it comes before.
     """
     given = {name.upper(): value for name, value in options.items() if value is not None}
-    try:
-        settings = read_settings(os.environ, given)
-    except SettingError as error:
-        raise BadInputError(str(error)) from None
+    settings = _settings(given)
     # The adapters it needs take a good part of a second to import: no other command waits for them.
     from treenail.adapters.controller.controller import Controller  # noqa: PLC0415
     from treenail.adapters.controller.outside import open_outside  # noqa: PLC0415
@@ -52,6 +51,22 @@ def controller(**options: str | None) -> None:
     except SettingError as error:
         raise BadInputError(str(error)) from None
     _exit(code)
+
+
+def _settings(given: Mapping[str, str]) -> Settings:
+    """Read the settings, those included that the cluster keeps in a ConfigMap of old."""
+    from treenail.adapters.controller.config_map import read_config_map  # noqa: PLC0415
+
+    try:
+        if given.get("CLUSTER_NAME") or os.environ.get("CLUSTER_NAME"):
+            # What is wrong by itself is told without asking the cluster.
+            read_settings(os.environ, given)
+        return read_settings(os.environ, given, read_config_map(Sources(os.environ, given)))
+    except SettingError as error:
+        raise BadInputError(str(error)) from None
+    except PortError as error:
+        sys.stderr.write(f"treenail: the settings cannot be read: {' '.join(str(error).split())}\n")
+        raise typer.Exit(1) from None
 
 
 def tune() -> None:

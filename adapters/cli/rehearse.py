@@ -17,9 +17,13 @@ from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.rehearsal_report import as_json, write_report
+from treenail.adapters.cli.told_settings import told_by
+from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed.told_settings import sizes_of
+from treenail.adapters.settings.settings import Settings
 from treenail.domain.durations import parse_duration
 from treenail.domain.ports import PortError
 
@@ -61,13 +65,17 @@ def rehearse(
     actions = _actions([taken_apart(one) for one in at or []], seconds)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
-    system = SystemSettings(cluster_name="demo", early_binding=early_binding)
-    conditions = Conditions(system=system, prices=own_prices(price_overrides_file))
+    told = told_by(decoded)
+    conditions = Conditions(
+        system=_system(told, early_binding=early_binding),
+        catalogue=Catalogue.shipped(settings=sizes_of(told)),
+        prices=own_prices(price_overrides_file),
+    )
     with Rehearsal(seed=seed, conditions=conditions) as rehearsal:
         check_node_classes(
             decoded, manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
-        for warning in decoded.warnings:
+        for warning in (*decoded.warnings, *told.warnings):
             sys.stderr.write(f"treenail: warning: {warning}\n")
         rehearsal.cluster.apply(*decoded.objects())
         with Waiting("rehearsing", seconds, sys.stderr) as waiting:
@@ -76,6 +84,16 @@ def rehearse(
             sys.stdout.write(json.dumps(as_json(rehearsal), indent=1, sort_keys=True) + "\n")
         else:
             write_report(rehearsal, sys.stdout)
+
+
+def _system(told: Settings, *, early_binding: bool) -> SystemSettings:
+    return SystemSettings(
+        cluster_name=told.cluster_name,
+        batch_idle_seconds=told.batch_idle_duration,
+        batch_max_seconds=told.batch_max_duration,
+        tags=told.aws_tags,
+        early_binding=early_binding,
+    )
 
 
 def _actions(written: list[tuple[str, str]], seconds: float) -> list[Action]:

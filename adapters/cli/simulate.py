@@ -16,7 +16,9 @@ from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.simulation_report import as_json, write_report
+from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.embed.simulation import Catalogues, EC2Catalogues, FixedCatalogue, Simulation
+from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy, Settings
 
@@ -63,8 +65,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     prices = own_prices(price_overrides_file)
+    told = told_by(decode_all(manifests, node_classes_optional=instance_types is not None))
     catalogues: Catalogues = (
-        EC2Catalogues(seed=seed, prices=prices)
+        EC2Catalogues(seed=seed, prices=prices, sizes=sizes_of(told))
         if instance_types is None
         else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )
@@ -80,7 +83,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             simulation.decide()
             seconds.append(perf_counter() - began)
     simulation.advise()
-    for warning in simulation.warnings:
+    for warning in (*simulation.warnings, *told.warnings):
         sys.stderr.write(f"treenail: warning: {warning}\n")
     if output is OutputFormat.JSON:
         sys.stdout.write(json.dumps(as_json(simulation, seconds), indent=1) + "\n")

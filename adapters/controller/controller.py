@@ -175,6 +175,7 @@ class Controller:
                 min_values=settings.min_values_policy,
             ),
             early_binding=settings.early_binding,
+            tags=settings.aws_tags,
         )
 
     # --- what others look at

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from treenail.actors.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
+from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.node_class_problems import problem_of
@@ -32,6 +33,7 @@ from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"
+_SIZES: Final = ClusterSettings()
 _TRUE: Final = (
     Condition(type=REGISTERED, status=Status.TRUE),
     Condition(type=INITIALIZED, status=Status.TRUE),
@@ -59,13 +61,15 @@ class FixedCatalogue:
 
 
 class EC2Catalogues:
-    """The types of EC2 with the prices of the fake of that seed, less what `prices` say."""
+    """The types of EC2, sized by `sizes`, at the prices of the fake of that seed, less what `prices` say."""
 
-    def __init__(self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES) -> None:
+    def __init__(
+        self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES, sizes: ClusterSettings = _SIZES
+    ) -> None:
         world = World(seed)
         dice = random.Random(seed)  # noqa: S311
         queue = FakeQueue(agenda=world, dice=dice)
-        catalogue = PricedCatalogue(Catalogue.shipped(), prices)
+        catalogue = PricedCatalogue(Catalogue.shipped(settings=sizes), prices)
         self._ec2 = FakeEC2(agenda=world, dice=dice, catalogue=catalogue, cluster_name=_CLUSTER, queue=queue)
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from treenail.adapters.settings import values
+from treenail.adapters.settings.global_settings import place_of, variables_of, warnings_of
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 # Those that Karpenter has, with their defaults. None of them changes anything here yet.
@@ -23,6 +24,9 @@ GATES: Final = {
 
 # Nothing secret is kept there, and a container may have no other place to write to.
 _STATE_DIRECTORY: Final = "/tmp/treenail"  # noqa: S108
+
+
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class SettingError(Exception):
@@ -75,6 +79,13 @@ class Settings:
     kube_context: str = field(
         metadata=_variable("", values.text, "The context of that file; without it, the current one.")
     )
+    system_namespace: str = field(
+        metadata=_variable(
+            "",
+            values.text,
+            "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
+        )
+    )
     kube_client_qps: float = field(
         metadata=_variable("200", values.positive, "Writes to the API server a second.")
     )
@@ -102,6 +113,13 @@ class Settings:
     aws_default_instance_profile: str = field(
         metadata=_variable(
             "", values.text, "The instance profile of node classes that name none and no role."
+        )
+    )
+    aws_tags: Mapping[str, str] = field(
+        metadata=_variable(
+            "",
+            values.tags,
+            "Tags of all that is launched, as a JSON object; those that a node class gives come before them.",
         )
     )
     isolated_vpc: bool = field(
@@ -254,7 +272,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "LOG_OUTPUT_PATHS": "stdout",
     "MEMORY_LIMIT": "-1",
     "SCHEDULER_CONFIG": "",
-    "SYSTEM_NAMESPACE": "",
     "WEBHOOK_METRICS_PORT": "8001",
     "WEBHOOK_PORT": "8443",
 }
@@ -277,37 +294,65 @@ REFUSED: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
 }
 
 
-def read_settings(environment: Mapping[str, str], options: Mapping[str, str]) -> Settings:
+def read_settings(
+    environment: Mapping[str, str], options: Mapping[str, str], config: Mapping[str, str] = _NOTHING
+) -> Settings:
     """Read the settings. `options` are by variable, and come before the `environment`.
 
-    A variable set to nothing is as if it were not set.
+    Both come before `config`, the data of the ConfigMap `karpenter-global-settings`. What is set to nothing
+    is as if it were not set.
 
     Raises:
         SettingError: a value cannot be read or followed, or the cluster's name is missing.
     """
     _refuse(environment)
-    read: dict[str, Any] = {}
-    for variable in VARIABLES:
-        written = options.get(variable.name) or environment.get(variable.name) or variable.default
-        try:
-            read[variable.field] = variable.read(written.strip())
-        except ValueError as error:
-            where = variable.option if options.get(variable.name) else variable.name
-            raise SettingError(f"{where}: {written!r} {error}") from None
-    settings = Settings(**read, warnings=_warnings(environment, read["feature_gates"]))
+    _refuse(variables_of(config), called=place_of)
+    sources = Sources(environment, options, variables_of(config))
+    read = {variable.field: sources.read(variable) for variable in VARIABLES}
+    warnings = (*_warnings(environment, read["feature_gates"]), *warnings_of(config))
+    settings = Settings(**read, warnings=warnings)
     _check(settings)
     return settings
 
 
-def _refuse(environment: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where settings are said, each by variable: the first comes before the others."""
+
+    environment: Mapping[str, str]
+    options: Mapping[str, str]
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, variable: Variable) -> Any:  # noqa: ANN401 (what the variable's reader returns)
+        """Return what a variable is set to.
+
+        Raises:
+            SettingError: its value cannot be read.
+        """
+        name = variable.name
+        for written, where in (
+            (self.options.get(name), variable.option),
+            (self.environment.get(name), name),
+            (self.config.get(name), place_of(name) if name in self.config else name),
+            (variable.default, name),
+        ):
+            if written:
+                try:
+                    return variable.read(written.strip())
+                except ValueError as error:
+                    raise SettingError(f"{where}: {written!r} {error}") from None
+        return variable.read("")
+
+
+def _refuse(said: Mapping[str, str], called: Callable[[str], str] = str) -> None:
     for name, (read, why) in REFUSED.items():
-        written = environment.get(name, "").strip()
+        written = said.get(name, "").strip()
         try:
             wanted = written and read(written)
         except ValueError as error:
-            raise SettingError(f"{name}: {written!r} {error}") from None
+            raise SettingError(f"{called(name)}: {written!r} {error}") from None
         if wanted:
-            raise SettingError(f"{name}: {written!r} cannot be followed: {why}")
+            raise SettingError(f"{called(name)}: {written!r} cannot be followed: {why}")
 
 
 def _check(settings: Settings) -> None:

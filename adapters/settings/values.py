@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
+from treenail.adapters.api.aws.launch_options import check_tags
+from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS
+from treenail.adapters.api.errors import FieldError
 from treenail.domain.durations import parse_duration
 
 E = TypeVar("E", bound=Enum)
@@ -98,6 +102,23 @@ def one_of(kind: type[E]) -> Callable[[str], E]:
         return known[written.lower()]
 
     return read
+
+
+def tags(written: str) -> dict[str, str]:
+    """Read tags as a JSON object of texts; none of them is one that instances get from us."""
+    try:
+        found = json.loads(written or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if found is None and written.strip() == "null":
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError('is not a JSON object of texts, such as {"team": "a"}')
+    try:
+        check_tags(found, "", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
+    except FieldError as error:
+        raise ValueError(f"cannot be followed: {error}") from None
+    return found
 
 
 def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:

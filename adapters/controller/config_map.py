@@ -1,0 +1,74 @@
+"""The ConfigMap of old that may hold settings, as the cluster has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
+from treenail.adapters.kubernetes.errors import ForbiddenError
+from treenail.adapters.settings.global_settings import NAME
+from treenail.adapters.settings.settings import VARIABLES, SettingError, Sources
+from treenail.domain.ports import NotFoundError
+
+_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+# Where `deploy/rbac.yaml` has the controller, for one that runs outside of the cluster.
+_OTHERWISE: Final = "kube-system"
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(_ConfigMap)
+
+
+def read_config_map(sources: Sources, *, account: Path = _ACCOUNT) -> Mapping[str, str]:
+    """Return the data of the ConfigMap; nothing where there is none, or none that can be read.
+
+    Without a way to the cluster there is nothing either. `account` is the file that names the
+    namespace a pod is in.
+
+    Raises:
+        SettingError: the ConfigMap makes no sense.
+        UnavailableError: the API server does not answer.
+    """
+    connection = _connect(sources)
+    if connection is None:
+        return {}
+    namespace = _namespace(sources, account)
+    try:
+        answer = connection.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{NAME}")
+        return _DECODER.decode(answer).data or {}
+    except (NotFoundError, ForbiddenError):
+        return {}
+    except msgspec.DecodeError:
+        raise SettingError(f"ConfigMap {NAME}: is not what the API server should say") from None
+    finally:
+        connection.close()
+
+
+def _connect(sources: Sources) -> Connection | None:
+    kubeconfig, context = _said(sources, "KUBECONFIG"), _said(sources, "KUBE_CONTEXT")
+    try:
+        return Connection.open(
+            kubeconfig=Path(kubeconfig) if kubeconfig else None, context=context or None, qps=1, burst=1
+        )
+    except NotConnectedError:
+        # Whoever needs the cluster for more tells why.
+        return None
+
+
+def _namespace(sources: Sources, account: Path) -> str:
+    try:
+        return _said(sources, "SYSTEM_NAMESPACE") or account.read_text().strip() or _OTHERWISE
+    except OSError:
+        return _OTHERWISE
+
+
+def _said(sources: Sources, name: str) -> str:
+    [variable] = [variable for variable in VARIABLES if variable.name == name]
+    return str(sources.read(variable))

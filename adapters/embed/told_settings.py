@@ -1,0 +1,29 @@
+"""The settings that manifests tell, by the ConfigMap that Karpenter had them in of old."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.decoded import Decoded
+from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.settings.global_settings import NAME
+from treenail.adapters.settings.settings import Settings, read_settings
+
+_CLUSTER: Final = "demo"
+
+
+def settings_of(decoded: Decoded) -> Settings:
+    """Return what the first ConfigMap of that name says, else the defaults; a cluster without a name is demo.
+
+    Raises:
+        SettingError: a value cannot be read or followed.
+    """
+    data = next((one.data for one in decoded.config_maps if one.name == NAME), {})
+    return read_settings({}, {}, {"aws.clusterName": _CLUSTER} | {k: v for k, v in data.items() if v})
+
+
+def sizes_of(settings: Settings) -> ClusterSettings:
+    """Return what of the settings sizes nodes."""
+    return ClusterSettings(
+        vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
+    )
