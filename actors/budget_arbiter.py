@@ -67,10 +67,11 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
                 assert_never(message)
 
     def _weigh(self, proposal: DisruptionProposed) -> None:
-        allowed = self._book.take(proposal)
+        allowed = self._book.take(proposal, self._timers.now())
         refused = tuple(name for name in proposal.candidates if name not in allowed)
         if refused:
-            why = "no allowed disruptions due to blocking budget"
+            pools = ", ".join(self._book.pools_of(refused)) or proposal.pool
+            why = f"no allowed disruptions due to blocking budget of {pools}"
             self._disruptor(proposal.pool).tell(
                 DisruptionRefused(pool=proposal.pool, candidates=refused, why=why)
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from treenail.domain.disruption import BUDGETED, DisruptionProposed, PoolChanged, allowed_disruptions
 from treenail.domain.node_pools import NodePool
@@ -46,19 +47,39 @@ class BudgetBook:
         self._unready.pop(name, None)
         self._taken.pop(name, None)
 
-    def take(self, proposal: DisruptionProposed) -> tuple[str, ...]:
-        """Return the candidates, in their order, that the budget still allows; they count from now on."""
-        there = self._nodes.get(proposal.pool, {})
-        fresh = [n for n in proposal.candidates if n in there and n not in self._taken]
-        pool, reason = self._pools.get(proposal.pool), BUDGETED.get(proposal.cause)
-        if pool is None:
-            return ()
-        allowed = allowed_disruptions(pool, reason, len(there)) if reason is not None else None
-        if allowed is not None:
-            in_use = sum(1 for name in there if name in self._unready or name in self._taken)
-            fresh = fresh[: max(0, allowed - in_use)]
-        self._taken |= dict.fromkeys(fresh)
-        return tuple(fresh)
+    def take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
+        """Return the candidates, in their order, that budgets still allow; they count from now on.
+
+        Each counts against the budgets of its own pool, whoever proposes it.
+        """
+        reason = BUDGETED.get(proposal.cause)
+        left: dict[str, int | None] = {}
+        allowed: list[str] = []
+        for name in proposal.candidates:
+            pool = self._pools.get(self._pool_of.get(name, ""))
+            if pool is None or name in self._taken:
+                continue
+            if pool.name not in left:
+                left[pool.name] = self._left(pool, reason, now) if reason is not None else None
+            room = left[pool.name]
+            if room is not None and room <= 0:
+                continue
+            left[pool.name] = None if room is None else room - 1
+            self._taken[name] = None
+            allowed.append(name)
+        return tuple(allowed)
+
+    def _left(self, pool: NodePool, reason: str, now: datetime) -> int | None:
+        """Return how many more nodes of a pool may be disrupted now; None is no limit."""
+        there = self._nodes.get(pool.name, {})
+        allowed = allowed_disruptions(pool, reason, len(there), now)
+        if allowed is None:
+            return None
+        return allowed - sum(1 for name in there if name in self._unready or name in self._taken)
+
+    def pools_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the pools whose budgets these nodes count against, by name."""
+        return tuple(sorted({self._pool_of[name] for name in names if name in self._pool_of}))
 
     def release(self, names: Iterable[str]) -> None:
         """These no longer count as being disrupted."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from math import ceil
 
+from treenail.domain.budget_windows import counts
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
 
@@ -118,13 +119,13 @@ def disrupted_labels(claim: NodeClaim, cause: Cause) -> dict[str, str]:
     }
 
 
-def allowed_disruptions(pool: NodePool, reason: str, nodes: int) -> int | None:
+def allowed_disruptions(pool: NodePool, reason: str, nodes: int, now: datetime) -> int | None:
     """Return how many of a pool's `nodes` may be disrupted at a time for `reason`; None is no limit.
 
-    The tightest budget holds; percentages round up. A budget with a schedule counts as always active:
-    until windows are kept it may only be too careful.
+    The tightest of the budgets holds that count `now`; percentages round up.
     """
-    active = [b for b in pool.disruption.budgets if not b.reasons or reason in b.reasons]
+    meant = (b for b in pool.disruption.budgets if not b.reasons or reason in b.reasons)
+    active = [b for b in meant if counts(b, now)]
     amounts = [b.nodes if b.nodes is not None else ceil((b.percent or 0) * nodes / 100) for b in active]
     return min(amounts, default=None)
 

@@ -18,7 +18,7 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.node_pools import Budget, Disruption
 
-BLOCKED = "no allowed disruptions due to blocking budget"
+BLOCKED = "no allowed disruptions due to blocking budget of default"
 
 
 class Weighing(Stage):

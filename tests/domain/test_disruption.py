@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import at, claim, node_pool
+from tests.builders import START, at, claim, node_pool
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, EmptyNodes, allowed_disruptions, disrupted_labels
 from treenail.domain.node_pools import Budget, Disruption
@@ -87,11 +87,11 @@ def test_a_node_that_emptied_anew_is_not_postponed_any_more() -> None:
 def test_percentages_of_the_pools_nodes_round_up(nodes: int, percent: int, allowed: int) -> None:
     pool = replace(node_pool(), disruption=Disruption(budgets=(Budget(percent=percent),)))
 
-    assert allowed_disruptions(pool, "Empty", nodes) == allowed
+    assert allowed_disruptions(pool, "Empty", nodes, START) == allowed
 
 
 def test_without_a_budget_there_is_no_bound() -> None:
-    assert allowed_disruptions(node_pool(), "Empty", 3) is None
+    assert allowed_disruptions(node_pool(), "Empty", 3, START) is None
 
 
 @pytest.mark.parametrize(

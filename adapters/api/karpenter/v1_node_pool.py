@@ -26,6 +26,7 @@ from treenail.adapters.api.model import WANTED, NotNegative, Quantities, StrictM
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
+from treenail.domain.budget_windows import schedule_problem
 from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 
 EXPIRE_AFTER: Final = "720h"
@@ -63,6 +64,9 @@ class BudgetModel(StrictModel):
             raise FieldError(at, "needs schedule and duration, or neither")
         if self.schedule is not None and CRON.fullmatch(self.schedule) is None:
             raise FieldError(f"{at}.schedule", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
+        problem = schedule_problem(self.schedule) if self.schedule is not None else None
+        if problem is not None:
+            raise FieldError(f"{at}.schedule", f"is a cron schedule that cannot be followed: {problem}")
         percent = self.nodes.endswith("%")
         number = int(self.nodes.rstrip("%"))
         return Budget(
@@ -183,9 +187,6 @@ def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
         yield "spec.replicas"
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    for n, budget in enumerate(spec.disruption.budgets or ()):
-        if budget.schedule is not None:
-            yield f"spec.disruption.budgets[{n}].schedule"
     if spec.template.spec.expire_after not in (None, NEVER):
         yield "spec.template.spec.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")

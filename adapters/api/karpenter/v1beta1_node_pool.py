@@ -150,9 +150,6 @@ def _disruption(own: BetaDisruptionModel) -> Disruption:
 def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    for n, budget in enumerate(spec.disruption.budgets or ()):
-        if budget.schedule is not None:
-            yield f"spec.disruption.budgets[{n}].schedule"
     if spec.disruption.expire_after not in (None, NEVER):
         yield "spec.disruption.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")

@@ -89,8 +89,6 @@ def _only(path: str, value: str) -> str:
     return f"{_or(path, cel.text(value))} == {cel.text(value)}"
 
 
-_BUDGETS: Final = "spec.disruption.budgets"
-_SCHEDULED: Final = {f"{_BUDGETS}[].schedule": f"{_or(_BUDGETS, '[]')}.all(b, !has(b.schedule))"}
 _POLICY: Final = "spec.disruption.consolidationPolicy"
 _WHEN_EMPTY: Final = {_POLICY: _only(_POLICY, "WhenEmpty")}
 _EXPIRES: Final = "spec.template.spec.expireAfter"
@@ -104,7 +102,6 @@ WARNINGS: Final = (
         acted_on={
             "spec.replicas": "!has(object.spec.replicas)",
             **_WHEN_EMPTY,
-            **_SCHEDULED,
             _EXPIRES: _only(_EXPIRES, "Never"),
             **_of_template("spec.template.spec"),
         },
@@ -115,7 +112,6 @@ WARNINGS: Final = (
         plural="nodepools",
         acted_on={
             **_WHEN_EMPTY,
-            **_SCHEDULED,
             _EXPIRES_IN_BETA: _only(_EXPIRES_IN_BETA, "Never"),
             **_of_template("spec.template.spec"),
         },

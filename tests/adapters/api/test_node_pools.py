@@ -90,7 +90,7 @@ def test_consolidation_asked_for_in_words_is_listed_as_not_acted_on(policy: str)
     )
 
 
-def test_budgets_come_through_and_schedules_are_listed_as_not_acted_on() -> None:
+def test_budgets_come_through() -> None:
     own = pool(
         disruption={
             "budgets": [
@@ -106,7 +106,7 @@ def test_budgets_come_through_and_schedules_are_listed_as_not_acted_on() -> None
         Budget(percent=100),
         Budget(nodes=0, schedule="0 9 * * 1-5", duration=timedelta(hours=8)),
     )
-    assert own.not_acted_on == ("spec.disruption.budgets[2].schedule",)
+    assert own.not_acted_on == ()
 
 
 def test_static_pools_are_listed_as_not_acted_on() -> None:
