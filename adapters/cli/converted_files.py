@@ -36,6 +36,16 @@ class Document:
     def trees(self) -> tuple[dict[str, Any], ...]:
         return tuple(_plain(one.content) for one in self.manifests)
 
+    @property
+    def is_yaml_of_one(self) -> bool:
+        """Whether it says how its object is written: JSON does not, and lists are taken apart."""
+        return len(self.manifests) == 1 and not isinstance(self.manifests[0].content, bytes)
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        is_json = any(isinstance(one.content, bytes) for one in self.manifests)
+        return () if is_json else comments_of(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -69,6 +79,8 @@ def source_of(name: str, data: bytes) -> SourceFile:
     """Return what stands in `data`; see `source_file`."""
     manifests = parse_manifests(data, name)
     text = data.decode("utf-8-sig")
+    if text.startswith("%"):
+        raise ManifestError(name, "", "", "begins with a directive (%), which cannot be kept: leave it out")
     stretches = [one for one in _MARKER.split(text) if one.strip()]
     if len(stretches) == 1:
         return SourceFile(name, text, (Document(text, manifests),))
@@ -170,7 +182,7 @@ class _Writer:
         comments: list[Comment] = []
         for origin in one.origins:
             document = self.sources[origin.source]
-            if not _is_yaml_of_one(document):
+            if not document.is_yaml_of_one:
                 continue
             (tree,) = document.trees
             for path, node in nodes_of(document.text).items():
@@ -179,8 +191,10 @@ class _Writer:
                     before.setdefault(there, Written(node, _value(tree, path)))
         for source in dict.fromkeys(origin.source for origin in one.origins):
             document = self.sources[source]
-            if _is_yaml_of_one(document):
+            if document.is_yaml_of_one:
                 comments += self._comments(one, source, document)
+            elif self._is_first(one, document):
+                comments += (Comment((), of_list.text, beside=False) for of_list in document.comments)
         text = yaml_text(one.tree, before)
         made = with_comments(text, comments)
         if yaml.load(made, Loader=yaml.SafeLoader) == yaml.load(text, Loader=yaml.SafeLoader):
@@ -189,10 +203,15 @@ class _Writer:
 
     def _comments(self, one: Made, source: int, document: Document) -> Iterator[Comment]:
         """Yield the comments of `document` that go to `one`: every comment goes to one object exactly."""
-        for comment in comments_of(document.text):
+        for comment in document.comments:
             place = self._place(source, comment.path)
             if place is not None and place[0] is one:
                 yield Comment(place[1], comment.text, beside=comment.beside)
+
+    def _is_first(self, one: Made, document: Document) -> bool:
+        """Tell whether `one` is the first that is made of a list: it gets the comments of all."""
+        own = [made for n, made in sorted(self.made.items()) if self.sources[n] is document]
+        return bool(own) and own[0][0] is one
 
     def _place(
         self, source: int, path: tuple[str | int, ...] | None
@@ -206,11 +225,6 @@ class _Writer:
                 if there is not None:
                     return one, there
         return (own[0], path[:1]) if own else None
-
-
-def _is_yaml_of_one(document: Document) -> bool:
-    """Tell whether comments are looked for: JSON has none, and a list is taken apart."""
-    return len(document.manifests) == 1 and not document.text.lstrip().startswith("{")
 
 
 def _value(tree: Any, path: tuple[str | int, ...]) -> object:  # noqa: ANN401 - any JSON value

@@ -90,8 +90,7 @@ def node_claim_to_v1beta1(document: Tree) -> None:
 def _claim_to_v1(document: Tree, spec: Tree, at: str) -> None:
     taken(document, KUBELET)
     kubelet = mapping(spec, "kubelet", at)
-    if "kubelet" in spec:
-        del spec["kubelet"]
+    if spec.pop("kubelet", None) is not None:
         annotate(document, KUBELET, kubelet)
     taken(document, NODE_CLASS_REFERENCE)
     ref = mapping(spec, "nodeClassRef", at)

@@ -81,6 +81,12 @@ def test_a_pool_of_v1beta1_becomes_what_karpenter_makes_of_it() -> None:
     }
 
 
+def test_settings_that_are_null_are_none() -> None:
+    made = converted(pool_of_v1beta1(template="kubelet: null"), "v1")
+
+    assert KUBELET not in made["metadata"]["annotations"]
+
+
 def test_consolidation_that_never_comes_stays_so() -> None:
     disruption = "{consolidationPolicy: WhenUnderutilized, consolidateAfter: Never}"
 

@@ -272,6 +272,44 @@ def test_other_kinds_and_what_is_in_the_version_already_stay_as_they_are_written
     assert convert(file, ANOTHER_KIND).out == ANOTHER_KIND.lstrip()
 
 
+ODD = {
+    "anchors": "  tags: &tags {a: b}  # one\n  context: &c x\n",
+    "a key merged in": "  tags:\n    <<: {q: r}  # one\n    z: y\n",
+    "text over lines": '  context: "a\n    b"  # one\n',
+    "folded text": "  userData: >-  # one\n    a\n    b\n\n    c\n",
+    "text that ends in empty lines": "  userData: |+\n    a\n\n\n# one\n",
+    "braces over lines": "  tags: {a: b,  # one\n    c: d\n    }\n",
+    "text like numbers": '  tags: {a: "012", b: "yes", c: "80:80", d: "2001-01-01", e: "~"}  # one\n',
+    "a line separator in text": '  tags: {a: "x\u2028y"}  # one\n',
+    "a hash in text": '  userData: "#!/bin/bash # two"  # one\n',
+}
+
+
+@pytest.mark.parametrize("case", sorted(ODD))
+def test_yaml_of_every_kind_says_the_same_and_keeps_its_comment(file: Path, case: str) -> None:
+    own = "apiVersion: karpenter.k8s.aws/v1beta1\nkind: EC2NodeClass\nmetadata: {name: default}\nspec:\n"
+    own += "  amiFamily: Bottlerocket\n  role: node\n  subnetSelectorTerms: [{id: subnet-1}]\n"
+    own += f"  securityGroupSelectorTerms: [{{id: sg-1}}]\n{ODD[case]}"
+
+    out = convert(file, own).out
+
+    before, after = yaml.safe_load(own)["spec"], yaml.safe_load(out)["spec"]
+    for key in ("tags", "context", "userData"):
+        assert after.get(key) == before.get(key)
+    assert out.count("# one") == 1
+    assert convert(file, out).out == out
+
+
+def test_comments_of_a_list_stand_above_what_it_is_taken_apart_into(file: Path) -> None:
+    items = "".join(f"- {one.strip()}\n".replace("\n", "\n  ")[:-2] for one in (template(), PROVIDER_WITHIN))
+    items = items.replace("name: default", "name: other", 1)
+
+    out = convert(file, f"apiVersion: v1\nkind: List  # one\nitems:\n# two\n{items}").out
+
+    assert out.startswith("# one\n# two\napiVersion: karpenter.k8s.aws/v1\n")
+    assert out.count("#") == 2
+
+
 def test_a_list_is_taken_apart(file: Path) -> None:
     items = [yaml.safe_load(one) for one in (WITHOUT_REQUIREMENTS, template(), ANOTHER_KIND)]
     whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
@@ -327,6 +365,7 @@ MANY = ",".join(f"v{n}" for n in range(31))
         ),
         (WITHOUT_REQUIREMENTS.replace("weight: 10", "weight: 1000"), "Provisioner default: spec.weight: "),
         (WITHOUT_REQUIREMENTS.replace("weight", "wait"), "Provisioner default: spec.wait: "),
+        (f"%YAML 1.1\n---{template()}", "begins with a directive (%)"),
         ("a: [", "line 2: is not YAML"),
     ],
 )
