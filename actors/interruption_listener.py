@@ -12,6 +12,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.interruption import Notice, NoticeError, parse_notice
+from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption_trace import notice_spans
 from treenail.domain.ports import InterruptionQueue, QueueMessage
 from treenail.domain.runtime import Done, Outcome, Ref
@@ -43,11 +44,13 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         cluster: Ref[NodeInterrupted],
         termination: Ref[NodeInterrupted],
         queue: InterruptionQueue,
+        policy: InterruptionPolicy,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
         self._termination = termination
         self._queue = queue
+        self._policy = policy
         self._seen: TTLCache[str, bool] = TTLCache(_MOST_SEEN, _SEEN_SECONDS, timer=runtime.timers.monotonic)
 
     def handle(self, message: ListenerInbox) -> None:
@@ -81,7 +84,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
     def _notice(self, notice: Notice, instance_id: str, message: QueueMessage, received_at: datetime) -> None:
         now = self._timers.now()
         cause = notice.cause
-        if not notice.acts or cause is None:
+        if cause is None or not self._policy.acts_on(notice.kind):
             self.log("recorded interruption message", kind=notice.kind, instance_id=instance_id)
             return
         interrupted = NodeInterrupted(

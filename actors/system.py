@@ -28,6 +28,7 @@ from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.batching import BatchWindow
 from treenail.domain.cluster import ClusterModel
+from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.packing.problem import Settings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
 from treenail.domain.runtime import Ref
@@ -71,6 +72,7 @@ class SystemSettings:
     packing: Settings = field(default_factory=Settings)
     early_binding: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
+    interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -241,6 +243,7 @@ class System:
                 cluster=self.cluster,
                 termination=self.termination,
                 queue=ports.queue,
+                policy=self._settings.interruptions,
             )
         )
 

@@ -14,6 +14,9 @@ from treenail.domain.disruption import Cause
 # EC2 announces the end of a spot instance this long before it.
 SPOT_NOTICE: Final = timedelta(seconds=120)
 
+# Of an instance in these states nothing runs any more.
+_ENDED: Final = frozenset({"stopped", "terminated"})
+
 
 class NoticeError(ValueError):
     """A message cannot be understood, although it should be: trying again will not help."""
@@ -36,19 +39,15 @@ class InterruptionKind(StrEnum):
         return None if self is InterruptionKind.NO_OP else Cause(self.value)
 
 
-_ONLY_RECORDED: Final = (InterruptionKind.REBALANCE_RECOMMENDATION, InterruptionKind.NO_OP)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """A message, understood. At `deadline`, where it is known, the instances go, ready or not.
 
-    `acts` tells whether nodes are given back for it, or it is only recorded. `time` is when the event
-    happened; None where the message is of no concern and does not say.
+    Of instances that are gone already that is when the event happened, at `time`; None where the message
+    is of no concern and does not say.
     """
 
     kind: InterruptionKind
-    acts: bool
     instance_ids: tuple[str, ...] = ()
     time: datetime | None = None
     deadline: datetime | None = None
@@ -80,7 +79,7 @@ def parse_notice(body: str) -> Notice:
 
 
 def _no_op() -> Notice:
-    return Notice(kind=InterruptionKind.NO_OP, acts=False)
+    return Notice(kind=InterruptionKind.NO_OP)
 
 
 def _notice(
@@ -88,7 +87,6 @@ def _notice(
 ) -> Notice:
     return Notice(
         kind=kind,
-        acts=kind not in _ONLY_RECORDED,
         instance_ids=ids,
         time=_time(event, "time"),
         deadline=deadline,
@@ -119,14 +117,16 @@ def _warning(event: _Object, kind: InterruptionKind) -> Notice:
 def _state_change(event: _Object) -> Notice:
     detail = _detail(event)
     match detail.get("state"):
-        case "stopping" | "stopped":
-            return _notice(event, InterruptionKind.INSTANCE_STOPPED, (_instance_id(detail),))
-        case "shutting-down" | "terminated":
-            return _notice(event, InterruptionKind.INSTANCE_TERMINATED, (_instance_id(detail),))
+        case "stopping" | "stopped" as state:
+            kind = InterruptionKind.INSTANCE_STOPPED
+        case "shutting-down" | "terminated" as state:
+            kind = InterruptionKind.INSTANCE_TERMINATED
         case str():
             return _no_op()
         case _:
             raise NoticeError("detail.state is missing")
+    ended = _time(event, "time") if state in _ENDED else None
+    return _notice(event, kind, (_instance_id(detail),), ended)
 
 
 def _health(event: _Object) -> Notice:

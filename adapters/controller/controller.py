@@ -27,6 +27,7 @@ from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
 from treenail.adapters.settings.settings import SettingError, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
+from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain import metrics
 from treenail.domain.packing.problem import Settings as PackingSettings
 
@@ -175,6 +176,13 @@ class Controller:
                 min_values=settings.min_values_policy,
             ),
             early_binding=settings.early_binding,
+            interruptions=InterruptionPolicy(
+                spot_interruption=settings.on_spot_interruption,
+                rebalance_recommendation=settings.on_rebalance_recommendation,
+                scheduled_change=settings.on_scheduled_change,
+                instance_state_change=settings.on_instance_state_change,
+                capacity_reservation_interruption=settings.on_capacity_reservation_interruption,
+            ),
             tags=settings.aws_tags,
         )
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from treenail.adapters.settings import values
 from treenail.adapters.settings.global_settings import place_of, variables_of, warnings_of
+from treenail.domain.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 # Those that Karpenter has, with their defaults. None of them changes anything here yet.
@@ -105,6 +106,37 @@ class Settings:
     interruption_queue: str = field(
         metadata=_variable(
             "", values.text, "The SQS queue of EC2's warnings; without it, nobody listens to any."
+        )
+    )
+    on_spot_interruption: Response = field(
+        metadata=_variable(
+            "act",
+            values.one_of(Response),
+            "Whether nodes are given back for it: `act`, or `record` it and no more.",
+        )
+    )
+    on_rebalance_recommendation: Response = field(
+        metadata=_variable(
+            "record",
+            values.one_of(Response),
+            "The same, where EC2 finds it likely that it will take a spot instance.",
+        )
+    )
+    on_scheduled_change: Response = field(
+        metadata=_variable(
+            "act", values.one_of(Response), "The same, for what AWS Health announces of instances."
+        )
+    )
+    on_instance_state_change: Response = field(
+        metadata=_variable(
+            "act", values.one_of(Response), "The same, for instances that stop or are terminated."
+        )
+    )
+    on_capacity_reservation_interruption: Response = field(
+        metadata=_variable(
+            "act",
+            values.one_of(Response),
+            "The same, for instances in reserved capacity that its owner takes back.",
         )
     )
     aws_region: str = field(

@@ -14,6 +14,7 @@ from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
 from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.ending_trace import interruption_context
+from treenail.domain.interruption_policy import InterruptionPolicy
 
 SPOT = "EC2 Spot Instance Interruption Warning"
 REBALANCE = "EC2 Instance Rebalance Recommendation"
@@ -23,8 +24,9 @@ HEALTH = "AWS Health Event"
 class Listening(Stage):
     """A listener at a queue whose messages take no time, and come again after twenty seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: InterruptionPolicy | None = None) -> None:
         super().__init__()
+        self.policy = policy or InterruptionPolicy()
         self.cluster, self.termination = Probe(), Probe()
         settings = QueueSettings(delay=(0, 0))
         self.queue = FakeQueue(self.world, random.Random(0), settings=settings)
@@ -33,7 +35,11 @@ class Listening(Stage):
     def start(self) -> None:
         actor: Any = self.host(
             lambda runtime: InterruptionListener(
-                runtime, cluster=self.cluster, termination=self.termination, queue=self.queue
+                runtime,
+                cluster=self.cluster,
+                termination=self.termination,
+                queue=self.queue,
+                policy=self.policy,
             )
         )
         self.queue.feed(actor)

@@ -57,7 +57,6 @@ def test_a_spot_warning_leaves_two_minutes_from_the_event_on() -> None:
 
     assert notice == Notice(
         kind=InterruptionKind.SPOT_INTERRUPTED,
-        acts=True,
         instance_ids=(ID,),
         time=AT,
         deadline=AT + timedelta(seconds=120),
@@ -65,34 +64,34 @@ def test_a_spot_warning_leaves_two_minutes_from_the_event_on() -> None:
     assert notice.cause is Cause.SPOT_INTERRUPTED
 
 
-def test_a_rebalance_recommendation_is_only_recorded() -> None:
+def test_a_rebalance_recommendation_names_no_end() -> None:
     notice = parse_notice(event(REBALANCE, {"instance-id": ID}))
 
-    assert notice == Notice(
-        kind=InterruptionKind.REBALANCE_RECOMMENDATION, acts=False, instance_ids=(ID,), time=AT
-    )
+    assert notice == Notice(kind=InterruptionKind.REBALANCE_RECOMMENDATION, instance_ids=(ID,), time=AT)
 
 
 @pytest.mark.parametrize(
-    ("state", "kind"),
+    ("state", "kind", "ended"),
     [
-        ("stopping", InterruptionKind.INSTANCE_STOPPED),
-        ("stopped", InterruptionKind.INSTANCE_STOPPED),
-        ("shutting-down", InterruptionKind.INSTANCE_TERMINATED),
-        ("terminated", InterruptionKind.INSTANCE_TERMINATED),
+        ("stopping", InterruptionKind.INSTANCE_STOPPED, None),
+        ("stopped", InterruptionKind.INSTANCE_STOPPED, AT),
+        ("shutting-down", InterruptionKind.INSTANCE_TERMINATED, None),
+        ("terminated", InterruptionKind.INSTANCE_TERMINATED, AT),
     ],
 )
-def test_an_instance_that_stops_or_ends_is_acted_upon(state: str, kind: InterruptionKind) -> None:
+def test_an_instance_that_stops_or_ends_is_told_apart_from_one_that_has(
+    state: str, kind: InterruptionKind, ended: datetime | None
+) -> None:
     notice = parse_notice(event(STATE, {"instance-id": ID, "state": state}))
 
-    assert notice == Notice(kind=kind, acts=True, instance_ids=(ID,), time=AT)
+    assert notice == Notice(kind=kind, instance_ids=(ID,), time=AT, deadline=ended)
 
 
 @pytest.mark.parametrize("state", ["pending", "running", "rebooting"])
 def test_an_instance_in_any_other_state_is_of_no_concern(state: str) -> None:
     notice = parse_notice(event(STATE, {"instance-id": ID, "state": state}))
 
-    assert notice == Notice(kind=InterruptionKind.NO_OP, acts=False)
+    assert notice == Notice(kind=InterruptionKind.NO_OP)
     assert notice.cause is None
 
 
@@ -103,7 +102,6 @@ def test_a_scheduled_change_names_each_of_its_instances_once() -> None:
 
     assert notice == Notice(
         kind=InterruptionKind.SCHEDULED_CHANGE,
-        acts=True,
         instance_ids=(ID, "i-00000000000000001"),
         time=AT,
     )
@@ -122,7 +120,6 @@ def test_a_reclaimed_capacity_reservation_ends_its_instances_when_it_says() -> N
     without, with_time = (parse_notice(event(RESERVATION, d, resources=arn)) for d in (detail, detail | at))
 
     assert without.kind is with_time.kind is InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED
-    assert without.acts
     assert without.deadline == AT + timedelta(seconds=120)
     assert with_time.deadline == AT + timedelta(seconds=180)
 
@@ -140,7 +137,7 @@ def test_a_reclaimed_capacity_reservation_ends_its_instances_when_it_says() -> N
     ],
 )
 def test_a_foreign_message_is_of_no_concern(body: str) -> None:
-    assert parse_notice(body) == Notice(kind=InterruptionKind.NO_OP, acts=False)
+    assert parse_notice(body) == Notice(kind=InterruptionKind.NO_OP)
 
 
 @pytest.mark.parametrize(
@@ -201,4 +198,4 @@ def test_nothing_but_a_notice_or_a_notice_error_ever_comes_of_a_message(body: st
 
     assert isinstance(notice, Notice)
     assert all(i.startswith("i-") for i in notice.instance_ids)
-    assert not notice.acts or notice.time is not None
+    assert notice.cause is None or notice.time is not None

@@ -12,6 +12,7 @@ from treenail.adapters.settings.settings import (
     SettingError,
     read_settings,
 )
+from treenail.domain.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}
@@ -38,6 +39,8 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
     ("name", "written", "field", "value"),
     [
         ("CLOUD", "kwok", "cloud", CloudName.KWOK),
+        ("ON_SPOT_INTERRUPTION", "record", "on_spot_interruption", Response.RECORD),
+        ("ON_REBALANCE_RECOMMENDATION", "Act", "on_rebalance_recommendation", Response.ACT),
         ("BATCH_IDLE_DURATION", "1m30s", "batch_idle_duration", 90.0),
         ("KUBE_CLIENT_QPS", "0.5", "kube_client_qps", 0.5),
         ("METRICS_PORT", " 9090 ", "metrics_port", 9090),
