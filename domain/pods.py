@@ -56,6 +56,18 @@ class LabelSelector:
             return False
         return all(_expression_holds(e, of) for e in self.expressions)
 
+    def of_pod(
+        self, own: Mapping[str, str], match: tuple[str, ...], mismatch: tuple[str, ...] = ()
+    ) -> LabelSelector:
+        """Return the selector narrowed to pods with the same values as `own` of the labels `match`.
+
+        And with other values of the labels `mismatch`. Keys that `own` lacks say nothing.
+        """
+        lines = [Expression(key, Operator.IN, (own[key],)) for key in match if key in own]
+        lines += [Expression(key, Operator.NOT_IN, (own[key],)) for key in mismatch if key in own]
+        more = [line for line in lines if line not in self.expressions]
+        return replace(self, expressions=(*self.expressions, *more)) if more else self
+
 
 def _expression_holds(expression: Expression, of: Mapping[str, str]) -> bool:
     value = of.get(expression.key)
@@ -107,18 +119,10 @@ class PodAffinityTerm:
         """Return the term of a pod with the labels `own`: those named by keys go into its selector."""
         if not self.match_label_keys and not self.mismatch_label_keys:
             return self
-        selector = self.selector or LabelSelector()
-        lines = (
-            *(Expression(key, Operator.IN, (own[key],)) for key in self.match_label_keys if key in own),
-            *(
-                Expression(key, Operator.NOT_IN, (own[key],))
-                for key in self.mismatch_label_keys
-                if key in own
-            ),
+        selector = (self.selector or LabelSelector()).of_pod(
+            own, self.match_label_keys, self.mismatch_label_keys
         )
-        more = tuple(line for line in lines if line not in selector.expressions)
-        merged = replace(selector, expressions=(*selector.expressions, *more))
-        return replace(self, selector=merged, match_label_keys=(), mismatch_label_keys=())
+        return replace(self, selector=selector, match_label_keys=(), mismatch_label_keys=())
 
 
 @dataclass(frozen=True, slots=True, order=True)

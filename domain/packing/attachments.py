@@ -24,8 +24,7 @@ class Attachments:
         """Return how many pods with `volumes` each of `rows` can take."""
         fits = np.full(len(rows), np.inf)
         for driver, left in self._left.items():
-            fresh = sum(count for of, count in volumes.fresh if of == driver)
-            handles = [known for known in volumes.known if known[0] == driver]
+            fresh, handles = volumes.of(driver)
             if fresh or handles:
                 new = [sum(known not in self._attached[row] for known in handles) for row in rows]
                 rest = left[rows] - np.array(new, dtype=np.float64)
@@ -36,8 +35,7 @@ class Attachments:
     def take(self, rows: Indices, counts: Floats, volumes: VolumeNeeds) -> None:
         """Attach the volumes of so many pods (`counts`, by row) to `rows`."""
         for driver, left in self._left.items():
-            fresh = sum(count for of, count in volumes.fresh if of == driver)
-            handles = [known for known in volumes.known if known[0] == driver]
+            fresh, handles = volumes.of(driver)
             for row, count in zip(rows, counts, strict=True):
                 new = [known for known in handles if known not in self._attached[row]]
                 self._attached[row].update(new)

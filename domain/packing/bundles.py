@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 
 import numpy as np
 
@@ -15,13 +14,14 @@ from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import Company, most_joining
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.rules import Rules
 from treenail.domain.packing.topology.choices import Choice, Choices
 from treenail.domain.packing.topology.groups import Group
 from treenail.domain.packing.topology.scope import Scope
-from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.terms import Term
 from treenail.domain.packing.topology.universe import Universe
 
 
@@ -34,26 +34,32 @@ class Bundle:
     choice: Choice
     number: int = 0
     parts: dict[int, int] = field(default_factory=dict)
-    counts: dict[int, int] = field(default_factory=dict)
-    owned: dict[int, int] = field(default_factory=dict)
+    company: Company = field(default_factory=Company)
     seats: list[tuple[PodClass, Rung, Scope, int]] = field(default_factory=list)
 
     def has(self, group: Group) -> bool:
         """Tell whether the group counts some pod of the bundle."""
-        return bool(self.counts.get(group.index))
+        return bool(self.company.counted.get(group.index))
 
 
 class Bundles:
     """Gathers pods that must be together on new nodes, and finds their places in rooms."""
 
     def __init__(
-        self, rooms: RoomSeats, chains: Chains, choices: Choices, universe: Universe, outcome: Outcome
+        self,
+        rooms: RoomSeats,
+        chains: Chains,
+        choices: Choices,
+        universe: Universe,
+        outcome: Outcome,
+        terms: Mapping[int, Term],
     ) -> None:
         self._rooms = rooms
         self._chains = chains
         self._choices = choices
         self._universe = universe
         self._outcome = outcome
+        self._terms = terms
         self._bundles: list[Bundle] = []
         self._opened = 0
         self._of_lot: dict[int, Bundle] = {}
@@ -167,15 +173,7 @@ class Bundles:
     def _fit(self, one: PodClass, scope: Scope, bundle: Bundle, pods: int) -> int:
         """Return how many of `pods` pods may join a bundle."""
         quota = min(scope.quota(bundle.choice.known, self._universe), pods) if scope.by_domain else pods
-        for restriction in scope.by_node:
-            quota = min(
-                quota,
-                _most_in(bundle, restriction.group, owned=restriction.owned, selects=restriction.selects),
-            )
-        for group in scope.counted:
-            # Those there may have a spread that these pods would exceed.
-            if group.term.kind is Kind.SPREAD and bundle.owned.get(group.index):
-                quota = min(quota, group.term.max_skew - bundle.counts.get(group.index, 0))
+        quota = min(quota, most_joining(bundle.company, scope.rules, self._terms))
         most = 0.0
         for family in self._families(bundle):
             free = family.largest - bundle.load
@@ -191,11 +189,12 @@ class Bundles:
     def _gather(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         bundle.load = bundle.load + pods * one.requests
         bundle.parts[one.index] = bundle.parts.get(one.index, 0) + pods
+        company = bundle.company
         for group in scope.counted:
             if group.term.per_node:
-                bundle.counts[group.index] = bundle.counts.get(group.index, 0) + pods
+                company.counted[group.index] = company.counted.get(group.index, 0) + pods
         for index in scope.rules.firm:
-            bundle.owned[index] = bundle.owned.get(index, 0) + pods
+            company.owned[index] = company.owned.get(index, 0) + pods
         bundle.seats.append((one, rung, scope, pods))
 
     def _families(self, bundle: Bundle) -> Iterable[Family]:
@@ -235,19 +234,6 @@ def _become(bundle: Bundle, to: Bundle) -> None:
     bundle.choice = to.choice
 
 
-def _most_in(bundle: Bundle, group: Group, *, owned: bool, selects: bool) -> float:
-    """Return how many pods may join that have the term of `group`, or that it keeps away."""
-    there, owners = bundle.counts.get(group.index, 0), bundle.owned.get(group.index, 0)
-    if not owned:
-        return 0.0 if owners else inf
-    if group.term.kind is Kind.SPREAD:
-        room = group.term.max_skew - there
-        return room if selects else (inf if room >= 0 else 0.0)
-    if there or (owners and selects):
-        return 0.0
-    return 1.0 if selects else inf
-
-
 def _rules(bundle: Bundle) -> Rules:
-    owned = tuple(sorted(bundle.owned))
-    return Rules(owned, tuple(sorted(bundle.counts.items())), owned)
+    owned = tuple(sorted(bundle.company.owned))
+    return Rules(owned, tuple(sorted(bundle.company.counted.items())), owned)

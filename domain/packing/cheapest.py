@@ -156,13 +156,12 @@ class Cheapest:
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
-        fewer = first is not None and nodes_in(drafts) > self._most_nodes(first)
+        most_nodes, most_cost = float(nodes_in(drafts)), inf
+        fewer = first is not None and most_nodes > self._most_nodes(first)
+        if first is not None and nodes_in(first) > 1:
+            most_nodes, most_cost = self._most_nodes(first), cost_of(first)
         merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
-        one_node = first is None or nodes_in(first) <= 1
-        return merging.run(
-            most_nodes=nodes_in(drafts) if first is None or one_node else self._most_nodes(first),
-            most_cost=inf if first is None or one_node else cost_of(first),
-        )
+        return merging.run(most_nodes=most_nodes, most_cost=most_cost)
 
     def _sized(self, family: Family, group: Sequence[_Waiting], left: Floats, per_node: float) -> list[Draft]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""

@@ -89,8 +89,7 @@ def largest_first(
 ) -> list[PodClass]:
     """Sort classes by what `order` calls large, ties by the age of their oldest pod.
 
-    Pods of negative priority come last: nobody is to wait for them. `largest` (R) is the most room of any
-    type, against which `euclidean` measures.
+    `largest` (R) is the most room of any type, against which `euclidean` measures.
     """
     cpu, memory = axis.names.index(CPU), axis.names.index(MEMORY)
 
@@ -104,4 +103,4 @@ def largest_first(
                 share = [one.requests[i] / max(largest[i], 1.0) for i in (cpu, memory)]
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 
-    return sorted(classes, key=lambda one: (one.spec.priority < 0, *size(one), one.index))
+    return sorted(classes, key=lambda one: (*size(one), one.index))

@@ -57,7 +57,6 @@ class Forced:
     def __init__(
         self, stock: Stock, families: Families, rules: NodeRules, ledger: Ledger, steps: Steps, worth: Floats
     ) -> None:
-        self._stock = stock
         self._left = stock.left
         self._families = families
         self._rules = rules

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import floor, inf
 
 from treenail.domain.packing.lots import Lot
-from treenail.domain.packing.rules import FREE
+from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.topology.terms import Kind, Term
 
 
@@ -32,6 +32,29 @@ class Company:
             self.owned[group] = self.owned.get(group, 0) + units
 
 
+def most_joining(company: Company, rules: Rules, terms: Mapping[int, Term]) -> float:
+    """Return how many units under `rules` may join a node's company; `terms` are by their group's number."""
+    most, own = inf, dict(rules.counted)
+    for group in rules.owned:
+        most = min(most, _most_owned(company, group, own.get(group, 0), terms[group]))
+    for group, count in rules.counted:
+        if company.owned.get(group) and group not in rules.owned:
+            term = terms[group]
+            room = term.max_skew - company.counted.get(group, 0) if term.kind is Kind.SPREAD else 0
+            most = min(most, max(floor(room / count), 0))
+    return most
+
+
+def _most_owned(company: Company, group: int, each: int, term: Term) -> float:
+    there = company.counted.get(group, 0)
+    if term.kind is Kind.SPREAD:
+        room = term.max_skew - there
+        return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
+    if there or (each and company.owned.get(group)):
+        return 0
+    return 1 if each else inf
+
+
 class NodeRules:
     """The terms per node of a problem's lots. No term is broken in the end, whatever order pods come in."""
 
@@ -54,25 +77,7 @@ class NodeRules:
 
     def most(self, company: Company, lot: Lot) -> float:
         """Return how many units of `lot` may join."""
-        most, rules = inf, lot.rules
-        own = dict(rules.counted)
-        for group in rules.owned:
-            most = min(most, self._most_owned(company, group, own.get(group, 0)))
-        for group, count in rules.counted:
-            if company.owned.get(group) and group not in rules.owned:
-                term = self._terms[group]
-                room = term.max_skew - company.counted.get(group, 0) if term.kind is Kind.SPREAD else 0
-                most = min(most, max(floor(room / count), 0))
-        return most
-
-    def _most_owned(self, company: Company, group: int, each: int) -> float:
-        term, there = self._terms[group], company.counted.get(group, 0)
-        if term.kind is Kind.SPREAD:
-            room = term.max_skew - there
-            return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
-        if there or (each and company.owned.get(group)):
-            return 0
-        return 1 if each else inf
+        return most_joining(company, lot.rules, self._terms)
 
     def may_join(self, one: Mapping[int, int], other: Mapping[int, int]) -> bool:
         """Tell whether all units of one node may go to another, both given as parts (by lot)."""

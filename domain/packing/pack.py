@@ -122,11 +122,11 @@ class _Packer:
         self._seating.seat(one)
 
     def _in_order(self) -> list[PodClass]:
-        """Return the classes, the largest first, and before them those that no new node would hold.
+        """Return the classes, the largest first, but before them those that no new node would hold.
 
-        These go first into the rooms that others could do without, and next those that topologies restrict.
+        These go first into the rooms that others could do without. Placeholders come after all others.
         """
-        known = list(self._reading.classes)
+        known = self._reading.classes
         nowhere: set[int] = set()
         largest = []
         for one in known:
@@ -138,14 +138,14 @@ class _Packer:
         axis = self._reading.axis
         most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
         ordered = largest_first(known, self._settings.order, axis, most)
-        return sorted(ordered, key=lambda one: (one.spec.priority < 0, one.index not in nowhere))
+        return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
         place = {one.index: at for at, one in enumerate(in_order)}
         taken_back = False
         # Placeholders wait until all others have found what there is for them.
-        going = [one for one in in_order if one.spec.priority >= 0]
+        going = [one for one in in_order if not _placeholder(one)]
         for _ in range(_SETTLINGS):
             self._seat(going)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
@@ -297,3 +297,8 @@ class _Packer:
         ):
             bound = component.lower_bound(placed)
         return drafts, bound
+
+
+def _placeholder(one: PodClass) -> bool:
+    """Tell whether these pods only hold room for others: nobody is to wait for them."""
+    return one.spec.priority < 0

@@ -72,6 +72,11 @@ class VolumeNeeds:
     fresh: tuple[tuple[str, int], ...] = ()
     problem: str = ""
 
+    def of(self, driver: str) -> tuple[int, tuple[tuple[str, str], ...]]:
+        """Return how many fresh volumes of `driver` there are, and its known ones."""
+        fresh = sum(count for of, count in self.fresh if of == driver)
+        return fresh, tuple(one for one in self.known if one[0] == driver)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:

@@ -11,7 +11,7 @@ import numpy as np
 from treenail.domain.packing.arrays import Floats, Indices
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.dealing import evenly, first_of
+from treenail.domain.packing.dealing import first_of
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.topology.restrictions import Restriction
@@ -173,18 +173,11 @@ class RoomSeats:
 
     def _spread(self, one: PodClass, scope: Scope, spread: Restriction, cells: list[_Cell], pods: int) -> int:
         """Spread pods over the domains that rooms have, as evenly as rooms can."""
-        key, counts = spread.group.term.key, spread.group.counts
-        domains = [cell.domains[key] for cell in cells]
-        measured = self._universe.of(spread.group, scope.strict.get(key))
         if not cells:
             return 0
-        held = np.array([counts.get(domain, 0) for domain in domains], dtype=np.float64)
-        room = np.minimum(np.array([cell.fits.sum() for cell in cells]), pods)
-        known = set(domains)
-        elsewhere = min((counts.get(d, 0) for d in measured if d not in known), default=np.inf)
-        if len(measured) < spread.group.term.min_domains:
-            elsewhere = 0
-        dealt = evenly(held, room, pods, spread.group.term.max_skew, elsewhere)
+        domains = [cell.domains[spread.group.term.key] for cell in cells]
+        fits = np.minimum(np.array([cell.fits.sum() for cell in cells]), pods)
+        dealt = spread.dealt(domains, fits, pods, self._universe, scope.strict)
         return sum(
             self.fill(one, scope, cell.rows, first_of(cell.fits, most))
             for cell, most in zip(cells, dealt, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,15 +33,15 @@ class Rooms:
         """Return, in order, the rooms whose labels and taints suit `demand`."""
         rows = self._open_to.get(demand)
         if rows is None:
-            mask = self._usable & self._tolerated(demand.tolerations)
+            mask = self._usable & tolerated(self._rooms, demand.tolerations)
             if mask.any():
                 mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
             rows = self._open_to[demand] = np.flatnonzero(mask)
         return rows
 
-    def labels(self, row: int) -> dict[str, str]:
+    def labels(self, row: int) -> Mapping[str, str]:
         """Return the labels of a room."""
-        return dict(self._rooms[row].labels)
+        return self._rooms[row].labels
 
     def values(self, key: str) -> tuple[list[str | None], Indices]:
         """Return the different values rooms have for the label `key`, and which of them each has (N)."""
@@ -60,9 +60,11 @@ class Rooms:
         if volumes is not None:
             self._attachments.take(rows, counts, volumes)
 
-    def _tolerated(self, tolerations: tuple[Toleration, ...]) -> Bools:
-        verdicts: dict[tuple[Taint, ...], bool] = {}
-        for room in self._rooms:
-            if room.taints not in verdicts:
-                verdicts[room.taints] = untolerated(room.taints, tolerations) is None
-        return np.array([verdicts[room.taints] for room in self._rooms], dtype=np.bool_)
+
+def tolerated(rooms: Sequence[Room], tolerations: tuple[Toleration, ...]) -> Bools:
+    """Return which rooms (N) have no taint but those tolerated."""
+    verdicts: dict[tuple[Taint, ...], bool] = {}
+    for room in rooms:
+        if room.taints not in verdicts:
+            verdicts[room.taints] = untolerated(room.taints, tolerations) is None
+    return np.array([verdicts[room.taints] for room in rooms], dtype=np.bool_)

@@ -14,7 +14,6 @@ from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Ladder, Rung
-from treenail.domain.packing.dealing import evenly
 from treenail.domain.packing.lots import Lot, Party
 from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.room_seats import RoomSeats, sole_spread
@@ -71,7 +70,7 @@ class Seating:
         self._listed: dict[int, Lot] = {}
         self._squeezing = False
         self._squeezed: list[tuple[Lot, int]] = []
-        self.bundles = Bundles(rooms, chains, choices, universe, outcome)
+        self.bundles = Bundles(rooms, chains, choices, universe, outcome, scopes.terms)
 
     @property
     def lots(self) -> list[Lot]:
@@ -79,21 +78,21 @@ class Seating:
         lots = [lot for lot in self._listed.values() if lot.waiting]
         return lots + self.bundles.lots()
 
-    def seat(self, one: PodClass, *, buying: bool = True) -> None:
-        """Seat as many pods of a class as can be, in rooms alone where not `buying`."""
+    def seat(self, one: PodClass) -> None:
+        """Seat as many pods of a class as can be."""
         for number, rung in enumerate(one.ladder.rungs):
             left = self._outcome.waiting(one.index)
             if not left or self._squeezed:
                 break
             scope = self._scopes.of(one, rung)
             if scope.together:
-                alone = self._listed if buying and not self._squeezing else None
+                alone = None if self._squeezing else self._listed
                 self.bundles.seat(one, rung, scope, left, alone)
             elif scope.by_domain:
-                self._by_turns(one, rung, scope, left, buying=buying)
+                self._by_turns(one, rung, scope, left)
             else:
                 left -= self._rooms.seat(one, rung, scope, left)
-                if left and buying:
+                if left:
                     self._open(one, number, rung, scope, left)
 
     def take_back(self, lot: Lot, units: int) -> None:
@@ -196,15 +195,13 @@ class Seating:
         key = (one.index, rung, choice.number)
         return self._most.get(key, inf) - self._held.get(key, 0)
 
-    def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int, *, buying: bool) -> None:
+    def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> None:
         """Fill rooms and new nodes by turns: each may make way for the other."""
         while left:
             placed = self._rooms.seat(one, rung, scope, left)
-            if not placed and buying:
-                placed = self._choose(one, rung, scope, left)
             if not placed:
-                return
-            if self._squeezing:
+                placed = self._choose(one, rung, scope, left)
+            if not placed or self._squeezing:
                 return
             left -= placed
 
@@ -266,22 +263,16 @@ class Seating:
         left: int,
     ) -> int:
         """Spread pods over the domains there are new nodes in, as evenly as may be."""
-        key, counts = spread.group.term.key, spread.group.counts
-        domains = [choice.known[key] for choice in choices]
-        held = np.array([counts.get(domain, 0) for domain in domains], dtype=np.float64)
-        measured = self._universe.of(spread.group, scope.strict.get(key))
-        known = set(domains)
-        elsewhere = min((counts.get(d, 0) for d in measured if d not in known), default=inf)
-        if len(measured) < spread.group.term.min_domains:
-            elsewhere = 0
+        domains = [choice.known[spread.group.term.key] for choice in choices]
         pods = left
         if self._squeezing:
             pods = 1
         elif self._rooms.any_left(one, rung, scope):
             # Once the emptiest domain has one more, rooms in the others may take pods again.
-            pods = min(left, int((held == held.min()).sum()))
+            held = spread.held(domains)
+            pods = min(left, held.count(min(held)))
         fits = np.array([min(pods, self._left_in(one, rung, choice)) for choice in choices])
-        dealt = evenly(held, fits, pods, spread.group.term.max_skew, elsewhere)
+        dealt = spread.dealt(domains, fits, pods, self._universe, scope.strict)
         for choice, count in zip(choices, dealt, strict=True):
             if count:
                 self._take(one, rung, scope, choice, int(count))

@@ -13,12 +13,13 @@ from treenail.domain.packing.compatibility.masks import NodeMasks
 from treenail.domain.packing.likeness import hint, likest, likest_of
 from treenail.domain.packing.problem import Room, VolumeNeeds
 from treenail.domain.packing.refusal_details import not_tolerated, out_of_reach, port_taken
+from treenail.domain.packing.rooms import tolerated
 from treenail.domain.packing.topology.terms import ports_conflict
 from treenail.domain.pods import HostPort, PodSpec
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import PODS, format_amount
-from treenail.domain.taints import Taint, Toleration, untolerated
+from treenail.domain.taints import untolerated
 
 _TAINTED, _UNLIKE, _FULL, _TAKEN = range(4)
 
@@ -44,7 +45,6 @@ class NearRooms:
 
     def _progress(self, spec: PodSpec, required: Sequence[Rung]) -> tuple[Indices, Floats]:
         """Return how far a pod comes in each room (N), and what share of its requests is free there (N)."""
-        tolerated = self._tolerated(required[0].tolerations)
         alike = np.zeros(len(self._rooms), dtype=np.bool_)
         for rung in required:
             alike |= self._masks.meeting((*rung.requirements.values(), *rung.present.values()))
@@ -54,20 +54,13 @@ class NearRooms:
         stage = np.full(len(self._rooms), _TAKEN, dtype=np.intp)
         stage[share < 1.0] = _FULL
         stage[~alike] = _UNLIKE
-        stage[~tolerated] = _TAINTED
+        stage[~tolerated(self._rooms, required[0].tolerations)] = _TAINTED
         return stage, share
 
     def _free_of(self, name: str) -> Floats:
         if name not in self._free:
             self._free[name] = np.array([float(room.free.get(name, 0)) for room in self._rooms])
         return self._free[name]
-
-    def _tolerated(self, tolerations: tuple[Toleration, ...]) -> Bools:
-        verdicts: dict[tuple[Taint, ...], bool] = {}
-        for room in self._rooms:
-            if room.taints not in verdicts:
-                verdicts[room.taints] = untolerated(room.taints, tolerations) is None
-        return np.array([verdicts[room.taints] for room in self._rooms], dtype=np.bool_)
 
 
 def against(spec: PodSpec, volumes: VolumeNeeds | None, room: Room) -> Refusal | None:
@@ -105,8 +98,8 @@ def _against_volumes(volumes: VolumeNeeds, room: Room) -> Refusal | None:
         said = out_of_reach(first, known.get(first.key), "node")
         return Refusal("", Reason.VOLUME_TOPOLOGY, *said, node=room.name)
     for driver, left in sorted(room.attachable.items()):
-        wanted = sum(count for of, count in volumes.fresh if of == driver)
-        wanted += sum(one[0] == driver and one not in room.attached for one in volumes.known)
+        fresh, known_there = volumes.of(driver)
+        wanted = fresh + sum(one not in room.attached for one in known_there)
         if wanted > left:
             detail = f"{wanted} more volumes of {driver} are to be attached, and {left} can be"
             values = Values(driver, str(wanted), (str(left),))

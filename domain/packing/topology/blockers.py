@@ -54,16 +54,7 @@ class Blockers:
 
     def _blocking(self, scope: Scope, choice: Choice) -> list[Restriction]:
         """Return the restrictions that let no pod into the domains of a choice."""
-        return [r for r in scope.by_domain if not self._quota(scope, r, choice)]
-
-    def _quota(self, scope: Scope, restriction: Restriction, choice: Choice) -> float:
-        domain = choice.known.get(restriction.group.term.key)
-        if domain is None:
-            return 0.0
-        if restriction.owned and restriction.group.term.kind is Kind.TOGETHER:
-            allowed = restriction.quota(domain, 0.0)
-            return allowed or float(restriction.may_begin(scope.strict))
-        return restriction.quota(domain, restriction.floor(self._universe, scope.strict))
+        return [r for r in scope.by_domain if not r.allowed(choice.known, self._universe, scope.strict)]
 
     def _said(self, scope: Scope, choices: Sequence[Choice], choice: Choice, by: Restriction) -> Blocked:
         key = by.group.term.key

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats
+from treenail.domain.packing.dealing import evenly
 from treenail.domain.packing.topology.groups import Group
 from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
@@ -39,16 +44,49 @@ class Restriction:
             case Kind.TOGETHER:
                 return inf if count else 0.0
 
+    def allowed(self, domains: Mapping[str, str], universe: Universe, strict: Requirements) -> float:
+        """Return how many pods may go where labels are `domains`, before this is to be asked again.
+
+        Pods that want to be with their like may go where there are none, if they may begin there.
+        """
+        domain = domains.get(self.group.term.key)
+        if domain is None:
+            return 0.0
+        quota = self.quota(domain, self.floor(universe, strict))
+        if not quota and self.owned and self.group.term.kind is Kind.TOGETHER:
+            return inf if self.may_begin(strict) else 0.0
+        return quota
+
     def floor(self, universe: Universe, strict: Requirements) -> float:
         """Return the least count of the domains a spread is measured over."""
         term = self.group.term
         if term.kind is not Kind.SPREAD or term.per_node:
             return 0.0
-        domains = universe.of(self.group, strict.get(term.key))
-        if len(domains) < term.min_domains:
+        least = self._least(universe, strict, ())
+        return least if least < inf else 0.0
+
+    def held(self, domains: Sequence[str]) -> list[int]:
+        """Return how many pods are counted in each of `domains`."""
+        return [self.group.counts.get(domain, 0) for domain in domains]
+
+    def dealt(
+        self, domains: Sequence[str], fits: Floats, pods: int, universe: Universe, strict: Requirements
+    ) -> Floats:
+        """Spread up to `pods` pods over those of `domains` that can take them: how many to which.
+
+        `fits` (D) is how many each can take.
+        """
+        held = np.array(self.held(domains), dtype=np.float64)
+        return evenly(held, fits, pods, self.group.term.max_skew, self._least(universe, strict, set(domains)))
+
+    def _least(self, universe: Universe, strict: Requirements, beside: Collection[str]) -> float:
+        """Return the least count of the domains a spread is measured over, `beside` some; inf without any."""
+        term = self.group.term
+        measured = universe.of(self.group, strict.get(term.key))
+        if len(measured) < term.min_domains:
             return 0.0
         counts = self.group.counts
-        return float(min((counts.get(domain, 0) for domain in domains), default=0))
+        return min((float(counts.get(domain, 0)) for domain in measured if domain not in beside), default=inf)
 
     def may_begin(self, strict: Requirements) -> bool:
         """Tell whether pods that want to be together with their like may choose where to begin."""

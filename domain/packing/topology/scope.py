@@ -15,7 +15,7 @@ from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.topology.choices import Choice
 from treenail.domain.packing.topology.groups import Group, Groups
 from treenail.domain.packing.topology.restrictions import Restriction
-from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.packing.topology.terms import Kind, Term
 from treenail.domain.packing.topology.universe import Universe
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import untolerated
@@ -93,16 +93,7 @@ class Scope:
 
     def quota(self, domains: Mapping[str, str], universe: Universe) -> float:
         """Return how many pods may go to a node with these labels before this is to be asked again."""
-        quota = inf
-        for restriction in self.by_domain:
-            domain = domains.get(restriction.group.term.key)
-            if domain is None:
-                return 0.0
-            allowed = restriction.quota(domain, restriction.floor(universe, self.strict))
-            if not allowed and restriction.owned and restriction.group.term.kind is Kind.TOGETHER:
-                allowed = inf if restriction.may_begin(self.strict) else 0.0
-            quota = min(quota, allowed)
-        return quota
+        return min((r.allowed(domains, universe, self.strict) for r in self.by_domain), default=inf)
 
     def crowding(self, domains: Mapping[str, str]) -> int:
         """Return how many pods the spreads count where the labels are these."""
@@ -143,6 +134,11 @@ class Scopes:
         self._groups = groups
         self._known: dict[tuple[Rung, tuple[Group, ...]], Scope] = {}
         self._rules: dict[Rules, Rules] = {FREE: FREE}
+
+    @property
+    def terms(self) -> Mapping[int, Term]:
+        """The terms of all groups there are, by their number."""
+        return self._groups.terms
 
     def of(self, one: PodClass, rung: Rung) -> Scope:
         """Return what the terms mean to the pods of `one` at `rung`."""

@@ -8,15 +8,8 @@ from enum import Enum, auto
 from typing import Final
 
 from treenail.domain import labels
-from treenail.domain.pods import (
-    Expression,
-    HostPort,
-    LabelSelector,
-    PodAffinityTerm,
-    PodSpec,
-    TopologySpread,
-)
-from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.pods import HostPort, LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.requirements import Requirements
 from treenail.domain.taints import Effect, Toleration, TolerationOperator
 
 # Of a pod that has given up its wishes, or looks past them.
@@ -147,7 +140,7 @@ def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mappi
         Kind.SPREAD,
         labels.normalized(spread.topology_key),
         (namespace,),
-        _with_keys(spread.selector, spread.match_label_keys, of),
+        spread.selector and spread.selector.of_pod(of, spread.match_label_keys),
         max_skew=spread.max_skew,
         min_domains=spread.min_domains or 0,
         nodes=nodes,
@@ -156,13 +149,3 @@ def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mappi
 
 def _chooses_nodes(spec: PodSpec) -> bool:
     return bool(spec.node_selector or spec.node_affinity.required)
-
-
-def _with_keys(
-    selector: LabelSelector | None, keys: tuple[str, ...], of: Mapping[str, str]
-) -> LabelSelector | None:
-    """Return `selector` narrowed to pods with the same values of `keys`; those the pod lacks say nothing."""
-    more = tuple(Expression(key, Operator.IN, (of[key],)) for key in keys if key in of)
-    if selector is None or not more:
-        return selector
-    return LabelSelector(selector.match_labels, (*selector.expressions, *more))
