@@ -27,6 +27,7 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
+from treenail.domain.log_facts import packed_alike
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.pods import Pod
@@ -38,6 +39,8 @@ from treenail.domain.setbacks import Setbacks
 from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
 _PLAN_LOST_AFTER: Final = 300.0
+# A decision with more kinds of nodes is told in its trace.
+_MOST_PACKINGS_TOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._open = decision
         depth = len(snapshot.pods)
         self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, depth, controller="provisioner")
+        self.log("found provisionable pods", logger="controller.provisioner", pods=depth)
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._audience.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
@@ -222,6 +226,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.launcher.tell(committed)
         self._audience.pod_watcher.tell(committed)
         self.within(decided.decision.context)
+        for alike in packed_alike(committed.claims)[:_MOST_PACKINGS_TOLD]:
+            self.log(
+                "computed packing with instance type options",
+                logger="controller.provisioner",
+                pool=alike.pool,
+                nodes=alike.claims,
+                pods=alike.pods,
+                instance_types=list(alike.instance_types),
+            )
         self.log(
             "decided on pods",
             logger="controller.provisioner",

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.launch_recorder import LaunchRecorder
+from treenail.actors.life_lines import tell_bought, tell_created, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSeen
@@ -236,6 +237,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._cluster.tell(ObjectSeen(object=claim))
         why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": "false"}
         self._telemetry.count(metrics.NODECLAIMS_CREATED.name, **why)
+        tell_created(self.log, claim)
         self._prepare(self._book.written(name, claim))
 
     def _unwritable(self, name: str, error: Exception, *, final: bool) -> None:
@@ -331,6 +333,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         for name in self._book.waiting_for(token):
             if name in dealt:
                 self._book.give(name, dealt[name])
+                tell_bought(self.log, dealt[name])
                 self._try(RecordInstance(name=name))
             else:
                 self._fail(name, Cause.INSUFFICIENT_CAPACITY, why)
@@ -364,15 +367,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._recorder.launch(name, instance)
         self._book.recorded(name, claim)
         if instance is not None:
-            self.log(
-                "launched nodeclaim",
-                logger="controller.provisioner",
-                nodeclaim=name,
-                provider_id=instance.provider_id,
-                instance_type=instance.instance_type,
-                zone=instance.zone,
-                capacity_type=instance.capacity_type,
-            )
+            tell_launched(self.log, claim, instance)
             self._lifecycle.tell(NodeLaunched(claim=claim, instance=instance))
 
     def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:

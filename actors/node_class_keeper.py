@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import labels
+from treenail.domain.discoveries import Discoveries
 from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass
@@ -100,6 +101,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
         self._writer = writer
         self._cloud = cloud
         self._book = NodeClassBook()
+        self._discoveries = Discoveries()
         # Before all classes are known, what they need looks left over.
         self._sweeping = False
 
@@ -174,6 +176,8 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
         node_class = looked_up.node_class
         match looked_up.outcome:
             case Done(value=standing):
+                for found in self._discoveries.of(node_class, standing.meaning):
+                    self.log(found.message, logger="controller.nodeclass", **found.fields)
                 self._book.stands(node_class, standing)
                 self._reporter.tell(NodeClassStood(node_class=node_class, standing=standing))
             case failed:

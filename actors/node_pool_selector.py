@@ -12,6 +12,7 @@ from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.learned_memory import MemoryLearned
+from treenail.domain.log_facts import filled_by_system
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
@@ -70,6 +71,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._ran_out = ran_out_offerings(clock)
         self._broken: TTLCache[NodeClassRef, str] = TTLCache(_MOST_CATALOGUES, _BROKEN_SECONDS, timer=clock)
         self._waiting: SnapshotTaken | None = None
+        self._excluded: dict[str, object] = {}
         # Those being read, with what was learned meanwhile: the answer may not know of it.
         self._asked: dict[CatalogueKey, tuple[MemoryLearned, ...]] = {}
 
@@ -146,7 +148,25 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def _offer(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> PoolOffer:
         types = mark_unavailable(self._catalogues[key], frozenset(self._ran_out))
         limits_left = taken.snapshot.limits_left.get(pool.name)
+        self._tell_excluded(pool, key, taken)
         return PoolOffer(pool=pool, instance_types=types, limits_left=limits_left)
+
+    def _tell_excluded(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> None:
+        """Tell, once, which types kubelet, system and daemons would fill by themselves."""
+        daemons = tuple(d.spec for d in taken.snapshot.daemons)
+        about = (pool.name, key, tuple((d.uid, d.resource_version) for d in taken.snapshot.daemons))
+        if self._excluded.get(pool.name) == about:
+            return
+        self._excluded[pool.name] = about
+        filled = filled_by_system(pool, self._catalogues[key], daemons)
+        if filled:
+            self.log(
+                "excluding instance types: no room beside kubelet, system and daemons",
+                logger="controller.provisioner",
+                level="debug",
+                pool=pool.name,
+                instance_types=list(filled),
+            )
 
     def _ask(self, key: CatalogueKey, node_class: NodeClass, kubelet: Kubelet) -> None:
         if key in self._asked:

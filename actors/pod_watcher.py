@@ -9,7 +9,8 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
-from treenail.domain.binding_trace import BindingLog
+from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
+from treenail.domain.decision_trace import CLAIM
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
@@ -74,7 +75,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             case _Retry():
                 self._ask_again()
             case _BindingsQuiet():
-                self._record(self._bindings.close_all())
+                self._tell_bound(self._bindings.close_all())
             case _Published():
                 pass
             case _:
@@ -124,12 +125,20 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         if bound.news:
             took = (self._timers.now() - bound.pod.created_at).total_seconds()
             self._telemetry.observe(metrics.PODS_BOUND_DURATION.name, max(took, 0.0))
-        self._record(self._bindings.note(bound, self._timers.now()))
+        self._tell_bound(self._bindings.note(bound, self._timers.now()))
         self.later("bindings", _BindingsQuiet(), seconds=_BINDINGS_QUIET)
 
-    def _record(self, spans: Iterable[Span]) -> None:
+    def _tell_bound(self, spans: Iterable[Span]) -> None:
         for span in spans:
             self._telemetry.record(span)
+            self.within(span.context)
+            self.log(
+                "bound pods",
+                logger="controller.provisioner",
+                pods=span.attributes[BOUND_PODS],
+                of=span.attributes[BOUND_CLASS],
+                nodeclaim=span.attributes[CLAIM],
+            )
 
 
 def _publishing(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:

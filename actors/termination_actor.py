@@ -13,6 +13,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
 from treenail.actors.ending_recorder import EndingRecorder
 from treenail.actors.gathered_ends import GatheredEnds, Together
+from treenail.actors.life_lines import tell_deleted
 from treenail.actors.termination_ticks import Did, DidTogether, Heal, Healed, Look, MovedOut, TakeTogether
 from treenail.domain import metrics
 from treenail.domain.disruption import (
@@ -218,13 +219,17 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._arbiter.tell(DisruptionEnded(name=view.name))
 
     def _forget(self, name: str) -> None:
-        self._views.pop(name, None)
+        view = self._views.pop(name, None)
         self._pods.pop(name, None)
         self._attempts.pop(name, None)
         if self._gathered.forget(name):
             self._busy.pop(name, None)
         self._timers.cancel(name, self.me)
-        if self._leaving.pop(name, None) is not None:
+        state = self._leaving.pop(name, None)
+        if state is not None:
+            if view is not None and view.claim is not None:
+                self.within(state.trace)
+                tell_deleted(self.log, view.claim, state.cause)
             self._arbiter.tell(DisruptionEnded(name=name))
 
     # --- what is next

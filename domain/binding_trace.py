@@ -13,6 +13,8 @@ from treenail.domain.pods import Pod
 from treenail.domain.tracing import Link, Span, SpanContext
 from treenail.domain.watching import PodBound
 
+BOUND_CLASS: Final = "treenail.class.name"
+BOUND_PODS: Final = "treenail.pods"
 _QUIET: Final = timedelta(seconds=10)
 
 
@@ -86,9 +88,9 @@ def _span(group: _Group) -> Span:
         end=group.last,
         attributes={
             CLAIM: group.claim,
-            "treenail.class.name": group.kind,
+            BOUND_CLASS: group.kind,
             "treenail.class.example": group.example,
-            "treenail.pods": group.pods,
+            BOUND_PODS: group.pods,
             **({DECISION_ID: own[0]} if own else {}),
         },
         links=tuple(Link(root) for root in roots.values() if root.trace_id != group.parent.trace_id),

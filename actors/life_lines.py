@@ -1,0 +1,69 @@
+"""The log lines about the life of claims and their instances, as Karpenter's walkthroughs show them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from treenail.domain.disruption import Cause
+from treenail.domain.fleets import Instance
+from treenail.domain.log_facts import life_logger, named, shortened
+from treenail.domain.nodes import NodeClaim
+
+
+class Log(Protocol):
+    """Where lines go: `DomainActor.log`."""
+
+    def __call__(self, text: str, /, **fields: object) -> None: ...
+
+
+def tell_created(log: Log, claim: NodeClaim) -> None:
+    """Tell that a claim is written: a machine or a nodeclaim, by its generation."""
+    log(
+        f"created {_kind(claim)}",
+        logger="controller.provisioner",
+        requests=claim.requests.format(),
+        instance_types=shortened(claim.instance_types),
+        **named(claim),
+    )
+
+
+def tell_bought(log: Log, instance: Instance) -> None:
+    """Tell which instance EC2 gave."""
+    log(
+        "launched instance",
+        logger="controller.provisioner.cloudprovider",
+        id=instance.id,
+        instance_type=instance.instance_type,
+        zone=instance.zone,
+        capacity_type=instance.capacity_type,
+    )
+
+
+def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
+    """Tell that a claim says which instance it has, and what that leaves to pods."""
+    log(
+        f"launched {_kind(claim)}",
+        logger=life_logger(claim, "lifecycle"),
+        provider_id=instance.provider_id,
+        instance_type=instance.instance_type,
+        zone=instance.zone,
+        capacity_type=instance.capacity_type,
+        allocatable=claim.allocatable.format(),
+        **named(claim),
+    )
+
+
+def tell_deleted(log: Log, claim: NodeClaim, cause: Cause) -> None:
+    """Tell that a claim is gone, and why."""
+    log(
+        f"deleted {_kind(claim)}",
+        logger=life_logger(claim, "termination"),
+        node=claim.node_name,
+        provider_id=claim.provider_id,
+        cause=cause.value,
+        **named(claim),
+    )
+
+
+def _kind(claim: NodeClaim) -> str:
+    return claim.generation.claim_kind.lower()
