@@ -9,6 +9,9 @@ from typing import Any
 import yaml
 
 from tests.cloudformation import allowed_actions
+from treenail.adapters.controller.webhook.server import PATH
+from treenail.adapters.controller.webhook.webhook import SECRET_NAME, address_of
+from treenail.adapters.kubernetes.definitions import CONVERTED, CUSTOM_RESOURCE_DEFINITION
 from treenail.adapters.kubernetes.resources import (
     EC2_NODE_CLASS,
     EVENT,
@@ -21,6 +24,7 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.settings.global_settings import NAME
+from treenail.adapters.settings.settings import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 RBAC: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))
@@ -83,6 +87,8 @@ def _needed() -> dict[tuple[str, str], set[str]]:
     needed[_key(POD)] |= {"delete"}
     for subresource in ("binding", "eviction"):
         needed[_key(POD, subresource)] = {"create"}
+    needed[_key(CUSTOM_RESOURCE_DEFINITION)] = {"get", "patch"}
+    needed[_key(CUSTOM_RESOURCE_DEFINITION, "status")] = {"patch"}
     return needed
 
 
@@ -115,9 +121,32 @@ def test_the_roles_are_bound_to_the_account() -> None:
         assert binding["subjects"] == [{"kind": "ServiceAccount", **account["metadata"]}]
 
 
-def test_one_config_map_alone_may_be_read() -> None:
+def test_of_one_namespace_no_more_is_read_than_a_config_map_and_a_secret() -> None:
     role = RBAC[3]
 
     assert role["metadata"]["namespace"] == RBAC[0]["metadata"]["namespace"]
-    [rule] = role["rules"]
-    assert (rule["resources"], rule["resourceNames"], rule["verbs"]) == (["configmaps"], [NAME], ["get"])
+    assert [(r["resources"], r.get("resourceNames"), r["verbs"]) for r in role["rules"]] == [
+        (["configmaps"], [NAME], ["get"]),
+        (["secrets"], [SECRET_NAME], ["get", "patch"]),
+        (["secrets"], None, ["create"]),
+    ]
+
+
+def test_no_more_definitions_are_written_than_those_whose_objects_are_converted() -> None:
+    rules = [r for r in RBAC[1]["rules"] if r.get("apiGroups") == ["apiextensions.k8s.io"]]
+
+    assert [rule["resourceNames"] for rule in rules] == [[str(resource) for resource in CONVERTED]] * 2
+
+
+def test_the_service_leads_where_the_definitions_say_that_conversions_are_served() -> None:
+    service = yaml.safe_load((ROOT / "deploy" / "service.yaml").read_text())
+    address = address_of(read_settings({"CLUSTER_NAME": "demo"}, {}), 8443)
+
+    assert address.place == {
+        "service": {**{k: service["metadata"][k] for k in ("name", "namespace")}, "path": PATH, "port": 8443}
+    }
+    assert [(port["port"], port["targetPort"]) for port in service["spec"]["ports"]] == [(8443, 8443)]
+    for resource in CONVERTED:
+        group = resource.api_version.partition("/")[0]
+        definition = yaml.safe_load((ROOT / f"deploy/crds/{group}_{resource.plural}.yaml").read_text())
+        assert definition["spec"]["conversion"]["webhook"]["clientConfig"] == address.place

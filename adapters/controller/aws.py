@@ -131,6 +131,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         default_instance_profile=settings.aws_default_instance_profile,
         isolated=settings.isolated_vpc,
         prices=prices,
+        log=ground.telemetry.log,
     )
     return EC2(cloud, refresher)
 

@@ -8,15 +8,12 @@ from typing import Final
 
 import msgspec
 
+from treenail.adapters.controller.namespace import ACCOUNT, own_namespace
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.settings import VARIABLES, SettingError, Sources
 from treenail.domain.ports import NotFoundError
-
-_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-# Where `deploy/rbac.yaml` has the controller, for one that runs outside of the cluster.
-_OTHERWISE: Final = "kube-system"
 
 
 class _ConfigMap(msgspec.Struct):
@@ -26,7 +23,7 @@ class _ConfigMap(msgspec.Struct):
 _DECODER: Final = msgspec.json.Decoder(_ConfigMap)
 
 
-def read_config_map(sources: Sources, *, account: Path = _ACCOUNT) -> Mapping[str, str]:
+def read_config_map(sources: Sources, *, account: Path = ACCOUNT) -> Mapping[str, str]:
     """Return the data of the ConfigMap; nothing where there is none, or none that can be read.
 
     Without a way to the cluster there is nothing either. `account` is the file that names the
@@ -39,7 +36,7 @@ def read_config_map(sources: Sources, *, account: Path = _ACCOUNT) -> Mapping[st
     connection = _connect(sources)
     if connection is None:
         return {}
-    namespace = _namespace(sources, account)
+    namespace = own_namespace(_said(sources, "SYSTEM_NAMESPACE"), account=account)
     try:
         answer = connection.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{NAME}")
         return _DECODER.decode(answer).data or {}
@@ -60,13 +57,6 @@ def _connect(sources: Sources) -> Connection | None:
     except NotConnectedError:
         # Whoever needs the cluster for more tells why.
         return None
-
-
-def _namespace(sources: Sources, account: Path) -> str:
-    try:
-        return _said(sources, "SYSTEM_NAMESPACE") or account.read_text().strip() or _OTHERWISE
-    except OSError:
-        return _OTHERWISE
 
 
 def _said(sources: Sources, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,17 +17,17 @@ from treenail.actors.termination_actor import TerminationActor
 from treenail.actors.threads import Threads
 from treenail.adapters.controller.failures import TOO_MANY, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
-from treenail.adapters.controller.pages import Page, Pages, PageServer
+from treenail.adapters.controller.pages import Page, Pages, PageServer, cannot_listen
 from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.adapters.settings.settings import SettingError, Settings
+from treenail.adapters.settings.settings import Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
-from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain import metrics
+from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.packing.problem import Settings as PackingSettings
 
 # Pumps wait while so many messages are in the inboxes.
@@ -176,14 +175,15 @@ class Controller:
                 min_values=settings.min_values_policy,
             ),
             early_binding=settings.early_binding,
+            tags=settings.aws_tags,
             interruptions=InterruptionPolicy(
                 spot_interruption=settings.on_spot_interruption,
                 rebalance_recommendation=settings.on_rebalance_recommendation,
                 scheduled_change=settings.on_scheduled_change,
                 instance_state_change=settings.on_instance_state_change,
                 capacity_reservation_interruption=settings.on_capacity_reservation_interruption,
+                delete_pods_at_deadline=settings.delete_pods_at_deadline,
             ),
-            tags=settings.aws_tags,
         )
 
     # --- what others look at
@@ -265,5 +265,4 @@ def _serve(variable: str, port: int, pages: Pages) -> PageServer:
     try:
         return PageServer(port, pages)
     except OSError as error:
-        why = "address in use" if error.errno == errno.EADDRINUSE else error.strerror
-        raise SettingError(f"{variable}: {port} cannot be listened on: {why}") from None
+        raise cannot_listen(variable, port, error) from None

@@ -9,6 +9,8 @@ from typing import Final
 from treenail.actors.system import Ports
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.controller.ground import Ground, Outside
+from treenail.adapters.controller.webhook.upkeep import LOGGER
+from treenail.adapters.controller.webhook.webhook import Webhook, open_webhook
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
@@ -50,10 +52,13 @@ def open_outside(ground: Ground) -> Outside:
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
         queue = _queue(ground)
+        webhook = _webhook(ground, connection, opened)
         # Threads and processes: not before all that may refuse has been opened.
         cloud = _cloud(ground, connection, reader, writer, opened)
         solver = _start_solver(ground)
         opened.callback(solver.stop)
+        if webhook is not None:
+            webhook.start()
         ports = Ports(reader=reader, writer=writer, cloud=cloud, queue=queue, solver=solver)
         return Outside(ports, opened.pop_all().close)
 
@@ -69,6 +74,15 @@ def _connect(ground: Ground) -> Connection:
         )
     except NotConnectedError as error:
         raise SettingError(f"KUBECONFIG: {error}") from None
+
+
+def _webhook(ground: Ground, connection: Connection, opened: ExitStack) -> Webhook | None:
+    if ground.settings.disable_webhook:
+        ground.telemetry.log("conversions are not served: DISABLE_WEBHOOK", logger=LOGGER, level="warning")
+        return None
+    webhook = open_webhook(ground, connection)
+    opened.callback(webhook.stop)
+    return webhook
 
 
 def _start_solver(ground: Ground) -> WorkerSolver:

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TypeAlias
 
+from treenail.adapters.settings.settings import SettingError
+
 _PLAIN = "text/plain; charset=utf-8"
 # A client that sends nothing is not waited for longer.
 _READ_SECONDS = 10.0
@@ -78,6 +80,12 @@ class _DualServer(_Server):
         # What it is where nothing is said is for the machine's administrator to choose.
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
+
+
+def cannot_listen(variable: str, port: int, error: OSError) -> SettingError:
+    """Return what to say of a port, set by `variable`, that cannot be listened on."""
+    why = "address in use" if error.errno == errno.EADDRINUSE else error.strerror
+    return SettingError(f"{variable}: {port} cannot be listened on: {why}")
 
 
 def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> _Server:

@@ -139,6 +139,13 @@ class Settings:
             "The same, for instances in reserved capacity that its owner takes back.",
         )
     )
+    delete_pods_at_deadline: bool = field(
+        metadata=_variable(
+            "true",
+            values.boolean,
+            "Whether pods are deleted, whatever protects them, before a machine that EC2 takes is gone.",
+        )
+    )
     aws_region: str = field(
         metadata=_variable("", values.text, "The region; without it, boto3 looks where it always does.")
     )
@@ -237,6 +244,26 @@ class Settings:
     health_probe_port: int = field(
         metadata=_variable("8081", values.port, "Where the kubelet asks `/healthz` and `/readyz`.")
     )
+    disable_webhook: bool = field(
+        metadata=_variable(
+            "false", values.boolean, "Whether objects are not converted, so that v1beta1 cannot be read."
+        )
+    )
+    webhook_port: int = field(
+        metadata=_variable("8443", values.port, "Where the API server has objects of v1beta1 converted.")
+    )
+    karpenter_service: str = field(
+        metadata=_variable(
+            "treenail", values.name, "The Service with that port, by which the API server reaches it."
+        )
+    )
+    webhook_url: str = field(
+        metadata=_variable(
+            "",
+            values.secure_url,
+            "The same as a URL with https, for a controller that no Service leads to.",
+        )
+    )
     otel_exporter_otlp_endpoint: str = field(
         metadata=_variable(
             "", values.url, "The collector that traces go to, by OTLP over HTTP; without it, they go nowhere."
@@ -293,10 +320,8 @@ IGNORED: Final[Mapping[str, str]] = {
     "DISABLE_CONTROLLER_WARMUP": "true",
     "DISABLE_DRY_RUN": "false",
     "DISABLE_LEADER_ELECTION": "false",
-    "DISABLE_WEBHOOK": "true",
     "ENABLE_PROFILING": "false",
     "IGNORE_DRA_REQUESTS": "true",
-    "KARPENTER_SERVICE": "",
     "LEADER_ELECT": "true",
     "LEADER_ELECTION_NAME": "karpenter-leader-election",
     "LEADER_ELECTION_NAMESPACE": "",
@@ -305,7 +330,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "MEMORY_LIMIT": "-1",
     "SCHEDULER_CONFIG": "",
     "WEBHOOK_METRICS_PORT": "8001",
-    "WEBHOOK_PORT": "8443",
 }
 
 # Settings of Karpenter's that cannot be followed, and must not be passed over: how they are read, and what to

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeVar
@@ -20,6 +21,7 @@ _TRUE: Final = frozenset({"1", "t", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
 _LAST_PORT: Final = 65_535
 _MINUTE: Final = 60.0
+_NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def text(written: str) -> str:
@@ -89,6 +91,22 @@ def url(written: str) -> str:
     parts = urlsplit(written)
     if written and not (parts.scheme in {"http", "https"} and parts.hostname):
         raise ValueError("is not an absolute URL, such as https://10.0.0.1")
+    return written
+
+
+def secure_url(written: str) -> str:
+    """Read an absolute URL with https and nothing behind its path; nothing is no URL."""
+    parts = urlsplit(written)
+    plain = not (parts.query or parts.fragment or parts.username or parts.password)
+    if written and not (parts.scheme == "https" and parts.hostname and plain):
+        raise ValueError("is not an absolute URL with https, such as https://10.0.0.1:8443")
+    return written
+
+
+def name(written: str) -> str:
+    """Read the name of an object, such as a Service."""
+    if not _NAME.fullmatch(written):
+        raise ValueError("is not a name of lower-case letters, digits and hyphens")
     return written
 
 

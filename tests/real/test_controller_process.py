@@ -73,6 +73,7 @@ class ControllerProcess:
                     "CLUSTER_NAME": "demo",
                     "METRICS_PORT": "0",
                     "HEALTH_PROBE_PORT": "0",
+                    "WEBHOOK_PORT": "0",
                     "STATE_DIRECTORY": str(folder),
                 },
             )

@@ -59,6 +59,10 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("EKS_CONTROL_PLANE", "true", "eks_control_plane", True),
         ("PRICE_OVERRIDES_FILE", "/etc/prices.yaml", "price_overrides_file", "/etc/prices.yaml"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
+        ("DISABLE_WEBHOOK", "true", "disable_webhook", True),
+        ("WEBHOOK_PORT", "9443", "webhook_port", 9443),
+        ("KARPENTER_SERVICE", "karpenter", "karpenter_service", "karpenter"),
+        ("WEBHOOK_URL", "https://10.0.0.1:8443", "webhook_url", "https://10.0.0.1:8443"),
     ],
 )
 def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str, value: object) -> None:
@@ -77,6 +81,12 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ("RESERVED_ENIS", "-1", "is not an integer of 0 or more"),
         ("KUBE_CLIENT_QPS", "nan", "is not a number above 0"),
         ("KUBE_CLIENT_QPS", "0", "is not a number above 0"),
+        (
+            "WEBHOOK_URL",
+            "http://10.0.0.1",
+            "is not an absolute URL with https, such as https://10.0.0.1:8443",
+        ),
+        ("KARPENTER_SERVICE", "a.b", "is not a name of lower-case letters, digits and hyphens"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "7.5", "is not a fraction of 0 or more and below 1, such as 0.075"),
         ("ISOLATED_VPC", "maybe", "is neither true nor false"),
         ("AMI_REFRESH_INTERVAL", "59s", "is less than a minute"),

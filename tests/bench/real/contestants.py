@@ -36,6 +36,7 @@ def common_env(kubeconfig: Path, *, metrics_port: int, health_port: int) -> dict
         "CLUSTER_NAME": "bench",
         "SYSTEM_NAMESPACE": "kube-system",
         "DISABLE_LEADER_ELECTION": "true",
+        "DISABLE_WEBHOOK": "true",
         "METRICS_PORT": str(metrics_port),
         "HEALTH_PROBE_PORT": str(health_port),
     }

@@ -38,6 +38,8 @@ class Controller:
                 "METRICS_PORT": str(self.metrics_port),
                 "HEALTH_PROBE_PORT": str(self.health_port),
                 "STATE_DIRECTORY": str(state),
+                # Definitions are shared by all tests of a control plane: who means its webhook says so.
+                "DISABLE_WEBHOOK": "true",
                 **env,
             },
         )
