@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from tests.builders import claim, instance, instance_type, node_class, node_pool
 from treenail.domain import labels
-from treenail.domain.fleets import NO_SPOT, FleetAnswer, FleetError, FleetRequest, Override
+from treenail.domain.fleets import FleetRequest, Override
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.launching import (
     Launch,
-    LaunchMark,
     deal,
-    exhausted_offerings,
     launch_again,
     launch_token,
     launches,
@@ -25,7 +23,6 @@ from treenail.domain.node_classes import Kubelet
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.requirements import Requirement, Requirements
-from treenail.domain.selection import ALL_SPOT
 from treenail.domain.taints import UNREGISTERED, Effect, Taint
 
 LARGE = instance_type("m5.large", 2, price=0.1)
@@ -290,25 +287,6 @@ def test_marks_number_the_claims_of_a_call() -> None:
     assert {m.digest for m in marks.values()} == {calls[0].request.digest()}
 
 
-@given(
-    token=st.text("0123456789abcdef", min_size=1),
-    index=st.integers(0, 10**9 - 1),
-    digest=st.text("0123456789abcdef"),
-)
-def test_a_mark_is_read_as_it_was_written(token: str, index: int, digest: str) -> None:
-    mark = LaunchMark(token, index, digest)
-
-    assert LaunchMark.of(claim("c1", annotations={labels.LAUNCH: str(mark)})) == mark
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "token", "/1/digest", "token/x/digest", "token/²/digest", "nothing-bought", f"t/{'9' * 5000}/d"],
-)
-def test_what_is_no_mark_of_ours_is_none(text: str) -> None:
-    assert LaunchMark.of(claim("c1", annotations={labels.LAUNCH: text})) is None
-
-
 def test_the_same_call_is_made_again_for_the_same_claims_in_whatever_order() -> None:
     calls, _ = group(wanting("c1"), wanting("c2"))
     claims = marked(calls[0], wanting("c1"), wanting("c2"))
@@ -405,59 +383,3 @@ def test_dealing_again_gives_the_same_wherever_it_was_cut_off(
 
     assert len({i.id for i in whole.values()}) == len(whole) == min(count, given_)
     assert {**{name: whole[name] for name in some}, **rest} == whole
-
-
-# --- errors
-
-
-def request(*overrides: tuple[str, str]) -> FleetRequest:
-    return FleetRequest(
-        token=launch_token(["c1"]),
-        node_class=node_class(),
-        capacity_type=labels.SPOT,
-        overrides=tuple(Override(name, zone, 0.1) for name, zone in overrides),
-        count=1,
-    )
-
-
-def errors(*found: tuple[str, str, str]) -> FleetAnswer:
-    return FleetAnswer(errors=tuple(FleetError(code, "", name, zone) for code, name, zone in found))
-
-
-@pytest.mark.parametrize(
-    ("found", "ran_out"),
-    [
-        pytest.param((), (), id="no error"),
-        pytest.param(
-            (("InsufficientInstanceCapacity", "m5.large", "a"),), [("m5.large", "a")], id="one offering"
-        ),
-        pytest.param(
-            (("InsufficientInstanceCapacity", "m5.large", ""),),
-            [("m5.large", "a"), ("m5.large", "b")],
-            id="a type in all zones",
-        ),
-        pytest.param(
-            (("UnfulfillableCapacity", "", "a"),), [("c5.large", "a"), ("m5.large", "a")], id="a zone"
-        ),
-        pytest.param(
-            (("MaxSpotInstanceCountExceeded", "", ""),),
-            [("c5.large", "a"), ("m5.large", "a"), ("m5.large", "b")],
-            id="all of them",
-        ),
-        pytest.param((("UnauthorizedOperation", "m5.large", "a"),), [], id="no matter of capacity"),
-        pytest.param((("InsufficientInstanceCapacity", "p3.2xlarge", "a"),), [], id="not asked for"),
-    ],
-)
-def test_offerings_ran_out_as_the_errors_say(
-    found: tuple[tuple[str, str, str], ...], ran_out: list[tuple[str, str]]
-) -> None:
-    asked = request(("m5.large", "b"), ("m5.large", "a"), ("c5.large", "a"))
-
-    assert exhausted_offerings(asked, errors(*found)) == tuple((labels.SPOT, *key) for key in ran_out)
-
-
-def test_without_the_role_that_spot_needs_no_spot_is_left_at_all() -> None:
-    refused = errors((NO_SPOT, "", ""))
-
-    assert exhausted_offerings(request(("m5.large", "b")), refused) == (ALL_SPOT,)
-    assert refused.errors[0].capacity

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from tests.domain.packing.nodes_of_plans import nodes_of
 from tests.domain.packing.problems import asking, instance_type, offer, pods, pool, room
@@ -66,26 +67,20 @@ def spread(
     )
 
 
-def near(
+def _affinity(
     selector: LabelSelector | None = WEB,
     key: str = labels.ZONE,
     weight: int | None = None,
     *,
+    anti: bool,
     namespaces: tuple[str, ...] = (),
     of_namespaces: LabelSelector | None = None,
 ) -> PodAffinityTerm:
-    return PodAffinityTerm(key, selector, namespaces, of_namespaces, weight=weight)
+    return PodAffinityTerm(key, selector, namespaces, of_namespaces, anti=anti, weight=weight)
 
 
-def apart(
-    selector: LabelSelector | None = WEB,
-    key: str = labels.ZONE,
-    weight: int | None = None,
-    *,
-    namespaces: tuple[str, ...] = (),
-    of_namespaces: LabelSelector | None = None,
-) -> PodAffinityTerm:
-    return PodAffinityTerm(key, selector, namespaces, of_namespaces, anti=True, weight=weight)
+near = partial(_affinity, anti=False)
+apart = partial(_affinity, anti=True)
 
 
 def with_terms(*terms: TopologySpread | PodAffinityTerm | HostPort, of: PodSpec | None = None) -> PodSpec:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Never
 
-import pytest
-
+from tests.domain.packing.advised import advised
 from tests.domain.packing.problems import (
     asking,
     expression,
@@ -14,38 +12,19 @@ from tests.domain.packing.problems import (
     pods,
     pool,
     problem,
-    room,
 )
 from treenail.domain import labels
 from treenail.domain.node_pools import Generation
-from treenail.domain.packing.pack import pack
-from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import PoolOffer, Problem, Room
-from treenail.domain.packing.remedies.advice import Effort, with_remedies
+from treenail.domain.packing.problem import PoolOffer, Room
 from treenail.domain.pods import PodSpec
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.remedies import Change, ChangeKind
 from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.resources import Resources
-from treenail.domain.taints import NOT_READY, Effect, Taint
+from treenail.domain.taints import Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})
-
-
-class Packer:
-    """Packs, and counts how often it was asked to."""
-
-    def __init__(self) -> None:
-        self.tries = 0
-
-    def __call__(self, of: Problem) -> PackingPlan:
-        self.tries += 1
-        return pack(of)
-
-
-def advised(of: Problem, effort: Effort | None = None) -> tuple[RefusedClass, ...]:
-    return with_remedies(of, pack(of), pack, effort or Effort()).refused
 
 
 def advice(
@@ -277,164 +256,3 @@ def test_a_wish_for_choice_would_have_to_be_given_up() -> None:
         "the minValues of NodePool default for karpenter.k8s.aws/instance-family were 1 instead of 2",
         "NodePool default were allowed 32 of cpu instead of 1",
     ]
-
-
-# --- what came nearest
-
-
-def test_the_pool_that_comes_furthest_is_the_nearest_miss() -> None:
-    first, second = offer(pool("first", taints=(TEAM,))), offer(pool("second"))
-
-    (group,) = advised(problem(pods("web", 1, asking(50)), offers=(first, second)))
-
-    assert group.nearest is not None
-    assert (group.nearest.pool, group.nearest.reason) == ("second", Reason.TOO_LARGE)
-    assert group.sentence == (
-        "TooLarge: second: cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge); "
-        "it would fit if it asked for 31920m of cpu instead of 50; "
-        "UntoleratedTaint: first: the taint team=gpu:NoSchedule is not tolerated"
-    )
-
-
-def test_a_node_that_is_there_may_be_nearer_than_any_pool() -> None:
-    small = room("small", {"cpu": 1, "memory": "1Gi", "pods": 3}, node_labels={"disk": "ssd"})
-    other = room("other", node_labels={"disk": "hdd"})
-
-    (group,) = advised(problem(pods("web", 1, asking(2, selector={"disk": "ssd"})), rooms=(other, small)))
-
-    assert group.nearest is not None
-    assert (group.nearest.node, group.nearest.reason) == ("small", Reason.NODE_FULL)
-    assert str(group.nearest) == "node small: cpu 2 is asked for, and 1 is free"
-
-
-@pytest.mark.parametrize(
-    ("spec", "of", "reason"),
-    [
-        (asking(), room("n", taints=(TEAM,)), Reason.UNTOLERATED_TAINT),
-        (asking(selector={"disk": "ssd"}), room("n"), Reason.UNDEFINED_LABEL),
-        (
-            asking(selector={"disk": "ssd"}),
-            room("n", node_labels={"disk": "hdd"}),
-            Reason.INCOMPATIBLE_REQUIREMENT,
-        ),
-        (asking(), room("n", {"cpu": 4, "memory": "1Gi", "pods": 0}), Reason.NODE_FULL),
-        (
-            asking(),
-            replace(room("n"), free=Resources({"cpu": 4000, "memory": -1, "pods": 5})),
-            Reason.NODE_FULL,
-        ),
-    ],
-)
-def test_nodes_say_their_first_reason_too(spec: PodSpec, of: Room, reason: Reason) -> None:
-    (group,) = advised(problem(pods("web", 1, spec), offers=(), rooms=(of,)))
-
-    assert group.nearest is not None
-    assert (group.nearest.node, group.nearest.reason) == ("n", reason)
-
-
-def test_what_others_were_just_promised_is_no_longer_free() -> None:
-    placed, left = pods("a", 1, asking(3), age=9), pods("b", 1, asking(2))
-
-    (group,) = advised(problem(placed, left, offers=(), rooms=(room("n"),)))
-
-    assert group.nearest is not None
-    assert group.nearest.detail == "cpu 2 is asked for, and 1 is free"
-    assert group.remedy is not None
-    assert group.remedy.changes[0].after == {"cpu": "1"}
-
-
-def test_where_all_cannot_be_helped_one_of_them_may() -> None:
-    (group,) = advised(problem(pods("web", 3, asking(5)), offers=(), rooms=(room("n"),)))
-
-    assert group.remedy is not None
-    assert not group.remedy.for_all
-    assert str(group.remedy) == "one of them would fit if it asked for 4 of cpu instead of 5"
-
-
-def test_nobody_is_told_to_put_up_with_a_node_that_is_not_ready() -> None:
-    (group,) = advised(problem(pods("web", 1), offers=(), rooms=(room("n", taints=(NOT_READY,)),)))
-
-    assert group.nearest is not None
-    assert group.nearest.reason is Reason.UNTOLERATED_TAINT
-    assert group.remedy is None
-
-
-# --- what it costs
-
-
-def test_a_plan_that_refuses_nobody_stays_as_it_is() -> None:
-    of = problem(pods("web", 3))
-    plan, packer = pack(of), Packer()
-
-    assert with_remedies(of, plan, packer) is plan
-    assert packer.tries == 0
-
-
-def test_tries_are_counted_for_a_class_and_for_all() -> None:
-    hopeless = [
-        pods(f"web{n}", 1, asking(100 + n, selector={"a": "1", "b": "2", "c": "3", "d": "4"}))
-        for n in range(9)
-    ]
-    of = problem(*hopeless)
-    plan = pack(of)
-
-    def tries(effort: Effort) -> int:
-        packer = Packer()
-        refused = with_remedies(of, plan, packer, effort).refused
-        assert all(group.remedy is None and group.nearest is not None for group in refused)
-        return packer.tries
-
-    assert tries(Effort(tries=5)) == 9 * 5
-    assert tries(Effort(tries=5, in_all=12)) == 12
-    assert tries(Effort(tries=5, classes=2)) == 2 * 5
-
-
-def test_tries_are_made_on_the_pools_and_nodes_that_came_nearest() -> None:
-    rooms = tuple(room(f"n{n:02}", {"cpu": n, "memory": "9Gi", "pods": 9}) for n in range(50))
-    offers = tuple(
-        offer(pool(f"p{n}", is_in(labels.ZONE, "zone-c"), taints=(TEAM,) if n % 3 else ())) for n in range(9)
-    )
-    of = problem(pods("web", 1, asking(60)), offers=offers, rooms=rooms)
-    seen: list[Problem] = []
-
-    def packing(one: Problem) -> PackingPlan:
-        seen.append(one)
-        return pack(one)
-
-    with_remedies(of, pack(of), packing, Effort(pools=2, rooms=3))
-
-    pools = {tuple(o.pool.name for o in one.offers) for one in seen}
-    assert {()} < pools <= {(), ("p0",), ("p1",)}
-    assert {tuple(r.name for r in one.rooms) for one in seen} == {("n49", "n48", "n47")}
-
-
-def test_advice_does_not_depend_on_the_order_of_pods() -> None:
-    lots = [*pods("a", 3, asking(90)), *pods("b", 2, asking(selector={"colour": "red"}))]
-    forth, back = problem(tuple(lots)), problem(tuple(reversed(lots)))
-
-    assert advised(forth) == advised(back)
-
-
-def test_the_report_of_a_class_has_the_same_advice() -> None:
-    of = problem(pods("a", 3, asking(90)), pods("b", 2), pods("c", 2, asking(selector={"colour": "red"})))
-
-    plan = with_remedies(of, pack(of), pack)
-
-    told = [(c.refusals, c.nearest, c.remedy) for c in plan.classes if c.refused]
-    assert told == [(g.refusals, g.nearest, g.remedy) for g in plan.refused]
-    assert all(remedy is not None for _, _, remedy in told)
-    (placed,) = [c for c in plan.classes if not c.refused]
-    assert (placed.nearest, placed.remedy) == (None, None)
-
-
-def test_what_goes_wrong_costs_the_advice_alone() -> None:
-    of = problem(pods("web", 1, asking(90)))
-    plan = pack(of)
-
-    def broken(_: Problem) -> Never:
-        raise RuntimeError("no")
-
-    (group,) = with_remedies(of, plan, broken).refused
-
-    assert group.remedy is None
-    assert group.nearest == plan.refused[0].refusals[0]

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.domain.packing.advised import advised
+from tests.domain.packing.problems import (
+    asking,
+    offer,
+    pods,
+    pool,
+    problem,
+    room,
+)
+from treenail.domain.packing.problem import Room
+from treenail.domain.pods import PodSpec
+from treenail.domain.reasons import Reason
+from treenail.domain.resources import Resources
+from treenail.domain.taints import NOT_READY, Effect, Taint
+
+TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
+
+
+def test_the_pool_that_comes_furthest_is_the_nearest_miss() -> None:
+    first, second = offer(pool("first", taints=(TEAM,))), offer(pool("second"))
+
+    (group,) = advised(problem(pods("web", 1, asking(50)), offers=(first, second)))
+
+    assert group.nearest is not None
+    assert (group.nearest.pool, group.nearest.reason) == ("second", Reason.TOO_LARGE)
+    assert group.sentence == (
+        "TooLarge: second: cpu 50 is asked for, and the largest type leaves 31920m to pods (c5.8xlarge); "
+        "it would fit if it asked for 31920m of cpu instead of 50; "
+        "UntoleratedTaint: first: the taint team=gpu:NoSchedule is not tolerated"
+    )
+
+
+def test_a_node_that_is_there_may_be_nearer_than_any_pool() -> None:
+    small = room("small", {"cpu": 1, "memory": "1Gi", "pods": 3}, node_labels={"disk": "ssd"})
+    other = room("other", node_labels={"disk": "hdd"})
+
+    (group,) = advised(problem(pods("web", 1, asking(2, selector={"disk": "ssd"})), rooms=(other, small)))
+
+    assert group.nearest is not None
+    assert (group.nearest.node, group.nearest.reason) == ("small", Reason.NODE_FULL)
+    assert str(group.nearest) == "node small: cpu 2 is asked for, and 1 is free"
+
+
+@pytest.mark.parametrize(
+    ("spec", "of", "reason"),
+    [
+        (asking(), room("n", taints=(TEAM,)), Reason.UNTOLERATED_TAINT),
+        (asking(selector={"disk": "ssd"}), room("n"), Reason.UNDEFINED_LABEL),
+        (
+            asking(selector={"disk": "ssd"}),
+            room("n", node_labels={"disk": "hdd"}),
+            Reason.INCOMPATIBLE_REQUIREMENT,
+        ),
+        (asking(), room("n", {"cpu": 4, "memory": "1Gi", "pods": 0}), Reason.NODE_FULL),
+        (
+            asking(),
+            replace(room("n"), free=Resources({"cpu": 4000, "memory": -1, "pods": 5})),
+            Reason.NODE_FULL,
+        ),
+    ],
+)
+def test_nodes_say_their_first_reason_too(spec: PodSpec, of: Room, reason: Reason) -> None:
+    (group,) = advised(problem(pods("web", 1, spec), offers=(), rooms=(of,)))
+
+    assert group.nearest is not None
+    assert (group.nearest.node, group.nearest.reason) == ("n", reason)
+
+
+def test_what_others_were_just_promised_is_no_longer_free() -> None:
+    placed, left = pods("a", 1, asking(3), age=9), pods("b", 1, asking(2))
+
+    (group,) = advised(problem(placed, left, offers=(), rooms=(room("n"),)))
+
+    assert group.nearest is not None
+    assert group.nearest.detail == "cpu 2 is asked for, and 1 is free"
+    assert group.remedy is not None
+    assert group.remedy.changes[0].after == {"cpu": "1"}
+
+
+def test_where_all_cannot_be_helped_one_of_them_may() -> None:
+    (group,) = advised(problem(pods("web", 3, asking(5)), offers=(), rooms=(room("n"),)))
+
+    assert group.remedy is not None
+    assert not group.remedy.for_all
+    assert str(group.remedy) == "one of them would fit if it asked for 4 of cpu instead of 5"
+
+
+def test_nobody_is_told_to_put_up_with_a_node_that_is_not_ready() -> None:
+    (group,) = advised(problem(pods("web", 1), offers=(), rooms=(room("n", taints=(NOT_READY,)),)))
+
+    assert group.nearest is not None
+    assert group.nearest.reason is Reason.UNTOLERATED_TAINT
+    assert group.remedy is None
