@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
@@ -47,10 +48,10 @@ class EC2Cloud:
 
     `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
     nodes must be told of the cluster; `default_instance_profile` is for node classes that name none. Where
-    the account is `isolated`, IAM is out of reach.
+    the account is `isolated`, IAM is out of reach. `log` is told what was made.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (each is a setting or a part of it)
         self,
         aws: Aws,
         clock: Clock,
@@ -61,6 +62,7 @@ class EC2Cloud:
         default_instance_profile: str = "",
         isolated: bool = False,
         prices: PriceOverrides = NO_OVERRIDES,
+        log: Log = unheard,
     ) -> None:
         self._aws = aws
         self._cluster_name = cluster_name
@@ -68,7 +70,7 @@ class EC2Cloud:
         self._profiles = Profiles(
             aws, clock, cluster=cluster_name, default=default_instance_profile, isolated=isolated
         )
-        self._templates = Templates(aws, clock, cluster_name)
+        self._templates = Templates(aws, clock, cluster_name, log)
         self._boot_check = BootCheck(facts)
         self._descriptions = Descriptions()
         self._fleets = Fleets(

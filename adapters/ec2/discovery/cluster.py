@@ -40,6 +40,8 @@ class Cluster:
         self._aws = aws
         self._settings = settings
         self._ask = server_version
+        self._log = memory.log
+        self._told: dict[str, object] = {}
         self._version = memory.of("the cluster's version", self._ask_server, seconds=_SECONDS)
         self._described = memory.of("the cluster", self._describe, seconds=_SECONDS)
 
@@ -49,7 +51,9 @@ class Cluster:
         Raises:
             PortError: the API server does not tell.
         """
-        return self._version.get(self._settings.name)
+        version = self._version.get(self._settings.name)
+        self._tell("discovered kubernetes version", version=version)
+        return version
 
     def facts(self) -> ClusterFacts:
         """Return what a node must be told.
@@ -66,6 +70,7 @@ class Cluster:
                 f"cluster {own.name}: EKS does not tell its endpoint and certificate authority, and no "
                 "setting does"
             )
+        self._tell("discovered caBundle", length=len(own.certificate_authority))
         return ClusterFacts(
             name=own.name,
             endpoint=own.endpoint,
@@ -73,6 +78,12 @@ class Cluster:
             version=self.version(),
             service_cidr=own.service_cidr,
         )
+
+    def _tell(self, message: str, **fields: object) -> None:
+        """Tell people what was found, when it is found first and when it changes."""
+        if self._told.get(message) != fields:
+            self._told[message] = fields
+            self._log(message, logger="controller.provisioner.cloudprovider", **fields)
 
     def _ask_server(self, _name: str) -> str:
         said = self._ask()

@@ -30,6 +30,10 @@ class Log(Protocol):
     def __call__(self, message: str, /, **fields: object) -> None: ...
 
 
+def unheard(_message: str, /, **_fields: object) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept(Generic[V]):
     value: V

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
 from treenail.domain.fleets import CLUSTER_TAG
@@ -32,11 +33,12 @@ class Templates:
 
     A template that no call used for half an hour is deleted; where the cluster has no instances at all, it
     is after two minutes. Those that processes before this one left are found by the tag of the cluster and
-    the beginning of their name.
+    the beginning of their name. `log` is told which were made.
     """
 
-    def __init__(self, aws: Aws, clock: Clock, cluster_name: str) -> None:
+    def __init__(self, aws: Aws, clock: Clock, cluster_name: str, log: Log = unheard) -> None:
         self._aws = aws
+        self._log = log
         self._clock = clock
         self._cluster_name = cluster_name
         self._lock = Lock()
@@ -130,6 +132,11 @@ class Templates:
         )
         with contextlib.suppress(AlreadyExistsError):  # by its name it is this very one
             self._aws.gate.call("ec2", "CreateLaunchTemplate", create)
+            self._log(
+                "created launch template",
+                logger="controller.provisioner.cloudprovider",
+                launch_template_name=template.name,
+            )
         self._note(template.name)
 
     def _unused(self, seconds: float) -> tuple[str, ...]:

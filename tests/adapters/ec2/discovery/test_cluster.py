@@ -51,6 +51,20 @@ def test_eks_tells_of_the_cluster_and_the_api_server_its_version(account: Accoun
     assert cluster(account).facts() == TOLD
 
 
+def test_what_is_found_is_told_once(account: Account) -> None:
+    account.answers(DESCRIBE, described(), name="demo")
+    known = cluster(account)
+
+    known.facts()
+    known.facts()
+
+    logger = {"logger": "controller.provisioner.cloudprovider"}
+    assert account.lines == [
+        ("discovered caBundle", {**logger, "length": 4}),
+        ("discovered kubernetes version", {**logger, "version": "1.34"}),
+    ]
+
+
 def test_services_of_an_ipv6_cluster_have_ipv6_addresses(account: Account) -> None:
     account.answers(DESCRIBE, described(ipFamily="ipv6", serviceIpv6Cidr="fd12::/108"))
 

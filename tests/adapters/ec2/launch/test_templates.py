@@ -55,6 +55,16 @@ def test_a_template_is_made_once(account: Account) -> None:
     known.ensure([ONE])
 
 
+def test_that_a_template_was_made_is_told(account: Account) -> None:
+    templates(account)
+    creates(account)
+
+    Templates(account.aws, account.time, "demo", account.memory.log).ensure([ONE])
+
+    fields = {"logger": "controller.provisioner.cloudprovider", "launch_template_name": "treenail.sh/1"}
+    assert account.lines == [("created launch template", fields)]
+
+
 def test_one_that_a_process_before_made_is_used(account: Account) -> None:
     templates(account, "treenail.sh/1").ensure([ONE])
 
