@@ -15,11 +15,13 @@ import yaml
 from treenail.adapters.api.conversion import ConversionError
 from treenail.adapters.api.conversion.documents import Made, in_version, is_convertible
 from treenail.adapters.api.conversion.moves import moved
+from treenail.adapters.api.conversion.old_kinds import PROVISIONER
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_text
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import decode
 from treenail.adapters.api.written.yaml_text import Written, yaml_text
 from treenail.adapters.api.yaml_comments import Comment, comments_of, composed, nodes_of, with_comments
+from treenail.domain import labels
 
 _MARKER: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _SEPARATOR: Final = "---\n"
@@ -119,7 +121,19 @@ def converted_files(files: Sequence[SourceFile], to: str) -> tuple[list[Converte
         for one in several
         for warning in one.warnings
     ]
-    return _files(files, made), warnings
+    return _files(files, made), [*warnings, *_selecting_by_old_label(manifests, trees, made)]
+
+
+def _selecting_by_old_label(
+    manifests: Sequence[Manifest], trees: Sequence[Mapping[str, Any]], made: Mapping[int, Sequence[Made]]
+) -> Iterator[str]:
+    """Yield a warning for what stays as it is and names a label that the nodes will have no more."""
+    if not any(trees[n].get("kind") == PROVISIONER for n in made):
+        return
+    for n, (manifest, tree) in enumerate(zip(manifests, trees, strict=True)):
+        if n not in made and f'"{labels.PROVISIONER}"' in json.dumps(tree, default=str):
+            called = f"{manifest.file}: {manifest.kind} {manifest.name}"
+            yield f"{called}: names {labels.PROVISIONER}, in whose place new nodes have {labels.NODEPOOL}"
 
 
 def _check(made: Mapping[int, Sequence[Made]], manifests: Sequence[Manifest]) -> None:

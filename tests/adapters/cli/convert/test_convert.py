@@ -310,6 +310,24 @@ def test_comments_of_a_list_stand_above_what_it_is_taken_apart_into(file: Path) 
     assert out.count("#") == 2
 
 
+def test_what_selects_nodes_by_the_old_label_is_named_and_stays(file: Path) -> None:
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {nodeSelector: {karpenter.sh/provisioner-name: default}, containers: []}
+"""
+
+    ran = convert(file, f"{pod}---{WITHOUT_REQUIREMENTS}")
+
+    assert ran.out.startswith(pod)
+    assert ran.err == (
+        f"treenail: warning: {file}: Pod web: names karpenter.sh/provisioner-name, "
+        "in whose place new nodes have karpenter.sh/nodepool\n"
+    )
+    assert convert(file, pod).err == ""
+
+
 def test_a_list_is_taken_apart(file: Path) -> None:
     items = [yaml.safe_load(one) for one in (WITHOUT_REQUIREMENTS, template(), ANOTHER_KIND)]
     whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
