@@ -30,6 +30,7 @@ _BODY_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 120.0
 _CHUNK: Final = 1024 * 1024
 _LEAST_SECONDS: Final = 0.1
+_DROP_SECONDS: Final = 0.5
 # What the kernel says where it has no IPv6, or has it switched off.
 _NO_IPV6: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 
@@ -183,11 +184,11 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _IDLE_SECONDS
 
     def do_POST(self) -> None:
-        if self.path.partition("?")[0] != PATH:
-            self.send_error(HTTPStatus.NOT_FOUND, f"there is nothing but {PATH}")
-            return
         body = self._body()
         if body is None:
+            return
+        if self.path.partition("?")[0] != PATH:
+            self.send_error(HTTPStatus.NOT_FOUND, f"there is nothing but {PATH}")
             return
         try:
             said = self.server.answer(body)
@@ -201,6 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         written = self.headers.get("Content-Length", "")
         if not (written.isascii() and written.isdigit()) or "Transfer-Encoding" in self.headers:
             self.send_error(HTTPStatus.LENGTH_REQUIRED, "Content-Length must say how much is sent")
+            self._drop()
             return None
         # A number of many digits is not even read.
         length = int(written) if len(written) < len(str(LARGEST_BODY)) + 1 else LARGEST_BODY + 1
@@ -208,6 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {LARGEST_BODY} bytes are not converted"
             )
+            self._drop()
             return None
         return self._read(length)
 
@@ -229,6 +232,14 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         self.connection.settimeout(self.timeout)
         return b"".join(parts)
+
+    def _drop(self) -> None:
+        """Pass over what is being sent for a moment: who is cut off while it sends hears no answer."""
+        until = time.monotonic() + _DROP_SECONDS
+        self.connection.settimeout(_DROP_SECONDS)
+        with suppress(OSError):
+            while time.monotonic() < until and self.rfile.read1(_CHUNK):
+                pass
 
     def _late(self) -> None:
         self.send_error(HTTPStatus.REQUEST_TIMEOUT, f"not all came within {_BODY_SECONDS:g} s")
