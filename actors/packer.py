@@ -72,7 +72,8 @@ class Packer(DomainActor[PackerInbox]):
         request = solved.request
         match solved.outcome:
             case Done(value=plan):
-                pass
+                for problem in plan.problems:
+                    self.log("part of packing failed", logger="controller.provisioner", error=problem)
             case Failed(error=error):
                 # The pods stay where they are: waiting. They are asked for again.
                 self.log("packing failed", logger="controller.provisioner", error=str(error))

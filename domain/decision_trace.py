@@ -60,6 +60,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             "treenail.cost_usd_hour": round(plan.cost, 6),
             "treenail.lower_bound_usd_hour": round(plan.lower_bound, 6),
             "treenail.exhausted": plan.exhausted,
+            **({"treenail.problems": plan.problems} if plan.problems else {}),
         },
     )
     decide = Span(

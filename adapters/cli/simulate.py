@@ -83,7 +83,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             simulation.decide()
             seconds.append(perf_counter() - began)
     simulation.advise()
-    for warning in (*simulation.warnings, *told.warnings):
+    for warning in (*simulation.warnings, *told.warnings, *simulation.plan.problems):
         sys.stderr.write(f"treenail: warning: {warning}\n")
     if output is OutputFormat.JSON:
         sys.stdout.write(json.dumps(as_json(simulation, seconds), indent=1) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -124,8 +124,8 @@ class _Writer:
         return tuple(self._take(index, self._outcome.left[index]))
 
 
-def plan_of(outcome: Outcome) -> PackingPlan:
-    """Write the plan."""
+def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
+    """Write the plan; `problems` are what went wrong without harm to where pods go."""
     reading = outcome.reading
     parts = range(len(reading.parts))
     writer = _Writer(outcome)
@@ -142,4 +142,5 @@ def plan_of(outcome: Outcome) -> PackingPlan:
         cost=sum(claim.price for claim in writer.claims),
         lower_bound=outcome.bound,
         exhausted=bool(deferred),
+        problems=tuple(dict.fromkeys(problems)),
     )

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.chains import Chains
-from treenail.domain.packing.cheapest import Cheapest
 from treenail.domain.packing.classes import PodClass, largest_first
 from treenail.domain.packing.compatibility.families import Families
-from treenail.domain.packing.components import Component, components
 from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.drafts import Draft, placed_in
-from treenail.domain.packing.finishing import Finishing
-from treenail.domain.packing.first_fit import FirstFit
-from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
-from treenail.domain.packing.node_rules import NodeRules
+from treenail.domain.packing.node_planner import NodePlanner
 from treenail.domain.packing.outcome import Outcome, plan_of
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, Problem
+from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reading import read
 from treenail.domain.packing.refusals import Refusals
 from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.seating import Seating
-from treenail.domain.packing.squeezing import Squeezing
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.blockers import Blockers
@@ -40,8 +34,6 @@ from treenail.domain.packing.topology.universe import Universe
 _SETTLINGS: Final = 1000
 # So often pods that got no node are tried in what the others leave of theirs.
 _SQUEEZES: Final = 100
-# With more lots than this, first-fit is not made where nothing needs it.
-_MANY_LOTS: Final = 250
 
 
 def pack(problem: Problem) -> PackingPlan:
@@ -54,7 +46,7 @@ def pack(problem: Problem) -> PackingPlan:
 
 
 class _Packer:
-    """One solve: places are chosen class by class, then the nodes for all who are to get new ones."""
+    """One solve: pods are seated class by class, and anew where no node could be planned for them."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -66,7 +58,7 @@ class _Packer:
         templates = Templates(problem.offers, daemons, axis, pods=len(problem.pods))
         self._families = Families(templates, problem.settings.min_values)
         self._chains = Chains(self._families)
-        self._ledger = Ledger()
+        self._nodes = NodePlanner(self._families, self._reading, self._settings, self._steps)
         rooms = Rooms(problem.rooms, axis)
         self._outcome = Outcome(self._reading, rooms.names)
         universe = Universe(templates, problem.rooms)
@@ -81,10 +73,10 @@ class _Packer:
         in_order = self._in_order()
         self._settle(in_order)
         refusals = Refusals(
-            self._problem, self._families.templates, self._ledger, self._reading.axis, self._blockers
+            self._problem, self._families.templates, self._nodes.ledger, self._reading.axis, self._blockers
         )
         self._each(in_order, lambda one: self._outcome.refuse(one.index, refusals.of(one)), always=True)
-        return plan_of(self._outcome)
+        return plan_of(self._outcome, self._nodes.problems)
 
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
@@ -126,18 +118,20 @@ class _Packer:
 
         These go first into the rooms that others could do without. Placeholders come after all others.
         """
-        known = self._reading.classes
         nowhere: set[int] = set()
-        largest = []
-        for one in known:
+        largest: list[Floats] = []
+
+        def look(one: PodClass) -> None:
             chain = self._chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
             if chain:
                 largest.append(chain[0].family.largest.max(axis=0))
             else:
                 nowhere.add(one.index)
+
+        self._each(self._reading.classes, look, always=True)
         axis = self._reading.axis
         most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
-        ordered = largest_first(known, self._settings.order, axis, most)
+        ordered = largest_first(self._reading.classes, self._settings.order, axis, most)
         return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
@@ -149,9 +143,7 @@ class _Packer:
         for _ in range(_SETTLINGS):
             self._seat(going)
             lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
-            units = {lot.index: lot.units for lot in lots}
-            planned, bound = self._planned(lots, units)
-            drafts = self._of_enough_choice(planned)
+            drafts = self._nodes.planned(lots)
             short = self._take_back(lots, placed_in(drafts))
             taken_back = taken_back or short
             # Who relied on those must go too.
@@ -163,7 +155,7 @@ class _Packer:
         if any(self._waits(one) for one in in_order):
             drafts, lots = self._squeezed(in_order, drafts)
         by_index = {lot.index: lot for lot in lots}
-        self._outcome.buy(drafts, by_index, bound, self._finishing(self._ledger))
+        self._outcome.buy(drafts, by_index, self._nodes.bound, self._nodes.finishing())
         if self._steps.exhausted:
             waiting = [one.index for one in self._reading.classes if self._outcome.waiting(one.index)]
             self._outcome.deferred.update(waiting)
@@ -188,115 +180,13 @@ class _Packer:
                 # What came of it is known before others rely on it.
                 for lot, units in self._seating.squeezed():
                     tried = True
-                    self._rules = NodeRules(self._reading.groups.terms, self._seating.lots)
-                    squeezing = Squeezing(drafts, self._families, self._ledger, self._rules, self._stand)
-                    left = squeezing.place(lot, units)
+                    drafts, left = self._nodes.squeeze(drafts, self._seating.lots, lot, units)
                     if left:
                         self._seating.take_back(lot, left)
-                    drafts = squeezing.drafts
             if not tried:
                 break
         self._take_back(self._seating.lots, placed_in(drafts))
         return drafts, self._seating.lots
-
-    def _of_enough_choice(self, drafts: list[Draft]) -> list[Draft]:
-        """Return `drafts` but for those that limits leave too few types."""
-        if not any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
-            return drafts
-        trial = self._finishing(self._ledger.copy())
-        kept = []
-        for draft in drafts:
-            copies = sum(trial.claim(draft, {}) is not None for _ in range(draft.copies))
-            if copies:
-                kept.append(replace(draft, copies=copies))
-        return kept
-
-    def _stand(self, drafts: list[Draft]) -> bool:
-        """Tell whether limits leave every draft enough types."""
-        return len(self._of_enough_choice(drafts)) == len(drafts)
-
-    def _finishing(self, ledger: Ledger) -> Finishing:
-        requests = [kind.spec.requests for kind, _ in self._reading.parts]
-        return Finishing(ledger, self._reading.axis, requests)
-
-    def _planned(self, lots: Sequence[Lot], units: dict[int, int]) -> tuple[list[Draft], float]:
-        """Return the nodes for `lots`, component by component, and what they must cost at least."""
-        self._rules = NodeRules(self._reading.groups.terms, lots)
-        self._ledger = Ledger()
-        first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
-        planned: list[Draft] = []
-        bounds = 0.0
-        for component in components(lots, self._families):
-            members = {lot.index for lot in component.lots}
-            own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
-            drafts, bound = self._cheapest(component, own, units)
-            planned += drafts
-            bounds += bound
-        return planned, bounds
-
-    def _needs_first_fit(self, lots: Sequence[Lot]) -> bool:
-        """Tell whether the classic plan is wanted, as a plan or to compare with.
-
-        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of
-        their own take it long.
-        """
-        if self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS:
-            return True
-        return any(link.family.template.limited for lot in lots for link in lot.chain)
-
-    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int]) -> list[Draft]:
-        """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
-        columns = len(self._reading.axis.names)
-        failed: set[int] = set()
-        while True:
-            self._ledger = Ledger()
-            first_fit = FirstFit(self._families, self._ledger, self._steps, columns, self._rules)
-            known = len(failed)
-            waiting = [(lot, units[lot.index]) for lot in lots if lot.index not in failed]
-            waiting = self._place(first_fit, waiting, failed)
-            first_fit.be_bold()
-            if waiting and len(failed) == known:
-                self._place(first_fit, waiting, failed)
-            if len(failed) == known:
-                return first_fit.drafts()
-
-    def _place(
-        self, first_fit: FirstFit, waiting: Sequence[tuple[Lot, int]], failed: set[int]
-    ) -> list[tuple[Lot, int]]:
-        """Let first-fit place lots; return what is left of them. Those it fails on are noted in `failed`."""
-        still = []
-        for lot, units in waiting:
-            # What is decided stands; the rest is deferred.
-            if self._steps.exhausted:
-                break
-            try:
-                left = first_fit.place(lot, units)
-            except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
-                failed.add(lot.index)
-                for index in lot.classes():
-                    self._reading.set_aside(index, error)
-                break
-            if left:
-                still.append((lot, left))
-        return still
-
-    def _cheapest(
-        self, component: Component, first: list[Draft] | None, units: dict[int, int]
-    ) -> tuple[list[Draft], float]:
-        """Take first-fit's nodes for the lots of a component, or cheaper ones."""
-        wanted = [units[lot.index] for lot in component.lots]
-        bound = component.lower_bound(units if first is None else placed_in(first))
-        if self._settings.packing is not Packing.CHEAPEST and first is not None:
-            return first, bound
-        most = self._settings.most_nodes
-        cheapest = Cheapest(component, self._families, self._ledger, self._steps, self._rules, most)
-        drafts = cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
-        placed = placed_in(drafts)
-        if drafts is not first and any(
-            placed.get(i, 0) != units[i] for i in (o.index for o in component.lots)
-        ):
-            bound = component.lower_bound(placed)
-        return drafts, bound
 
 
 def _placeholder(one: PodClass) -> bool:

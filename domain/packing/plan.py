@@ -72,6 +72,7 @@ class PackingPlan:
     `cost` is the sum of the claims' prices, `lower_bound` what no nodes for the same pods can cost less
     than, both $/h.
     `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
+    `problems` are errors that cost no pod its place, but cheaper nodes, or advice.
     """
 
     claims: tuple[PlannedClaim, ...] = ()
@@ -82,3 +83,4 @@ class PackingPlan:
     cost: float = 0.0
     lower_bound: float = 0.0
     exhausted: bool = False
+    problems: tuple[str, ...] = ()

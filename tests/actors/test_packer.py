@@ -147,6 +147,20 @@ def test_a_solver_that_is_lost_decides_nothing() -> None:
     ]
 
 
+def test_what_went_wrong_without_harm_to_the_plan_is_logged() -> None:
+    plan = PackingPlan(problems=("there is no advice for default/web-0: RuntimeError: no",))
+
+    stage, _, decided = packed(lambda: plan)
+
+    assert decided.plan is plan
+    assert stage.logged("part of packing failed") == [
+        {
+            "logger": "controller.provisioner",
+            "error": "there is no advice for default/web-0: RuntimeError: no",
+        }
+    ]
+
+
 def test_solves_are_made_one_after_the_other() -> None:
     stage, cluster, solver = Stage(), Probe(), StubSolver(PackingPlan)
     actor: Any = stage.host(

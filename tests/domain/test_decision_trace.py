@@ -89,6 +89,14 @@ def test_a_decision_is_one_tree_from_the_first_pod_to_the_promises() -> None:
     assert tree.span.context == MADE.context
 
 
+def test_packing_says_what_went_wrong_in_it() -> None:
+    assert "treenail.problems" not in spans()["pack"].attributes
+
+    told = spans(replace(PLAN, problems=("cheaper nodes were not found: ValueError: no",)))["pack"].attributes
+
+    assert told["treenail.problems"] == ("cheaper nodes were not found: ValueError: no",)
+
+
 def test_ids_follow_from_the_decision() -> None:
     first, second = spans(), spans()
 

@@ -50,13 +50,18 @@ def with_remedies(
     """Return `plan` with, for those it refuses, where they came nearest and what would let them be placed.
 
     `pack` is what made the plan of `problem`. A plan that refuses nobody costs nothing. What goes wrong
-    here costs the advice, not the plan.
+    here costs the advice, not the plan, and is told as one of its problems.
     """
     if not plan.refused:
         return plan
     adviser = _Adviser(problem, plan, pack, effort)
     refused = tuple(adviser.advised(group) for group in plan.refused)
-    return replace(plan, refused=refused, classes=tuple(_reports(plan.classes, refused)))
+    return replace(
+        plan,
+        refused=refused,
+        classes=tuple(_reports(plan.classes, refused)),
+        problems=(*plan.problems, *adviser.problems),
+    )
 
 
 def _reports(classes: Sequence[ClassReport], refused: Sequence[RefusedClass]) -> Iterable[ClassReport]:
@@ -71,6 +76,7 @@ class _Adviser:
     def __init__(
         self, problem: Problem, plan: PackingPlan, pack: Callable[[Problem], PackingPlan], effort: Effort
     ) -> None:
+        self.problems: list[str] = []
         self._pack = pack
         self._effort = effort
         self._remainder = Remainder(problem, plan)
@@ -85,7 +91,9 @@ class _Adviser:
             return replace(group, nearest=furthest(group.refusals))
         try:
             return self._advised(group)
-        except Exception:  # noqa: BLE001 (whatever is wrong with the advice, the plan must go on)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with the advice, the plan must go on)
+            pod = self._remainder.pods[group.pods[0]]
+            self.problems.append(f"there is no advice for {pod.key}: {type(error).__name__}: {error}")
             return replace(group, nearest=furthest(group.refusals))
 
     def _advised(self, group: RefusedClass) -> RefusedClass:

@@ -105,7 +105,9 @@ def test_what_goes_wrong_costs_the_advice_alone() -> None:
     def broken(_: Problem) -> Never:
         raise RuntimeError("no")
 
-    (group,) = with_remedies(of, plan, broken).refused
+    found = with_remedies(of, plan, broken)
+    (group,) = found.refused
 
+    assert found.problems == ("there is no advice for default/web-0: RuntimeError: no",)
     assert group.remedy is None
     assert group.nearest == plan.refused[0].refusals[0]

@@ -350,18 +350,23 @@ def test_a_class_that_fails_while_it_is_placed_is_set_aside_too() -> None:
     assert plan.nominations == {"web-0": "a"}
 
 
-def test_a_class_that_fails_beside_others_leaves_no_trace_among_them() -> None:
+@pytest.mark.parametrize("pools", [("plain", "own"), ("own", "plain")])
+def test_a_class_that_fails_beside_others_leaves_no_trace_among_them(pools: tuple[str, ...]) -> None:
     class Touchy(Toleration):
         def tolerates(self, taint: Taint) -> bool:
             raise ValueError(f"{taint} cannot be compared")
 
-    plain = offer(pool("plain", is_in(labels.ARCH, "amd64")))
-    own = offer(pool("own", is_in(labels.ARCH, "arm64"), taints=(Taint("own", Effect.NO_SCHEDULE),)))
+    offers = {
+        "plain": offer(pool("plain", is_in(labels.ARCH, "amd64"))),
+        "own": offer(pool("own", is_in(labels.ARCH, "arm64"), taints=(Taint("own", Effect.NO_SCHEDULE),))),
+    }
     first = asking(2, selector={labels.ARCH: "arm64"}, tolerations=[Toleration("own")])
 
     plan = pack(
         problem(
-            pods("first", 1, first), pods("touchy", 2, asking(tolerations=[Touchy()])), offers=(plain, own)
+            pods("first", 1, first),
+            pods("touchy", 2, asking(tolerations=[Touchy()])),
+            offers=tuple(offers[name] for name in pools),
         )
     )
 

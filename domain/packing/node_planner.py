@@ -1,0 +1,169 @@
+"""Plan the nodes for all pods that are to get new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from treenail.domain.packing.cheapest import Cheapest
+from treenail.domain.packing.compatibility.families import Families
+from treenail.domain.packing.components import Component, components
+from treenail.domain.packing.drafts import Draft, placed_in
+from treenail.domain.packing.finishing import Finishing
+from treenail.domain.packing.first_fit import FirstFit
+from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_rules import NodeRules
+from treenail.domain.packing.problem import Packing, Settings
+from treenail.domain.packing.reading import Reading
+from treenail.domain.packing.squeezing import Squeezing
+from treenail.domain.packing.steps import Steps
+
+# With more lots than this, first-fit is not made where nothing needs it.
+_MANY_LOTS: Final = 250
+
+
+class NodePlanner:
+    """Plans nodes for lots, as often as it is asked to: the last plan is what counts.
+
+    `ledger` counts its nodes against limits, `bound` is what they must cost at least ($/h). `problems` are
+    what went wrong without harm to where pods go.
+    """
+
+    def __init__(self, families: Families, reading: Reading, settings: Settings, steps: Steps) -> None:
+        self.ledger = Ledger()
+        self.bound = 0.0
+        self.problems: list[str] = []
+        self._families = families
+        self._reading = reading
+        self._settings = settings
+        self._steps = steps
+
+    def planned(self, lots: Sequence[Lot]) -> list[Draft]:
+        """Return the nodes for `lots`, component by component, less those that limits leave too few types."""
+        units = {lot.index: lot.units for lot in lots}
+        self._rules = self._rules_of(lots)
+        self.ledger, self.bound = Ledger(), 0.0
+        first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
+        drafts: list[Draft] = []
+        for component in components(lots, self._families):
+            members = {lot.index for lot in component.lots}
+            own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
+            drafts += self._of_component(component, own, units)
+        return self._of_enough_choice(drafts)
+
+    def squeeze(
+        self, drafts: list[Draft], lots: Sequence[Lot], lot: Lot, units: int
+    ) -> tuple[list[Draft], int]:
+        """Put so many units of `lot`, one of `lots`, on nodes planned: return the nodes, and what is left."""
+        rules = self._rules_of(lots)
+        squeezing = Squeezing(drafts, self._families, self.ledger, rules, self._stand)
+        left = squeezing.place(lot, units)
+        return squeezing.drafts, left
+
+    def finishing(self) -> Finishing:
+        """Return what makes claims of the nodes planned."""
+        return self._finishing(self.ledger)
+
+    def _rules_of(self, lots: Sequence[Lot]) -> NodeRules:
+        return NodeRules(self._reading.groups.terms, lots)
+
+    def _needs_first_fit(self, lots: Sequence[Lot]) -> bool:
+        """Tell whether the classic plan is wanted, as a plan or to compare with.
+
+        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of
+        their own take it long.
+        """
+        if self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS:
+            return True
+        return any(link.family.template.limited for lot in lots for link in lot.chain)
+
+    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int]) -> list[Draft]:
+        """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
+        columns = len(self._reading.axis.names)
+        failed: set[int] = set()
+        while True:
+            self.ledger = Ledger()
+            first_fit = FirstFit(self._families, self.ledger, self._steps, columns, self._rules)
+            known = len(failed)
+            waiting = [(lot, units[lot.index]) for lot in lots if lot.index not in failed]
+            waiting = self._place(first_fit, waiting, failed)
+            first_fit.be_bold()
+            if waiting and len(failed) == known:
+                self._place(first_fit, waiting, failed)
+            if len(failed) == known:
+                return first_fit.drafts()
+
+    def _place(
+        self, first_fit: FirstFit, waiting: Sequence[tuple[Lot, int]], failed: set[int]
+    ) -> list[tuple[Lot, int]]:
+        """Let first-fit place lots; return what is left of them. Those it fails on are noted in `failed`."""
+        still = []
+        for lot, units in waiting:
+            # What is decided stands; the rest is deferred.
+            if self._steps.exhausted:
+                break
+            try:
+                left = first_fit.place(lot, units)
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
+                failed.add(lot.index)
+                for index in lot.classes():
+                    self._reading.set_aside(index, error)
+                break
+            if left:
+                still.append((lot, left))
+        return still
+
+    def _of_component(
+        self, component: Component, first: list[Draft] | None, units: dict[int, int]
+    ) -> list[Draft]:
+        """Take first-fit's nodes for the lots of a component, or cheaper ones."""
+        bound = component.lower_bound(units if first is None else placed_in(first))
+        if self._settings.packing is not Packing.CHEAPEST and first is not None:
+            self.bound += bound
+            return first
+        drafts = self._cheapest(component, first, units, bound)
+        placed = placed_in(drafts)
+        if drafts is not first and any(placed.get(o.index, 0) != units[o.index] for o in component.lots):
+            bound = component.lower_bound(placed)
+        self.bound += bound
+        return drafts
+
+    def _cheapest(
+        self, component: Component, first: list[Draft] | None, units: dict[int, int], bound: float
+    ) -> list[Draft]:
+        """Look for cheaper nodes than first-fit's; should that fail, take these."""
+        wanted = [units[lot.index] for lot in component.lots]
+        ledger, most = self.ledger.copy(), self._settings.most_nodes
+        cheapest = Cheapest(component, self._families, ledger, self._steps, self._rules, most)
+        try:
+            drafts = (
+                cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
+            )
+        except Exception as error:  # noqa: BLE001 (dearer nodes are better than none)
+            self.problems.append(f"cheaper nodes were not found: {type(error).__name__}: {error}")
+            # Without a first plan there is no limit that could have been counted against.
+            return self._first_fit(component.lots, units) if first is None else first
+        self.ledger = ledger
+        return drafts
+
+    def _of_enough_choice(self, drafts: list[Draft]) -> list[Draft]:
+        """Return `drafts` but for those that limits leave too few types."""
+        if not any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
+            return drafts
+        trial = self._finishing(self.ledger.copy())
+        kept = []
+        for draft in drafts:
+            copies = sum(trial.claim(draft, {}) is not None for _ in range(draft.copies))
+            if copies:
+                kept.append(replace(draft, copies=copies))
+        return kept
+
+    def _stand(self, drafts: list[Draft]) -> bool:
+        """Tell whether limits leave every draft enough types."""
+        return len(self._of_enough_choice(drafts)) == len(drafts)
+
+    def _finishing(self, ledger: Ledger) -> Finishing:
+        requests = [kind.spec.requests for kind, _ in self._reading.parts]
+        return Finishing(ledger, self._reading.axis, requests)
