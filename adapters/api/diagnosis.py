@@ -190,6 +190,9 @@ def _mistyped(kind: inspect.Type, value: object, path: str) -> FieldError:
 
 
 def _wants_text_only(kind: inspect.Type) -> bool:
+    if isinstance(kind, inspect.UnionType):
+        kinds = {type(one) for one in kind.types}
+        return inspect.StrType in kinds and inspect.FloatType not in kinds
     return isinstance(kind, inspect.StrType)
 
 

@@ -12,7 +12,7 @@ from msgspec import field
 from treenail.adapters.api.amounts import check_threshold, resources
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
-from treenail.adapters.api.model import NotNegative, Percent, Quantity, StrictModel
+from treenail.adapters.api.model import NotNegative, Percent, PlainQuantity, Quantity, StrictModel
 from treenail.domain.durations import parse_duration
 from treenail.domain.node_classes import Kubelet
 
@@ -33,8 +33,8 @@ class KubeletModel(StrictModel):
     cluster_dns: tuple[str, ...] = field(default=(), name="clusterDNS")
     max_pods: NotNegative | None = None
     pods_per_core: NotNegative | None = None
-    system_reserved: dict[Reservable, Quantity] = field(default_factory=dict)
-    kube_reserved: dict[Reservable, Quantity] = field(default_factory=dict)
+    system_reserved: dict[Reservable, PlainQuantity] = field(default_factory=dict)
+    kube_reserved: dict[Reservable, PlainQuantity] = field(default_factory=dict)
     eviction_hard: dict[Signal, str] = field(default_factory=dict)
     eviction_soft: dict[Signal, str] = field(default_factory=dict)
     eviction_soft_grace_period: dict[Signal, str] = field(default_factory=dict)

@@ -22,6 +22,9 @@ WANTED: Final = "wanted"
 
 Quantity: TypeAlias = str | int | float
 Quantities: TypeAlias = dict[str, Quantity]
+# Of our own kinds: what is defined as text or number there may have no fraction unless it is text.
+PlainQuantity: TypeAlias = str | int
+PlainQuantities: TypeAlias = dict[str, PlainQuantity]
 Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 Percent: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=100)]
 NotNegative: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]

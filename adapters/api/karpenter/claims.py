@@ -10,7 +10,7 @@ from msgspec import field
 from treenail.adapters.api.amounts import resources
 from treenail.adapters.api.karpenter.requirements import AnyRequirement, of_claim
 from treenail.adapters.api.metadata import ConditionModel, ObjectMeta
-from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain import labels
@@ -30,7 +30,7 @@ _FROM_MACHINE: Final = {old: name for name, old in MACHINE_CONDITIONS.items()}
 class RequestsModel(StrictModel):
     """What the pods need that the claim was made for."""
 
-    requests: Quantities = field(default_factory=dict)
+    requests: PlainQuantities = field(default_factory=dict)
 
 
 class ClaimSpecModel(StrictModel):
@@ -52,8 +52,8 @@ class ClaimStatusModel(StrictModel):
     node_name: str = ""
     provider_id: str = field(default="", name="providerID")
     image_id: str = field(default="", name="imageID")
-    capacity: Quantities = field(default_factory=dict)
-    allocatable: Quantities = field(default_factory=dict)
+    capacity: PlainQuantities = field(default_factory=dict)
+    allocatable: PlainQuantities = field(default_factory=dict)
 
 
 def claim(

@@ -88,7 +88,9 @@ def of_claim(models: Sequence[AnyRequirement], at: str) -> Requirements:
     for n, model in enumerate(models):
         check_key(model.key, f"{at}[{n}].key")
         operator = Operator(model.operator)
-        if operator not in _LISTING and operator not in _WITHOUT_VALUES:
+        if operator in _LISTING or operator in _WITHOUT_VALUES:
+            _check_label_values(model.values, f"{at}[{n}]")
+        else:
             check_bound(model.operator, model.values, f"{at}[{n}].values")
     return _conjunction(models)
 
@@ -120,11 +122,15 @@ def _check_values(model: AnyRequirement, at: str) -> None:
     operator = Operator(model.operator)
     if operator is Operator.IN:
         _check_listed(model, at)
-    if operator in _LISTING:
-        for n, value in enumerate(model.values):
-            check_value(value, f"{at}.values[{n}]")
-    elif operator not in _WITHOUT_VALUES:
+    if operator in _LISTING or operator in _WITHOUT_VALUES:
+        _check_label_values(model.values, at)
+    else:
         check_bound(model.operator, model.values, f"{at}.values", negative=False)
+
+
+def _check_label_values(values: Sequence[str], at: str) -> None:
+    for n, value in enumerate(values):
+        check_value(value, f"{at}.values[{n}]")
 
 
 def _check_listed(model: AnyRequirement, at: str) -> None:

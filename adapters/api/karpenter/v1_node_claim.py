@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from treenail.adapters.api.amounts import NEVER, Duration, DurationOrNever, duration
+from treenail.adapters.api.amounts import NEVER, Duration, DurationOrNever, duration, duration_or_never
 from treenail.adapters.api.karpenter.claims import ClaimSpecModel, ClaimStatusModel, claim
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
 from treenail.adapters.api.karpenter.requirements import RequirementModel
@@ -62,5 +62,7 @@ def node_claim(model: NodeClaimModel, reading: Reading) -> Translation:
     )
     if period is not None:
         own = replace(own, termination_grace_period=duration(period, "spec.terminationGracePeriod"))
+    if spec.expire_after is not None:
+        duration_or_never(spec.expire_after, "spec.expireAfter")
     expires = ("spec.expireAfter",) if spec.expire_after not in (None, NEVER) else ()
     return Translation(objects=(own,), not_acted_on=(*expires, *spec.dated_taints()))

@@ -22,7 +22,7 @@ from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
 from treenail.adapters.api.karpenter.requirements import RequirementModel, check_pool_labels, of_pool
 from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
-from treenail.adapters.api.model import WANTED, NotNegative, Quantities, StrictModel
+from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
@@ -109,7 +109,7 @@ class NodePoolSpecModel(StrictModel, kw_only=True):
 
     template: NodeTemplateModel
     disruption: DisruptionModel = field(default_factory=DisruptionModel)
-    limits: Quantities | None = None
+    limits: PlainQuantities | None = None
     weight: Weight | None = None
     replicas: NotNegative | None = None
 

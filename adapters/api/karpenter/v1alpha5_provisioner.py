@@ -14,7 +14,7 @@ from treenail.adapters.api.karpenter.references import ProviderRefModel, provide
 from treenail.adapters.api.karpenter.requirements import OldRequirementModel, check_pool_labels, of_pool
 from treenail.adapters.api.kubelet import OldKubeletModel
 from treenail.adapters.api.metadata import StrictObject
-from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
@@ -47,7 +47,7 @@ _TYPE_KEYS: Final = (
 class LimitsModel(StrictModel):
     """What all nodes together may have."""
 
-    resources: Quantities | None = None
+    resources: PlainQuantities | None = None
 
 
 class ConsolidationModel(StrictModel):

@@ -21,7 +21,7 @@ from treenail.adapters.api.karpenter.requirements import BetaRequirementModel, c
 from treenail.adapters.api.karpenter.v1_node_pool import BudgetDuration, BudgetModel, Nodes, Weight
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
-from treenail.adapters.api.model import Quantities, StrictModel
+from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
@@ -88,7 +88,7 @@ class BetaNodePoolSpecModel(StrictModel, kw_only=True):
 
     template: BetaNodeTemplateModel
     disruption: BetaDisruptionModel = field(default_factory=BetaDisruptionModel)
-    limits: Quantities | None = None
+    limits: PlainQuantities | None = None
     weight: Weight | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, field
 
 from treenail.adapters.api.metadata import ConditionModel
-from treenail.adapters.api.model import Quantities, StrictModel, Time
+from treenail.adapters.api.model import PlainQuantities, StrictModel, Time
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -29,7 +29,7 @@ class NodePoolStatusModel(StrictModel):
 
     conditions: tuple[PoolConditionModel, ...] = ()
     nodes: Count = 0
-    resources: Quantities = field(default_factory=dict)
+    resources: PlainQuantities = field(default_factory=dict)
     node_class_observed_generation: int = 0
 
 
@@ -37,7 +37,7 @@ class ProvisionerStatusModel(StrictModel):
     """What there is of a Provisioner."""
 
     conditions: tuple[OldConditionModel, ...] = ()
-    resources: Quantities = field(default_factory=dict)
+    resources: PlainQuantities = field(default_factory=dict)
     last_scale_time: Time | None = None
 
 

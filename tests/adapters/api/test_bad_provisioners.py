@@ -44,8 +44,12 @@ PROVISIONERS = {
         'spec.limits.resources.cpu: "many" is not a quantity (such as 500m, 2 or 1.5Gi)',
     ),
     "absurd limit": (
-        provisioner_tree(limits={"resources": {"cpu": 1e30}}),
-        'spec.limits.resources.cpu: "1e+30" is larger than any quantity Kubernetes can hold',
+        provisioner_tree(limits={"resources": {"cpu": "1e30"}}),
+        'spec.limits.resources.cpu: "1e30" is larger than any quantity Kubernetes can hold',
+    ),
+    "limit with a fraction": (
+        provisioner_tree(limits={"resources": {"cpu": 1.5}}),
+        "spec.limits.resources.cpu: expected text or a whole number, got the number 1.5 (put it in quotes)",
     ),
     "text where a list belongs": (
         provisioner_tree(requirements="spot"),

@@ -42,6 +42,7 @@ _DISRUPTION: Final[Constraints] = {
     "budgets[].nodes": Constraint().otherwise(_NODES),
     "budgets[]": Constraint(_BUDGET),
     "budgets[].reasons": Constraint(keywords={"x-kubernetes-list-type": "set"}),
+    "budgets[].duration": forms.duration(),
     "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
 }
 _TEMPLATE: Final[Constraints] = {

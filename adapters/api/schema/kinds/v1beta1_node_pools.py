@@ -42,6 +42,7 @@ _DISRUPTION: Final[Constraints] = {
     "budgets": Constraint().otherwise([{"nodes": _NODES}]),
     "budgets[].nodes": Constraint().otherwise(_NODES),
     "budgets[]": Constraint([_BUDGET]),
+    "budgets[].duration": forms.duration(),
     "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
 }
 _TEMPLATE: Final[Constraints] = {

@@ -32,15 +32,20 @@ _FITS: Final = "must be less than 292 years"
 # A rule that fails where it should say no keeps the API server from writing even the status of what was
 # stored before the rule was there: so whatever the conversions below cannot take is ruled out first.
 _ENDLESS: Final = "[1-9][0-9]{7}[0-9]*h|[1-9][0-9]{9}[0-9]*m|[1-9][0-9]{10}[0-9]*s"
-_SPAN: Final = (
-    f"self.matches('^([0-9]+[smh])+$') && !self.matches('{_ENDLESS}') && duration(self) >= duration('0s')"
-)
+_FINITE: Final = f"!self.matches('{_ENDLESS}') && duration(self) >= duration('0s')"
+_SPAN: Final = f"self.matches('^([0-9]+[smh])+$') && {_FINITE}"
 
 
 def duration() -> Constraint:
     """Demand a duration that Go can hold."""
     rule = Rule(_SPAN, _FITS)
     return Constraint([rule], {"maxLength": LONGEST_DURATION})
+
+
+def go_duration() -> Constraint:
+    """Demand a duration in the notation of Go, and one that Go can hold."""
+    rule = Rule(f"self.matches('{GO_DURATION}') && {_FINITE}", _FITS)
+    return Constraint([rule], {"pattern": GO_DURATION, "maxLength": LONGEST_DURATION})
 
 
 def duration_or_never() -> Constraint:

@@ -6,14 +6,16 @@ from typing import Final
 
 from treenail.adapters.api.amounts import MOST_OF_ONE
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule
-from treenail.adapters.api.schema.rules.forms import GO_DURATION, LONGEST_DURATION, amounts
+from treenail.adapters.api.schema.rules.forms import amounts, go_duration
 from treenail.adapters.api.schema.structural import LONGEST_QUANTITY, QUANTITY
 
 _PERCENT: Final = "0*(100([.]0{1,9})?|[0-9]{1,2}([.][0-9]{1,9})?)%"
 THRESHOLD: Final = Constraint(
     keywords={"pattern": f"^({_PERCENT}|{QUANTITY[1:-1]})$", "maxLength": LONGEST_QUANTITY}
 )
-_PERIOD: Final = Constraint(keywords={"pattern": GO_DURATION, "maxLength": LONGEST_DURATION})
+_OCTET: Final = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+# Of an IPv6 address no more is said than what it is written with.
+ADDRESS: Final = rf"^({_OCTET}([.]{_OCTET}){{3}}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\S+)?)$"
 
 
 def kubelet(path: str) -> Constraints:
@@ -22,7 +24,8 @@ def kubelet(path: str) -> Constraints:
         path: Constraint([_images(), *_soft()]),
         f"{path}.evictionHard{{}}": THRESHOLD,
         f"{path}.evictionSoft{{}}": THRESHOLD,
-        f"{path}.evictionSoftGracePeriod{{}}": _PERIOD,
+        f"{path}.evictionSoftGracePeriod{{}}": go_duration(),
+        f"{path}.clusterDNS[]": Constraint(keywords={"pattern": ADDRESS}),
         **amounts(f"{path}.systemReserved", most=MOST_OF_ONE),
         **amounts(f"{path}.kubeReserved", most=MOST_OF_ONE),
     }

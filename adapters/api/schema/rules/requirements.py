@@ -30,7 +30,7 @@ _VALUES: Final = Constraint(
 
 def of_pool(path: str, generation: Generation) -> Constraints:
     """Return what is demanded of the requirements at `path` of a pool of `generation`."""
-    rules = [_bound(negative=False), _listed(), _capacity_type()]
+    rules = [_bound(negative=False), _unsigned(), _listed(), _capacity_type()]
     if generation is not Generation.V1ALPHA5:
         rules.append(_min_values())
     return _of(path, rules) | {f"{path}[].key": Constraint(allowed(generation), KEYS.keywords)}
@@ -38,7 +38,7 @@ def of_pool(path: str, generation: Generation) -> Constraints:
 
 def of_claim(path: str) -> Constraints:
     """Return what is demanded of the requirements at `path` of a claim, which may ask for any label."""
-    return _of(path, [_bound(negative=True)]) | {f"{path}[].key": KEYS}
+    return _of(path, [_bound(negative=True), _unsigned()]) | {f"{path}[].key": KEYS}
 
 
 def _of(path: str, rules: list[Rule]) -> dict[str, Constraint]:
@@ -58,6 +58,17 @@ def _bound(*, negative: bool) -> Rule:
     return Rule(
         f"!(self.operator in {names}) || ({one} && int(self.values[0]) >= {least})",
         f"Gt, Lt, Gte and Lte need exactly one whole number{'' if negative else ', not a negative one'}",
+        "values",
+    )
+
+
+def _unsigned() -> Rule:
+    # Only bounds are numbers; the pattern of values lets both in.
+    names = cel.texts(operator.value for operator in _BOUNDS)
+    return Rule(
+        f"self.operator in {names} || !has(self.values)"
+        " || self.values.all(v, !v.startsWith('-') && !v.startsWith('+'))",
+        "label values must not begin with a sign",
         "values",
     )
 

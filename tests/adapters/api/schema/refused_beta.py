@@ -267,4 +267,16 @@ REFUSED_BETA: Final[dict[str, Refused]] = {
         'Unsupported value: "RAID1"',
         '"RAID1" is not one of RAID0; did you mean RAID0?',
     ),
+    "beta: limit with a fraction": Refused(
+        beta_pool(limits={"cpu": 1.5}),
+        "spec.limits.cpu",
+        "must be of type integer,string",
+        "expected text or a whole number, got the number 1.5 (put it in quotes)",
+    ),
+    "beta: budget of 11,000 years": Refused(
+        beta_pool(disruption={"budgets": [{"schedule": "@daily", "duration": LONG}]}),
+        "spec.disruption.budgets[0].duration",
+        "must be less than 292 years",
+        f'"{LONG}" is no duration of less than 292 years',
+    ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.adapters.api.schema.trees import KWOK, TAINT, Refused, asking, claim, machine, only
+from tests.adapters.api.schema.trees import KWOK, LONG, TAINT, Refused, asking, claim, machine, only
 
 REFUSED_CLAIMS: Final[dict[str, Refused]] = {
     "malformed bound of a claim": Refused(
@@ -121,5 +121,23 @@ REFUSED_CLAIMS: Final[dict[str, Refused]] = {
         "spec.kubelet.systemReserved.cpu",
         "should match",
         '"-5m" must not be negative',
+    ),
+    "age of a claim of 11,000 years": Refused(
+        claim(expireAfter=LONG),
+        "spec.expireAfter",
+        "must be less than 292 years",
+        f'"{LONG}" is no duration of less than 292 years',
+    ),
+    "malformed value of a claim": Refused(
+        claim(**asking("a", "In", "b c")),
+        "spec.requirements[0].values[0]",
+        "should match",
+        '"b c" is not a label value',
+    ),
+    "value with a sign of a machine": Refused(
+        machine(**asking("a", "NotIn", "+5")),
+        "spec.requirements[0].values",
+        "label values must not begin with a sign",
+        '"+5" is not a label value',
     ),
 }

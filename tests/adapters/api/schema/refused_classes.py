@@ -328,4 +328,22 @@ REFUSED_CLASSES: Final[dict[str, Refused]] = {
         "spec.placementGroupSelector",
         "needs exactly one of name and id",
     ),
+    "address that is none": Refused(
+        kubelet(clusterDNS=["kube-dns"]),
+        "spec.kubelet.clusterDNS[0]",
+        "should match",
+        '"kube-dns" is not an IP address',
+    ),
+    "address beyond 255": Refused(
+        kubelet(clusterDNS=["10.0.0.256"]),
+        "spec.kubelet.clusterDNS[0]",
+        "should match",
+        '"10.0.0.256" is not an IP address',
+    ),
+    "period of 11,000 years": Refused(
+        kubelet(evictionSoft={"pid.available": "5%"}, evictionSoftGracePeriod={"pid.available": "99999999h"}),
+        "spec.kubelet.evictionSoftGracePeriod[pid.available]",
+        "must be less than 292 years",
+        '"99999999h" is not a duration',
+    ),
 }

@@ -383,4 +383,10 @@ REFUSED_POOLS: Final[dict[str, Refused]] = {
         "may only name nodes beside replicas",
         "may only name nodes beside spec.replicas",
     ),
+    "value with a sign": Refused(
+        pool(**asking("a", "In", "-5")),
+        f"{_FIRST}.values",
+        "label values must not begin with a sign",
+        '"-5" is not a label value',
+    ),
 }
