@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.decision_recorder import DecisionRecorder
+from treenail.actors.life_lines import tell_packing
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
 from treenail.domain.changes import Changes
@@ -27,7 +28,6 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
-from treenail.domain.log_facts import packed_alike
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.pods import Pod
@@ -39,8 +39,6 @@ from treenail.domain.setbacks import Setbacks
 from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
 _PLAN_LOST_AFTER: Final = 300.0
-# A decision with more kinds of nodes is told in its trace.
-_MOST_PACKINGS_TOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,7 @@ class Audience:
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
+    accountant: Ref[PoolsSeen | NodeChanged]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
@@ -226,15 +225,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.launcher.tell(committed)
         self._audience.pod_watcher.tell(committed)
         self.within(decided.decision.context)
-        for alike in packed_alike(committed.claims)[:_MOST_PACKINGS_TOLD]:
-            self.log(
-                "computed packing with instance type options",
-                logger="controller.provisioner",
-                pool=alike.pool,
-                nodes=alike.claims,
-                pods=alike.pods,
-                instance_types=list(alike.instance_types),
-            )
+        tell_packing(self.log, committed.claims)
         self.log(
             "decided on pods",
             logger="controller.provisioner",
@@ -348,6 +339,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.termination,
             self._audience.arbiter,
             self._audience.tagger,
+            self._audience.accountant,
         ):
             ref.tell(changed)
         if self._audience.early_binder is not None:
@@ -390,6 +382,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
         self._audience.reporter.tell(seen)
         self._audience.keeper.tell(seen)
+        self._audience.accountant.tell(seen)
         self._audience.pod_watcher.tell(PoolsChanged())
 
     def _watch_promises(self, now: datetime) -> None:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 from treenail.domain.disruption import Cause
 from treenail.domain.fleets import Instance
-from treenail.domain.log_facts import life_logger, named, shortened
+from treenail.domain.log_facts import life_logger, named, packed_alike, shortened
 from treenail.domain.nodes import NodeClaim
+
+_MOST_PACKINGS: Final = 10
 
 
 class Log(Protocol):
     """Where lines go: `DomainActor.log`."""
 
     def __call__(self, text: str, /, **fields: object) -> None: ...
+
+
+def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:
+    """Tell which kinds of nodes a decision makes: ten at most, the others are in its trace."""
+    for alike in packed_alike(claims)[:_MOST_PACKINGS]:
+        log(
+            "computed packing with instance type options",
+            logger="controller.provisioner",
+            pool=alike.pool,
+            nodes=alike.claims,
+            pods=alike.pods,
+            instance_types=list(alike.instance_types),
+        )
 
 
 def tell_created(log: Log, claim: NodeClaim) -> None:

@@ -24,6 +24,7 @@ from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_watcher import PodWatcher, PodWatcherInbox
+from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.batching import BatchWindow
@@ -170,6 +171,7 @@ class System:
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
+            accountant=host(PoolAccountant, runtime, writer=ports.writer),
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),

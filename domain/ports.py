@@ -16,6 +16,7 @@ from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+from treenail.domain.pool_usage import PoolUsage
 from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Ref
@@ -201,6 +202,15 @@ class ClusterWriter(Protocol):
 
         With `meaning`, set too what the status of a node class says it means, in the same request. Nothing
         is written where all of it is there already.
+
+        Raises:
+            InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
+        """
+
+    def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
+        """Set in a pool's status how many nodes it has and what they have together.
+
+        Nothing is written where that is there already.
 
         Raises:
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.

@@ -156,6 +156,8 @@ class ConfigMap:
 
     name: str
     namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
     data: Mapping[str, str] = field(default_factory=dict)
 
 

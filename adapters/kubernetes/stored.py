@@ -39,6 +39,8 @@ class _Status(msgspec.Struct, rename="camel"):
     security_groups: list[Tree] | None = None
     amis: list[Tree] | None = None
     instance_profile: str | None = None
+    resources: dict[str, Any] = {}
+    nodes: int | None = None
 
 
 class _Content(msgspec.Struct):
@@ -120,6 +122,11 @@ class Stored:
             "amis": status.amis,
             "instanceProfile": status.instance_profile,
         }
+
+    @property
+    def usage(self) -> Tree:
+        """What the status of a pool says that its nodes have."""
+        return {"resources": self.content.status.resources, "nodes": self.content.status.nodes}
 
     @property
     def capacity(self) -> dict[str, Any]:

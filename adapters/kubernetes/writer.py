@@ -13,9 +13,11 @@ from treenail.adapters.kubernetes.event_writes import EventWrites
 from treenail.adapters.kubernetes.hold_writes import HoldWrites
 from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
+from treenail.adapters.kubernetes.usage_writes import UsageWrites
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.pool_usage import PoolUsage
 from treenail.domain.ports import ClaimPatch, NodePatch
 from treenail.domain.runtime import Clock, Dice
 
@@ -36,6 +38,7 @@ class KubernetesWriter:
         self._pods = PodWrites(calls)
         self._events = EventWrites(calls, clock=clock)
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
+        self._usage = UsageWrites(calls)
         self._holds = HoldWrites(calls, retries)
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
@@ -83,6 +86,10 @@ class KubernetesWriter:
     ) -> None:
         """Set conditions of a pool or a node class, and what the class means."""
         self._conditions.set(about, conditions, meaning)
+
+    def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
+        """Set what the nodes of a pool have together."""
+        self._usage.set(about, usage)
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""

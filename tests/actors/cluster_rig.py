@@ -40,6 +40,7 @@ class Knowing(Stage):
             termination=self.termination,
             arbiter=self.arbiter,
             tagger=Probe(),
+            accountant=Probe(),
             disruptor=lambda _: self.disruptor,
         )
         self.cluster: Any = self.host(

@@ -22,6 +22,7 @@ from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
 from treenail.actors.pod_watcher import PodWatcher
+from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
 from treenail.domain.runtime import Ref
@@ -29,6 +30,7 @@ from treenail.domain.runtime import Ref
 ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
+    PoolAccountant,
     Batcher,
     StatusReporter,
     NodeClassKeeper,
@@ -51,6 +53,7 @@ ROLES = {
     "pod_watcher": "PodWatcher",
     "reporter": "StatusReporter",
     "keeper": "NodeClassKeeper",
+    "accountant": "PoolAccountant",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",

@@ -26,6 +26,7 @@ from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.pods import Pod
+from treenail.domain.pool_usage import PoolUsage
 from treenail.domain.ports import ClaimPatch, NodePatch, NotFoundError
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda, Ref
@@ -161,6 +162,10 @@ class FakeCluster:
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         """Return the conditions of a pool, node class, claim or node; none where it is not there."""
         return self._server.statuses.conditions(about)
+
+    def usage(self, about: ObjectRef) -> PoolUsage | None:
+        """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
+        return self._server.statuses.usage(about)
 
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
         """Return what the status of a node class says it means; None where it says nothing yet."""
@@ -298,6 +303,10 @@ class FakeCluster:
     ) -> None:
         """Set conditions of a pool or a node class."""
         self._gate.write(None, partial(self._server.statuses.set_conditions, about, conditions, meaning))
+
+    def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
+        """Set what the nodes of a pool have together."""
+        self._gate.write(None, partial(self._server.statuses.set_usage, about, usage))
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""

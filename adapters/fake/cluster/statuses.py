@@ -13,18 +13,21 @@ from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.pool_usage import PoolUsage
 from treenail.domain.ports import InvalidError, NotFoundError
 
 _HELD: Final = "EC2NodeClass"
+_POOLS: Final = ("NodePool", "Provisioner")
 
 
 class Statuses:
-    """The conditions of pools and node classes, what node classes mean, and their finalizers."""
+    """The conditions of pools and node classes, what these mean and those have, and finalizers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._conditions: dict[Address, tuple[Condition, ...]] = {}
         self._meanings: dict[Address, NodeClassMeaning] = {}
+        self._usages: dict[Address, PoolUsage] = {}
         store.listen(self._forget, "NodePool", "NodeClass")
 
     def set_conditions(
@@ -61,6 +64,27 @@ class Statuses:
         """Return what the status of a node class says it means; None where it says nothing yet."""
         return self._meanings.get(address(about.kind, about.name))
 
+    def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
+        """Set what the nodes of a pool have together.
+
+        Raises:
+            InvalidError: it is no pool.
+            NotFoundError: the object is not there.
+        """
+        where = address(about.kind, about.name)
+        if about.kind not in _POOLS:
+            raise InvalidError(f"{about}: nobody reads there what its nodes have")
+        thing = self._store.find(where)
+        if thing is None:
+            raise NotFoundError(f"{about} is not there")
+        if self._usages.get(where) != usage:
+            self._usages[where] = usage
+            self._store.put(thing)
+
+    def usage(self, about: ObjectRef) -> PoolUsage | None:
+        """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
+        return self._usages.get(address(about.kind, about.name))
+
     def hold(self, about: ObjectRef, finalizer: str) -> None:
         """Add a finalizer to a node class, unless it has it or is being deleted.
 
@@ -93,3 +117,4 @@ class Statuses:
         if change.after is None:
             self._conditions.pop(change.address, None)
             self._meanings.pop(change.address, None)
+            self._usages.pop(change.address, None)

@@ -43,6 +43,11 @@ class FakeSubject:
         return self._rig.cluster.conditions(about)
 
     def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
+        usage = self._rig.cluster.usage(about)
+        if usage is not None:
+            old = about.kind == "Provisioner"
+            resources = usage.shown().format() | ({} if old else {"nodes": str(usage.nodes)})
+            return {"resources": resources} | ({} if old else {"nodes": usage.nodes})
         if all(there.ref.name != about.name for there in self._rig.cluster.objects(NodeClass)):
             return None
         meaning = self._rig.cluster.meaning(about)

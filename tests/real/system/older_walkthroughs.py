@@ -1,0 +1,72 @@
+"""The older and younger walkthroughs than 001, laid out for the laboratory's cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+from tests.real.lab.lab import Lab
+from tests.real.system.cluster import ROOT
+
+EKSCTL: Final = "alpha.eksctl.io/cluster-name"
+SETTINGS: Final = "/api/v1/namespaces/kube-system/configmaps"
+_DAEMON_SETS: Final = "/apis/apps/v1/namespaces/default/daemonsets"
+
+
+def objects(lab: Lab, name: str) -> list[dict[str, Any]]:
+    """Return a walkthrough's objects, with the laboratory's names in place of the walkthrough's."""
+    text = (ROOT / "examples" / f"{name}.yaml").read_text()
+    for written, ours in (
+        (f"{EKSCTL}: demo", f"{EKSCTL}: {lab.cluster}"),
+        ("kubernetes.io/cluster/demo", f"kubernetes.io/cluster/{lab.cluster}"),
+        ("karpenter.sh/discovery: karpenter-demo", f"karpenter.sh/discovery: {lab.cluster}"),
+        ("KarpenterNodeRole-karpenter-demo", f"KarpenterNodeRole-{lab.cluster}"),
+        ("KarpenterNodeRole-demo", f"KarpenterNodeRole-{lab.cluster}"),
+    ):
+        text = text.replace(written, ours)
+    return [thing for thing in yaml.safe_load_all(text) if thing]
+
+
+def tag_as_eksctl_does(lab: Lab) -> None:
+    """Give subnets and security groups the tag by which these walkthroughs find them."""
+    found = [*lab.estate["subnets"].values(), *lab.estate["security_groups"]]
+    lab.client("ec2").create_tags(Resources=found, Tags=[{"Key": EKSCTL, "Value": lab.cluster}])
+
+
+def global_settings(**data: str) -> dict[str, Any]:
+    """Return the ConfigMap that Karpenter's old charts make of settings.aws.*."""
+    meta = {"name": "karpenter-global-settings", "namespace": "kube-system"}
+    written = {f"aws.{key}": value for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": written}
+
+
+def eks_daemons() -> dict[str, dict[str, Any]]:
+    """Return DaemonSets that take of every node what an EKS cluster's do: 155m CPU, 120Mi and four pods."""
+    requests = (
+        ("aws-node", {"cpu": "25m"}),
+        ("kube-proxy", {"cpu": "100m"}),
+        ("ebs-csi-node", {"cpu": "30m", "memory": "120Mi"}),
+        ("agent", {}),
+    )
+    return {name: _daemon_set(name, wants) for name, wants in requests}
+
+
+def _daemon_set(name: str, requests: dict[str, str]) -> dict[str, Any]:
+    marks = {"app": name}
+    container = {"name": "app", "image": "pause", "resources": {"requests": requests}}
+    spec = {"containers": [container], "tolerations": [{"operator": "Exists"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": marks},
+            "template": {"metadata": {"labels": marks}, "spec": spec},
+        },
+    }
+
+
+def daemon_set_path(name: str = "") -> str:
+    """Return where DaemonSets are, or one of them."""
+    return f"{_DAEMON_SETS}/{name}" if name else _DAEMON_SETS
