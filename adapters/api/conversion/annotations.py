@@ -21,10 +21,13 @@ V1BETA1_FIELDS: Final = "treenail.sh/v1beta1-fields"
 
 def annotate(document: Tree, key: str, value: object) -> None:
     """Write `value` as JSON under the annotation `key`."""
-    metadata = document.setdefault("metadata", {})
-    if metadata.get("annotations") is None:
-        metadata["annotations"] = {}
-    metadata["annotations"][key] = text_of(value)
+    annotate_by_text(document, key, text_of(value))
+
+
+def annotate_by_text(document: Tree, key: str, text: str) -> None:
+    """Write `text` under the annotation `key`."""
+    metadata = document.get("metadata") or {}
+    document["metadata"] = {**metadata, "annotations": {**(metadata.get("annotations") or {}), key: text}}
 
 
 def text_of(value: object) -> str:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from treenail.adapters.api.aws.v1_selectors import FAMILIES
-from treenail.adapters.api.conversion.annotations import UBUNTU, annotated, taken
+from treenail.adapters.api.conversion.annotations import UBUNTU, annotate_by_text, annotated, taken
 from treenail.adapters.api.conversion.trees import Tree, mapping, mappings, text
 from treenail.domain.node_classes import AmiFamily
 
@@ -108,8 +108,7 @@ def _from_ubuntu(document: Tree, spec: Tree) -> None:
     if not spec.get("amiSelectorTerms"):
         words.append(NO_TERMS_WORD)
         spec["amiSelectorTerms"] = deepcopy(PLACEHOLDER)
-    metadata = document.setdefault("metadata", {})
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), UBUNTU: ",".join(words)}
+    annotate_by_text(document, UBUNTU, ",".join(words))
 
 
 def _say_hops(spec: Tree, hops: int) -> None:

@@ -59,7 +59,7 @@ def put_back(tree: Tree, several: Sequence[object], at: str) -> None:
 def _checked(one: object, at: str) -> Difference:
     path = one.get(_AT) if isinstance(one, dict) else None
     steps = isinstance(path, list) and path and all(isinstance(step, str | int) for step in path)
-    if not isinstance(one, dict) or not steps:
+    if not isinstance(one, dict) or not steps or not one.keys() & {_FOUND, _ORIGINAL}:
         raise FieldError(at, "is none of our notes of an object's other version")
     return one
 
