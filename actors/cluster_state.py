@@ -321,15 +321,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         view = self._model.view(name)
         going = view is not None and self._model.going(view)
         pods = self._model.pods_on(name) if going else ()
-        promises = (self._model.promises.of(p.uid) for p in pods)
-        decisions = tuple(sorted({p.decision for p in promises if p is not None}))
+        promises = [promise for p in pods if (promise := self._model.promises.of(p.uid)) is not None]
         pool, node_class = self._model.launches_from(view) if view is not None else (None, None)
         changed = NodeChanged(
             name=name,
             view=view,
             going=going,
             pods=pods,
-            decisions=decisions,
+            decisions=tuple(sorted({promise.decision for promise in promises})),
+            places={promise.pod: self._model.ready(promise.target) for promise in promises},
             pool=pool,
             node_class=node_class,
         )

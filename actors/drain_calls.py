@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
@@ -15,12 +16,13 @@ from treenail.domain.drain import (
     DeleteClaim,
     DeleteNode,
     FindInstance,
-    Leaving,
     LetGo,
     Step,
     uncordon,
 )
+from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.launching import LaunchMark, deal
+from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import (
@@ -30,11 +32,13 @@ from treenail.domain.ports import (
     ClusterWriter,
     NodePatch,
     NotFoundError,
+    PortError,
 )
 from treenail.domain.runtime import TaskKey
 from treenail.domain.tracing import SpanContext
 
 END_TRACE = "treenail.sh/end-traceparent"
+ENDS_AT = "treenail.sh/instance-ends-at"
 _FINALIZERS = (labels.TERMINATION_FINALIZER,)
 
 Call: TypeAlias = "Callable[[], object]"
@@ -72,8 +76,10 @@ class DrainCalls:
         return lambda: self._cloud.terminate(steps.ids, purpose=steps.purpose)
 
     def _delete_claim(self, claim: NodeClaim, state: Leaving) -> None:
-        """Write why and by which trace before the deletion, so that whoever finishes it knows."""
+        """Write why, by which trace and until when before the deletion, for whoever finishes it."""
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
+        if state.ends_at is not None:
+            annotations[ENDS_AT] = state.ends_at.isoformat()
         self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations))
         self._writer.delete_claim(claim.name, uid=claim.uid)
 
@@ -110,17 +116,33 @@ class DrainCalls:
         """Return the eviction of a pod."""
         return lambda: self._writer.evict_pod(pod.namespace, pod.name, uid=pod.uid)
 
-    def delete(self, pod: Pod, grace_seconds: int) -> Callable[[], None]:
-        """Return the deletion of a pod whose time is up."""
-        return lambda: self._writer.delete_pod(
-            pod.namespace, pod.name, uid=pod.uid, grace_seconds=grace_seconds
-        )
+    def delete(self, pod: Pod, grace_seconds: int, cause: Cause) -> Callable[[], None]:
+        """Return the deletion of a pod whose time is up, and the event that says so."""
+        about = ObjectRef("Pod", pod.name, namespace=pod.namespace, uid=pod.uid)
+        message = f"Deleted with {grace_seconds}s of grace, as its node must go: {cause.value}"
+
+        def call() -> None:
+            self._writer.delete_pod(pod.namespace, pod.name, uid=pod.uid, grace_seconds=grace_seconds)
+            with contextlib.suppress(PortError):
+                self._writer.publish(ClusterEvent(about, "Disrupted", message, warning=True))
+
+        return call
 
 
 def cause_of(view: NodeView) -> Cause:
     """Return why a node goes, as its claim says; where it does not, somebody deleted it."""
     said = view.claim.annotations.get(labels.CAUSE, "") if view.claim is not None else ""
     return Cause(said) if said in {c.value for c in Cause} else Cause.DELETED
+
+
+def ends_at_of(view: NodeView) -> datetime | None:
+    """Return when EC2 takes a node's machine, as its claim says."""
+    said = view.claim.annotations.get(ENDS_AT, "") if view.claim is not None else ""
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        return None
+    return at if at.tzinfo is not None else None
 
 
 def trace_of(view: NodeView) -> SpanContext | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from treenail.domain import metrics
-from treenail.domain.drain import Leaving
 from treenail.domain.ending_trace import disrupt_span, disruption_context, stage_span
+from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import Telemetry
 from treenail.domain.runtime import Clock
@@ -25,10 +25,17 @@ class EndingRecorder:
         if not state.root_recorded and state.trace == disruption_context(claim):
             self._telemetry.record(disrupt_span(claim, state.cause, state.began_at, start))
         state.root_recorded = True
-        replaced_by = state.decisions if stage == "drain" else ()
-        self._telemetry.record(
-            stage_span(stage, claim, state.trace, start=start, end=now, replaced_by=replaced_by)
+        drain = stage == "drain"
+        span = stage_span(
+            stage,
+            claim,
+            state.trace,
+            start=start,
+            end=now,
+            replaced_by=state.decisions if drain else (),
+            hurried=len(state.hurried) if drain else 0,
         )
+        self._telemetry.record(span)
 
     def gone(self, claim: NodeClaim, state: Leaving) -> None:
         """Record that an instance is gone."""

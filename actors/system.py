@@ -227,7 +227,14 @@ class System:
         )
         calls = DrainCalls(reader=ports.reader, writer=ports.writer, cloud=ports.cloud)
         self.termination.leads_to(
-            host(TerminationActor, runtime, arbiter=self.arbiter, observer=self._observer, calls=calls)
+            host(
+                TerminationActor,
+                runtime,
+                arbiter=self.arbiter,
+                observer=self._observer,
+                calls=calls,
+                forced=self._settings.interruptions.delete_pods_at_deadline,
+            )
         )
         self.arbiter.leads_to(
             host(

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
-from cachetools import TTLCache
-
+from treenail.actors.awaited_notices import AwaitedNotices
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.drain_calls import DrainCalls, cause_of, trace_of
+from treenail.actors.drain_calls import DrainCalls, cause_of, ends_at_of, trace_of
 from treenail.actors.ending_recorder import EndingRecorder
 from treenail.actors.gathered_ends import GatheredEnds, Together
 from treenail.actors.life_lines import tell_deleted
@@ -30,9 +29,7 @@ from treenail.domain.drain import (
     DeleteClaim,
     FindInstance,
     InstanceTerminated,
-    Leaving,
     LetGo,
-    MoveOut,
     NodeCordoned,
     NodeDrained,
     Step,
@@ -49,6 +46,8 @@ from treenail.domain.ending_trace import (
     interruption_context,
 )
 from treenail.domain.launch_steps import backoff_seconds
+from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import InvalidError, NotFoundError, TooManyRequestsError
@@ -59,8 +58,6 @@ from treenail.domain.watching import NodeChanged
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
-_UNKNOWN_SECONDS: Final = 300.0
-_MOST_UNKNOWN: Final = 10_000
 
 
 TerminationInbox: TypeAlias = (
@@ -92,18 +89,17 @@ class TerminationActor(DomainActor[TerminationInbox]):
         arbiter: Ref[DisruptionEnded],
         observer: Ref[TerminationTells],
         calls: DrainCalls,
+        forced: bool,
     ) -> None:
         super().__init__(runtime)
         self._arbiter = arbiter
         self._observer = observer
         self._calls = calls
+        self._forced = forced
         self._views: dict[str, NodeView] = {}
         self._pods: dict[str, tuple[Pod, ...]] = {}
         self._leaving: dict[str, Leaving] = {}
-        # Notices of instances we do not know: foreign ones, or ours before the watch has told of them.
-        self._interrupted: TTLCache[str, NodeInterrupted] = TTLCache(
-            _MOST_UNKNOWN, _UNKNOWN_SECONDS, timer=runtime.timers.monotonic
-        )
+        self._awaited = AwaitedNotices(runtime.timers.monotonic)
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
         self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
@@ -146,8 +142,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return
         self._views[name], self._pods[name] = view, changed.pods
         if name not in self._leaving:
-            with self._interrupted.timer:  # it may not expire between one look at it and the next
-                notice = self._interrupted.pop(view.claim.instance_id, None) if view.claim else None
+            notice = self._awaited.take(view)
             if notice is not None:
                 self._begin_interrupted(view, notice)
             elif must_leave(view):
@@ -158,6 +153,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state is not None:
             state.hasten(deadline_of(view))
             state.decisions |= dict.fromkeys(changed.decisions)
+            state.note_places(changed.places)
             self._look(name)
 
     def _heal(self, name: str) -> None:
@@ -174,18 +170,22 @@ class TerminationActor(DomainActor[TerminationInbox]):
             if view.claim is not None and view.claim.instance_id == notice.instance_id:
                 self._begin_interrupted(view, notice)
                 return
-        self._interrupted[notice.instance_id] = notice
+        self._awaited.keep(notice)
 
     def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
         state = self._leaving.get(view.name)
         if state is not None:
-            state.hasten(notice.deadline)
+            state.warn(notice.deadline)
             if state.cause is Cause.EMPTY and view.claim is not None and not view.claim.leaving:
                 state.cause = notice.cause  # whoever comes to it now, it does not stay
             return
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
         self._leaving[view.name] = Leaving(
-            cause=notice.cause, trace=trace, deadline=notice.deadline, began_at=notice.noticed_at
+            cause=notice.cause,
+            trace=trace,
+            ends_at=notice.deadline,
+            forced=self._forced,
+            began_at=notice.noticed_at,
         )
         self._views[view.name] = view
         self.log(
@@ -207,6 +207,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
             cause=cause,
             trace=trace_of(view) or own,
             deadline=deadline_of(view),
+            ends_at=ends_at_of(view),
+            forced=self._forced,
             began_at=min(began_at, now),
         )
         self._views[name] = view
@@ -376,8 +378,12 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _move_out(self, name: str, step: MoveOut) -> None:
         for pod in step.evict:
             self._move(name, pod, self._calls.evict(pod))
+        state = self._leaving[name]
         for pod, grace in step.delete:
-            self._move(name, pod, self._calls.delete(pod, grace))
+            if pod.uid not in state.hurried:
+                state.hurried[pod.uid] = None
+                self.log("deleting pod as time is up", pod=pod.key, grace=grace, cause=state.cause.value)
+            self._move(name, pod, self._calls.delete(pod, grace, state.cause))
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
     def _move(self, name: str, pod: Pod, call: Callable[[], None]) -> None:

@@ -287,13 +287,26 @@ class ClusterModel(Standings):
         if view is not None and view.leaving:
             self._end_promises_at(name)
         elif view is not None and view.initialized:
-            self.promises.limit(name, expires_at=now + self._promise_lasts)
+            self._came_ready(name, now)
         self._check_promises(name)
         self._touch(name)
+
+    def _came_ready(self, name: str, now: datetime) -> None:
+        """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
+        for promise in self.promises.at(name):
+            if promise.expires_at is None:
+                self._touch_old_place(promise)
+        self.promises.limit(name, expires_at=now + self._promise_lasts)
 
     def _end_promises_at(self, name: str) -> None:
         for promise in self.promises.end_all(name):
             self._changes.pods[promise.pod] = None
+            self._touch_old_place(promise)
+
+    def _touch_old_place(self, promise: Promise) -> None:
+        pod = self.pods.get(promise.pod)
+        if pod is not None and pod.bound:
+            self._touch_node(pod.node_name)
 
     def _touch_node(self, node: str) -> None:
         self._touch(self.view_name(node))
@@ -320,6 +333,11 @@ class ClusterModel(Standings):
         self._limits.pop(claim.pool, None)
         self.condemn(name)
 
+    def ready(self, name: str) -> bool:
+        """Tell whether pods that are sent to a view can start there."""
+        view = self.view(name)
+        return view is not None and view.initialized
+
     def spare(self, name: str) -> None:
         """Take back that a view is to go."""
         if name in self.condemned:
@@ -331,9 +349,7 @@ class ClusterModel(Standings):
         self.promises.make(promise)
         self._changes.pods[promise.pod] = None
         self._touch(promise.target)
-        pod = self.pods.get(promise.pod)
-        if pod is not None and pod.bound:
-            self._touch_node(pod.node_name)
+        self._touch_old_place(promise)
 
     def expire_promises(self, now: datetime) -> None:
         """End the promises whose time is over.

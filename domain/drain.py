@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -11,12 +11,13 @@ from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
 from treenail.domain.launching import LaunchMark
+from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut, move_out
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import NodePatch
 from treenail.domain.taints import DISRUPTED
-from treenail.domain.tracing import SpanContext
 
 # A pod may have been bound before the scheduler saw the taint: it shows up within this time.
 _SETTLING: Final = timedelta(seconds=5)
@@ -26,14 +27,6 @@ _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 _LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 # New instances may be invisible to a listing for a while: only then is absence a proof.
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
-# Of a machine that is taken away with notice, pods stay so long until it is decided where they go: new nodes
-# are then under way when they leave, and are made for all of them at once.
-_DECIDED_WITHIN: Final = timedelta(seconds=10)
-_WITH_NOTICE: Final = frozenset(
-    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
-)
-# With less time than this, nothing is waited for.
-_SHORT: Final = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,28 +51,6 @@ class InstanceTerminated:
 
     claim: NodeClaim
     cause: Cause
-
-
-@dataclass(slots=True, kw_only=True)
-class Leaving:
-    """How far a node has come on its way out. Times are None until then."""
-
-    cause: Cause
-    trace: SpanContext
-    deadline: datetime | None = None
-    began_at: datetime
-    cordoned_at: datetime | None = None
-    drained_at: datetime | None = None
-    terminated_at: datetime | None = None
-    gone: bool = False
-    nothing_bought: bool = False
-    root_recorded: bool = False
-    # The decisions that found other places for its pods, in the order they were heard of.
-    decisions: dict[str, None] = field(default_factory=dict)
-
-    def hasten(self, deadline: datetime | None) -> None:
-        """Let the node be gone by `deadline`, unless it must be gone earlier already."""
-        self.deadline = min(filter(None, (self.deadline, deadline)), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +89,6 @@ class DeleteNode:
     """Say in the API that the node is to go."""
 
     node: Node
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveOut:
-    """Evict these pods, and delete those whose time is up (with their seconds of grace)."""
-
-    evict: tuple[Pod, ...]
-    delete: tuple[tuple[Pod, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +167,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
 
 
 def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
-    """Before the claim is deleted there is a way back, for a node that was empty."""
+    """Before the claim is deleted there is a way back for a node that was empty."""
     if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
         if any(not p.daemon and not p.mirror for p in pods):
             return Abandon(node=node, patch=uncordon(claim))
@@ -237,20 +200,10 @@ def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> St
     if node.deleting_since is None:
         return DeleteNode(node=node)
     waiting = [p for p in pods if p.drainable(now)]
-    if waiting and _undecided(waiting, state, now):
-        return state.began_at + _DECIDED_WITHIN
     if waiting:
-        return _move_out(waiting, state.deadline, now)
+        return move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
     return settled if now < settled else None
-
-
-def _undecided(waiting: Sequence[Pod], state: Leaving, now: datetime) -> bool:
-    """Tell whether to wait for the decision on where the pods go."""
-    if state.cause not in _WITH_NOTICE or state.decisions or now >= state.began_at + _DECIDED_WITHIN:
-        return False
-    hurried = state.deadline is not None and state.deadline - now < _SHORT
-    return not hurried and any(p.active and not p.daemon for p in waiting)
 
 
 def _clear(node: Node, pods: Sequence[Pod]) -> Step | None:
@@ -259,23 +212,6 @@ def _clear(node: Node, pods: Sequence[Pod]) -> Step | None:
         return DeleteNode(node=node)
     bound = tuple((p, 0) for p in pods if not p.daemon)
     return MoveOut(evict=(), delete=bound) if bound else None
-
-
-def _move_out(waiting: Sequence[Pod], deadline: datetime | None, now: datetime) -> MoveOut:
-    overdue = tuple(
-        (p, max(1, int((deadline - now).total_seconds())))
-        for p in waiting
-        if deadline is not None and p.active and now >= deadline - timedelta(seconds=p.spec.grace_seconds)
-    )
-    late = {p.uid for p, _ in overdue}
-    first = min(map(_tier, waiting))
-    evict = tuple(p for p in waiting if _tier(p) == first and p.evictable(now) and p.uid not in late)
-    return MoveOut(evict=evict, delete=overdue)
-
-
-def _tier(pod: Pod) -> int:
-    """Return when a pod's turn to leave is: plain pods, daemons, critical pods, critical daemons."""
-    return 2 * pod.critical + pod.daemon
 
 
 def _end(claim: NodeClaim | None, node: Node | None, state: Leaving) -> Step:

@@ -12,6 +12,7 @@ from treenail.domain.nodes import NodeClaim
 from treenail.domain.tracing import Attribute, Link, Span, SpanContext, SpanKind
 
 CAUSE: Final = "treenail.cause"
+HURRIED: Final = "treenail.pods.hurried"
 
 
 def disruption_context(claim: NodeClaim) -> SpanContext:
@@ -43,8 +44,12 @@ def stage_span(
     start: datetime,
     end: datetime,
     replaced_by: Iterable[str] = (),
+    hurried: int = 0,
 ) -> Span:
-    """Return the span of one stage of a node's end, linked to the decisions that replace the node."""
+    """Return the span of one stage of a node's end, linked to the decisions that replace the node.
+
+    `hurried` is how many pods were deleted because time was up.
+    """
     client = name == "terminate"
     return Span(
         context=parent.child(f"{name}/{claim.name}"),
@@ -53,7 +58,7 @@ def stage_span(
         kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
         start=min(start, end),
         end=end,
-        attributes=_about(claim),
+        attributes={**_about(claim), **({HURRIED: hurried} if hurried else {})},
         links=tuple(Link(SpanContext.root(f"decide/{decision}")) for decision in replaced_by),
     )
 

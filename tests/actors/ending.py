@@ -25,8 +25,9 @@ OURS = (labels.TERMINATION_FINALIZER,)
 class Ending(Stage):
     """A termination actor with an API server it hears of, and one node in use, 90 s old: c1."""
 
-    def __init__(self, **of_claim: Any) -> None:
+    def __init__(self, *, forced: bool = True, **of_claim: Any) -> None:
         super().__init__()
+        self.forced = forced
         self.api = Api(self.world)
         self.cloud = StubCloud(self.world)
         self.arbiter, self.observer = Probe(), Probe()
@@ -40,7 +41,11 @@ class Ending(Stage):
         calls = DrainCalls(reader=self.api, writer=self.api, cloud=self.cloud)
         return self.host(
             lambda runtime: TerminationActor(
-                runtime, arbiter=self.arbiter, observer=self.observer, calls=calls
+                runtime,
+                arbiter=self.arbiter,
+                observer=self.observer,
+                calls=calls,
+                forced=self.forced,
             )
         )
 
@@ -66,21 +71,32 @@ class Ending(Stage):
         there = self.views.condemn("c1")
         self.actor.tell(DisruptNodes(nodes=(there,), cause=cause, decided_at=self.now()))
 
-    def interrupt(self, *, seconds: float | None = 120, name: str = "c1") -> None:
-        """Announce the end of an instance, in so many seconds."""
+    def interrupt(
+        self, *, seconds: float | None = 120, name: str = "c1", decided: bool = True, **fields: Any
+    ) -> None:
+        """Announce the end of an instance, in so many seconds, for whose pods there is room elsewhere."""
         if self.views.view(name) is not None:
             self.views.condemn(name)
         deadline = None if seconds is None else self.now() + timedelta(seconds=seconds)
-        cause = Cause.SPOT_INTERRUPTED
-        self.actor.tell(
-            NodeInterrupted(instance_id=f"i-{name}", cause=cause, noticed_at=self.now(), deadline=deadline)
-        )
+        notice: dict[str, Any] = {
+            "instance_id": f"i-{name}",
+            "cause": Cause.SPOT_INTERRUPTED,
+            "noticed_at": self.now(),
+            "deadline": deadline,
+            **fields,
+        }
+        self.actor.tell(NodeInterrupted(**notice))
+        if decided and name == "c1":
+            self.decide()
 
-    def decide(self, decision: str = "d1") -> None:
-        """Let it be decided where the pods of c1 go."""
+    def decide(self, decision: str = "d1", *, ready: bool = True) -> None:
+        """Let it be decided where the pods of c1 go: to a node that is ready, or that is on its way."""
         there = self.views.view("c1")
         pods = tuple(p for p in self.api.pods() if p.node_name == "node-c1")
-        self.actor.tell(NodeChanged(name="c1", view=there, going=True, pods=pods, decisions=(decision,)))
+        places = {pod.uid: ready for pod in pods}
+        self.actor.tell(
+            NodeChanged(name="c1", view=there, going=True, pods=pods, decisions=(decision,), places=places)
+        )
 
     def claim(self) -> NodeClaim | None:
         return next((c for c in self.api.claims() if c.name == "c1"), None)

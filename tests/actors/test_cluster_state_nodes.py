@@ -12,6 +12,7 @@ from tests.builders import (
     claim,
     claim_of,
     node_class,
+    node_of,
     node_pool,
     pending_pod,
     planned_claim,
@@ -72,6 +73,34 @@ def test_a_node_that_goes_is_told_with_its_pods_and_who_replaces_it() -> None:
     before, *_, after = stage.termination.of(NodeChanged)
     assert (before.going, before.pods) == (False, ())
     assert (after.going, [p.uid for p in after.pods], after.decisions) == (True, ["p1"], ("d1",))
+    assert after.places == {"p1": False}
+
+
+def test_a_node_that_goes_is_told_again_when_the_new_place_of_its_pods_is_ready() -> None:
+    stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
+    interrupt(stage)
+    stage.close_batch("d1")
+    stage.decide(planned_claim("p1"))
+    (promise,) = stage.model.promises.at("default-d1-0")
+    assert promise.pod == "p1"
+
+    there = view("default-d1-0")
+    stage.see(claim_of(there), node_of(there))
+
+    last = [m for m in stage.termination.of(NodeChanged) if m.name == "c1"][-1]
+    assert last.places == {"p1": True}
+
+
+def test_a_node_that_goes_is_told_again_when_the_new_place_of_its_pods_fails() -> None:
+    stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
+    interrupt(stage)
+    stage.close_batch("d1")
+    stage.decide(planned_claim("p1"))
+
+    stage.tell(ClaimFailed(claim="default-d1-0", cause=Cause.LAUNCH_FAILED, why=""))
+
+    last = [m for m in stage.termination.of(NodeChanged) if m.name == "c1"][-1]
+    assert last.places == {}
 
 
 def test_an_empty_node_is_told_to_its_pools_disruptor_once() -> None:

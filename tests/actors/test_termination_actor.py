@@ -9,8 +9,10 @@ from tests.builders import at, node, view
 from treenail.actors.drain_calls import END_TRACE, DrainCalls
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes
-from treenail.domain.drain import InstanceTerminated, Leaving, MoveOut
+from treenail.domain.drain import InstanceTerminated
 from treenail.domain.ending_trace import disruption_context, interruption_context
+from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut
 from treenail.domain.node_pools import Generation
 from treenail.domain.ports import NodePatch
 from treenail.domain.taints import DISRUPTED
@@ -256,6 +258,7 @@ def test_an_empty_node_that_is_interrupted_is_not_opened_again() -> None:
 
     stage.interrupt()
     stage.pod("p1")
+    stage.decide()
     stage.run(60)
 
     stage.assert_all_gone()
@@ -306,6 +309,7 @@ def test_the_trace_of_an_end_goes_on_after_a_restart() -> None:
     stage.world.run_until(lambda: "delete_claim c1" in stage.calls(), at_most=150)
 
     stage.restart()
+    stage.decide()
     stage.run(60)
 
     process = interruption_context("i-c1", Cause.SPOT_INTERRUPTED).child("process")

@@ -124,14 +124,46 @@ def test_what_is_left_shortly_before_the_deadline_is_deleted() -> None:
     budget(stage, allowed=0)
 
     stage.interrupt(seconds=120)
-    stage.run(89)
+    stage.run(79)
     assert not [c for c in moved(stage) if c.startswith("delete_pod")]
+    stage.run(3)
+
+    deleted = [c for c in moved(stage) if c.startswith("delete_pod")]
+    assert deleted == ["delete_pod safe 30", "delete_pod web 30"]
+    said = [record.event for record in stage.api.events()]
+    assert [(e.about.name, e.reason, e.warning) for e in said] == [
+        ("safe", "Disrupted", True),
+        ("web", "Disrupted", True),
+    ]
+    assert [line["cause"] for line in stage.logged("deleting pod as time is up")] == ["spot_interrupted"] * 2
+    stage.run(40)
+    stage.assert_all_gone()
+    (drain,) = stage.spans("drain")
+    assert drain.attributes["treenail.pods.hurried"] == 2
+
+
+def test_what_is_left_stays_protected_where_the_user_chose_so() -> None:
+    stage = Ending(forced=False)
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.interrupt(seconds=120)
+    stage.run(300)
+
+    assert moved(stage) == []
+
+
+def test_a_restart_knows_when_the_machine_goes() -> None:
+    stage = Ending()
+    stage.pod("safe", annotations=PROTECTED)
+    stage.interrupt(seconds=120)
     stage.run(40)
 
-    deleted = [c.split() for c in moved(stage) if c.startswith("delete_pod")]
-    assert [name for _, name, _ in deleted] == ["safe", "web"]
-    assert all(27 <= int(grace) <= 30 for _, _, grace in deleted)
-    stage.assert_all_gone()
+    stage.restart()
+    stage.run(38)
+    assert moved(stage) == []
+    stage.run(6)
+
+    assert [c.split()[:2] for c in moved(stage)] == [["delete_pod", "safe"]]
 
 
 @pytest.mark.parametrize(("kind", "name"), [("NodeClaim", "c1"), ("Node", "node-c1")])
@@ -333,34 +365,79 @@ def test_a_look_that_fails_is_made_again() -> None:
     assert sorted(stage.cloud.bought) == ["i-c1"]
 
 
-def test_pods_leave_an_interrupted_node_once_it_is_decided_where_they_go() -> None:
+# --- notice
+
+
+def test_pods_leave_an_interrupted_node_when_their_new_one_is_ready() -> None:
     stage = Ending()
     stage.pod("p1")
 
-    stage.interrupt()
-    stage.run(5)
+    stage.interrupt(decided=False)
+    stage.run(30)
+    stage.decide(ready=False)
+    stage.run(30)
     assert moved(stage) == []
 
-    stage.decide()
+    stage.decide(ready=True)
     stage.run(1)
     assert moved(stage) == ["evict_pod p1"]
 
 
-def test_pods_that_nobody_finds_a_place_for_leave_an_interrupted_node_all_the_same() -> None:
+@pytest.mark.parametrize("decided", [True, False])
+def test_the_end_of_the_machine_is_waited_for_no_longer_than_pods_need_to_stop(*, decided: bool) -> None:
     stage = Ending()
     stage.pod("p1")
 
-    stage.interrupt()
-    stage.run(12)
+    stage.interrupt(seconds=120, decided=False)
+    if decided:
+        stage.decide(ready=False)
+    stage.run(79)
+    assert moved(stage) == []
+    stage.run(2)
 
-    assert moved(stage) == ["evict_pod p1"]
+    assert moved(stage) == ["delete_pod p1 30"]
 
 
-def test_pods_leave_at_once_where_the_notice_is_short() -> None:
+def test_pods_leave_within_seconds_where_the_notice_is_short() -> None:
     stage = Ending()
     stage.pod("p1")
 
-    stage.interrupt(seconds=50)
+    stage.interrupt(seconds=42, decided=False)
     stage.run(4)
 
+    assert moved(stage) == ["delete_pod p1 30"]
+
+
+def test_a_machine_with_no_known_end_waits_ten_seconds_for_a_decision_and_then_for_the_place() -> None:
+    stage = Ending()
+    stage.pod("p1")
+    stage.interrupt(seconds=None, cause=Cause.REBALANCE_RECOMMENDED, decided=False)
+    stage.run(9)
+    assert moved(stage) == []
+
+    stage.decide(ready=False)
+    stage.run(200)
+    assert moved(stage) == []
+
+    stage.decide(ready=True)
+    stage.run(1)
     assert moved(stage) == ["evict_pod p1"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "ended", "move"),
+    [
+        (Cause.INSTANCE_STOPPED, False, "evict_pod p1"),
+        (Cause.INSTANCE_TERMINATED, False, "evict_pod p1"),
+        (Cause.INSTANCE_STOPPED, True, "delete_pod p1 1"),
+        (Cause.INSTANCE_TERMINATED, True, "delete_pod p1 1"),
+    ],
+)
+def test_pods_of_a_machine_that_stops_leave_at_once(cause: Cause, *, ended: bool, move: str) -> None:
+    stage = Ending()
+    stage.pod("p1")
+
+    stage.interrupt(seconds=0 if ended else None, cause=cause, decided=False)
+    stage.run(4)
+
+    assert moved(stage) == [move]

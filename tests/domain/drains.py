@@ -8,9 +8,7 @@ from typing import Any
 from tests.builders import START, view
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
-from treenail.domain.drain import (
-    Leaving,
-)
+from treenail.domain.leaving import Leaving
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import NodeView
 from treenail.domain.taints import DISRUPTED

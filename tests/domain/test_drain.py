@@ -17,7 +17,6 @@ from treenail.domain.drain import (
     DeleteClaim,
     DeleteNode,
     FindInstance,
-    Leaving,
     LetGo,
     Step,
     Terminate,
@@ -27,6 +26,7 @@ from treenail.domain.drain import (
     surely_nothing,
     uncordon,
 )
+from treenail.domain.leaving import Leaving
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import LAUNCHED, NodeView
 from treenail.domain.pods import Owner, Pod

@@ -9,10 +9,10 @@ from tests.builders import at, bound_pod
 from tests.domain.drains import DELETING, going, leaving
 from treenail.domain import labels
 from treenail.domain.drain import (
-    Leaving,
-    MoveOut,
     next_step,
 )
+from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut
 from treenail.domain.pods import Owner, Pod
 from treenail.domain.taints import Toleration, TolerationOperator
 

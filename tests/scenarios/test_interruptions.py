@@ -51,6 +51,22 @@ def test_the_replacement_is_decided_before_the_first_pod_is_evicted() -> None:
         assert len(rehearsal.history()) == 2
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pods_run_on_until_the_replacement_is_ready(seed: int) -> None:
+    with running(seed, deployment(replicas=3)) as rehearsal:
+        before = {pod.uid for pod in rehearsal.pods()}
+        old = rehearsal.interrupt()
+        rehearsal.run_until(lambda: len(told(rehearsal, "NodeRegistered")) == 2, within="2m")
+
+        assert {pod.uid for pod in rehearsal.pods() if pod.node_name == old and pod.active} == before
+        rehearsal.run("2m")
+
+        assert told(rehearsal, "NodeInitialized")[-1].at < told(rehearsal, "NodeDrained")[0].at
+        assert rehearsal.running() == 3
+        assert old not in pods_by_node(rehearsal)
+        assert not [line for line in rehearsal.telemetry.logs if line.message == "deleting pod as time is up"]
+
+
 def test_pods_on_other_nodes_stay_where_they_are() -> None:
     selector = {"node.kubernetes.io/instance-type": "c5.large"}
     with running(2, deployment(replicas=2, node_selector=selector)) as rehearsal:

@@ -41,6 +41,7 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("CLOUD", "kwok", "cloud", CloudName.KWOK),
         ("ON_SPOT_INTERRUPTION", "record", "on_spot_interruption", Response.RECORD),
         ("ON_REBALANCE_RECOMMENDATION", "Act", "on_rebalance_recommendation", Response.ACT),
+        ("DELETE_PODS_AT_DEADLINE", "false", "delete_pods_at_deadline", False),
         ("BATCH_IDLE_DURATION", "1m30s", "batch_idle_duration", 90.0),
         ("KUBE_CLIENT_QPS", "0.5", "kube_client_qps", 0.5),
         ("METRICS_PORT", " 9090 ", "metrics_port", 9090),

@@ -1,0 +1,73 @@
+"""How far a node has come on its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.disruption import Cause
+from treenail.domain.tracing import SpanContext
+
+
+@dataclass(slots=True, kw_only=True)
+class Leaving:
+    """How far a node has come on its way out. Times are None until then.
+
+    By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
+    pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
+    no other places.
+    """
+
+    cause: Cause
+    trace: SpanContext
+    deadline: datetime | None = None
+    ends_at: datetime | None = None
+    forced: bool = True
+    replaced_first: bool = False
+    began_at: datetime
+    cordoned_at: datetime | None = None
+    drained_at: datetime | None = None
+    terminated_at: datetime | None = None
+    gone: bool = False
+    nothing_bought: bool = False
+    root_recorded: bool = False
+    # The decisions that found other places for its pods, in the order they were heard of.
+    decisions: dict[str, None] = field(default_factory=dict)
+    # Its pods that have a place on another node, by uid: whether that is ready. It stays so.
+    places: dict[str, bool] = field(default_factory=dict)
+    # Its pods that were deleted because time was up, by uid.
+    hurried: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether there is a way back, until the claim is deleted."""
+        return self.cause is Cause.EMPTY or self.replaced_first
+
+    def insist(self, cause: Cause) -> None:
+        """Take in why there is no way back any more."""
+        self.cause, self.replaced_first = cause, False
+
+    def hasten(self, deadline: datetime | None) -> None:
+        """Let the node be gone by `deadline`, unless it must be gone earlier already."""
+        self.deadline = _earlier(self.deadline, deadline)
+
+    def warn(self, ends_at: datetime | None) -> None:
+        """Take in when EC2 takes the machine; what was said earlier holds where it is sooner."""
+        self.ends_at = _earlier(self.ends_at, ends_at)
+
+    def note_places(self, places: Mapping[str, bool]) -> None:
+        """Take in which of the pods have a place on another node, and whether it is ready."""
+        ready = {uid: True for uid, was in self.places.items() if was}
+        self.places = {**places, **ready}
+
+
+def why_it_stays(cause: Cause) -> str:
+    """Return, for a log line, why a node stays after all that was to go because of `cause`."""
+    if cause is Cause.EMPTY:
+        return "node is not empty any more"
+    return "not all pods of the node have other places"
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((at for at in (one, other) if at is not None), default=None)

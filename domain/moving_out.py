@@ -1,0 +1,110 @@
+"""Which pods leave a node now, how, and which stay a while because they have nowhere to go yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.disruption import Cause
+from treenail.domain.leaving import Leaving
+from treenail.domain.pods import Pod
+
+# Pods that EC2's warning, or we, leave time for stay until their new places are ready.
+_WITH_NOTICE: Final = frozenset(
+    {
+        Cause.SPOT_INTERRUPTED,
+        Cause.REBALANCE_RECOMMENDED,
+        Cause.SCHEDULED_CHANGE,
+        Cause.CAPACITY_RESERVATION_INTERRUPTED,
+    }
+)
+# Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
+_DECIDED_WITHIN: Final = timedelta(seconds=10)
+# What is left to a machine when the last pod's grace period is over.
+_MARGIN: Final = timedelta(seconds=10)
+# Places come to be ready by themselves; a look now and then heals what was not heard.
+_LOOK_AGAIN: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveOut:
+    """Evict these pods, and delete those whose time is up (with their seconds of grace)."""
+
+    evict: tuple[Pod, ...]
+    delete: tuple[tuple[Pod, int], ...]
+
+
+def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut | datetime:
+    """Return what to do about the pods that `waiting` are, or when to look at them again.
+
+    Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
+    budgets and annotations protect them.
+    """
+    first = min(map(_tier, waiting))
+    call = last_call(waiting, state)
+    overdue = tuple(
+        (pod, _grace(pod, state, now))
+        for pod in waiting
+        if pod.active and (_out_of_grace(pod, state, now) or _called(pod, state, now, call, first=first))
+    )
+    late = {pod.uid for pod, _ in overdue}
+    turn = [p for p in waiting if _tier(p) == first and p.evictable(now) and p.uid not in late]
+    stay = [p for p in turn if _stays(p, state, now, call)]
+    if stay and len(stay) == len(turn) and not overdue:
+        return _look_at(stay, state, now, call)
+    return MoveOut(evict=tuple(p for p in turn if p not in stay), delete=overdue)
+
+
+def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
+    """Return until when pods may stay on a machine that EC2 takes, None where nobody knows its end.
+
+    That is the end less the longest grace period, and some time to spare. A grace period longer than the
+    whole notice concerns its own pod alone.
+    """
+    if state.ends_at is None:
+        return None
+    notice = state.ends_at - state.began_at
+    needs = (timedelta(seconds=p.spec.grace_seconds) + _MARGIN for p in waiting if p.active)
+    return state.ends_at - max((need for need in needs if need <= notice), default=_MARGIN)
+
+
+def _out_of_grace(pod: Pod, state: Leaving, now: datetime) -> bool:
+    """Tell whether a pod that leaves any later would still be stopping when the claim is to be gone."""
+    return state.deadline is not None and now >= state.deadline - timedelta(seconds=pod.spec.grace_seconds)
+
+
+def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, first: int) -> bool:
+    """Tell whether a pod must go because the machine does: those whose turn it is at the last call."""
+    if state.ends_at is None or call is None or not state.forced:
+        return False
+    own = state.ends_at - timedelta(seconds=pod.spec.grace_seconds) - _MARGIN
+    return now >= own or (_tier(pod) == first and now >= call)
+
+
+def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
+    """Return the seconds a pod is given that is deleted now: its own, or what is left of them."""
+    ends = [at for at in (state.deadline, state.ends_at) if at is not None]
+    return max(1, min(pod.spec.grace_seconds, int((min(ends) - now).total_seconds())))
+
+
+def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
+    """Tell whether a pod waits for its new place."""
+    if state.cause not in _WITH_NOTICE or pod.daemon or state.places.get(pod.uid, False):
+        return False
+    if call is not None:
+        return now < call
+    return pod.uid in state.places or now < state.began_at + _DECIDED_WITHIN
+
+
+def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
+    if call is None and any(p.uid not in state.places for p in stay):
+        return state.began_at + _DECIDED_WITHIN
+    again = now + _LOOK_AGAIN
+    return again if call is None else min(call, again)
+
+
+def _tier(pod: Pod) -> int:
+    """Return when a pod's turn to leave is: plain pods, daemons, critical pods, critical daemons."""
+    return 2 * pod.critical + pod.daemon
