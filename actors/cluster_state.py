@@ -66,6 +66,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
 
@@ -82,6 +83,7 @@ class Audience:
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
     accountant: Ref[PoolsSeen | NodeChanged]
+    teller: Ref[TellerHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
@@ -130,6 +132,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case PlanDecided():
                 self._commit(message, now)
             case ClaimFailed():
+                self._audience.teller.tell(message)
                 self._fail_claim(message)
             case NodeInterrupted():
                 self._interrupt(message)
@@ -257,6 +260,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         # Our own terminations are announced too: a node that goes already is no news.
         if name is None or view is None or self._model.ending(view):
             return
+        self._audience.teller.tell(message)
         self._model.condemn(name)
         if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
             # EC2 wants back what it has too little of.
@@ -283,7 +287,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._model.condemn(name)
         if views:
             cause = message.proposal.cause
-            self._audience.arbiter.tell(DisruptNodes(nodes=views, cause=cause, decided_at=now))
+            order = DisruptNodes(nodes=views, cause=cause, decided_at=now)
+            self._audience.arbiter.tell(order)
+            self._audience.teller.tell(order)
 
     # --- telling
 
@@ -340,6 +346,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter,
             self._audience.tagger,
             self._audience.accountant,
+            self._audience.teller,
         ):
             ref.tell(changed)
         if self._audience.early_binder is not None:

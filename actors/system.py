@@ -15,6 +15,7 @@ from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateIn
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
+from treenail.actors.event_teller import EventTeller
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
@@ -172,6 +173,7 @@ class System:
             termination=self.termination,
             arbiter=self.arbiter,
             accountant=host(PoolAccountant, runtime, writer=ports.writer),
+            teller=host(EventTeller, runtime, writer=ports.writer),
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),

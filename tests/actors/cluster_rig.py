@@ -41,6 +41,7 @@ class Knowing(Stage):
             arbiter=self.arbiter,
             tagger=Probe(),
             accountant=Probe(),
+            teller=Probe(),
             disruptor=lambda _: self.disruptor,
         )
         self.cluster: Any = self.host(

@@ -14,6 +14,7 @@ from treenail.actors.budget_arbiter import BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.early_binder import EarlyBinder
+from treenail.actors.event_teller import EventTeller
 from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
@@ -31,6 +32,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
     PoolAccountant,
+    EventTeller,
     Batcher,
     StatusReporter,
     NodeClassKeeper,
@@ -54,6 +56,7 @@ ROLES = {
     "reporter": "StatusReporter",
     "keeper": "NodeClassKeeper",
     "accountant": "PoolAccountant",
+    "teller": "EventTeller",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import yaml
 
 from tests.real.lab.lab import Lab
 from tests.real.system.cluster import ROOT
+from tests.real.system.controller import eventually
+from tests.real.system.scene import Scene
 
 EKSCTL: Final = "alpha.eksctl.io/cluster-name"
 SETTINGS: Final = "/api/v1/namespaces/kube-system/configmaps"
+_BETA: Final = {
+    ("karpenter.sh/v1beta1", "NodePool"): "/apis/karpenter.sh/v1beta1/nodepools",
+    ("karpenter.k8s.aws/v1beta1", "EC2NodeClass"): "/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses",
+}
 _DAEMON_SETS: Final = "/apis/apps/v1/namespaces/default/daemonsets"
 
 
@@ -34,6 +41,30 @@ def tag_as_eksctl_does(lab: Lab) -> None:
     lab.client("ec2").create_tags(Resources=found, Tags=[{"Key": EKSCTL, "Value": lab.cluster}])
 
 
+def apply_beta(scene: Scene, things: Iterable[dict[str, Any]]) -> None:
+    """Create objects, those of v1beta1 as such, when the API server can have them converted."""
+    for thing in things:
+        path = _BETA.get((thing["apiVersion"], thing["kind"]))
+        if path is None:
+            scene.cluster.apply(thing)
+        else:
+            eventually(lambda path=path, thing=thing: _created(scene, path, thing), scene.summary)  # type: ignore[misc]
+
+
+def _created(scene: Scene, path: str, thing: dict[str, Any]) -> bool:
+    status, answer = scene.cluster.plane.request("POST", path, thing)
+    assert status in (201, 500), answer  # 500: the webhook is not trusted yet
+    return status == 201
+
+
+def read_beta(scene: Scene, kind: str, name: str) -> dict[str, Any]:
+    """Return an object as v1beta1 has it."""
+    path = next(path for (_, there), path in _BETA.items() if there == kind)
+    status, answer = scene.cluster.plane.request("GET", f"{path}/{name}")
+    assert status == 200, answer
+    return dict(answer)
+
+
 def global_settings(**data: str) -> dict[str, Any]:
     """Return the ConfigMap that Karpenter's old charts make of settings.aws.*."""
     meta = {"name": "karpenter-global-settings", "namespace": "kube-system"}
@@ -43,7 +74,7 @@ def global_settings(**data: str) -> dict[str, Any]:
 
 def eks_daemons() -> dict[str, dict[str, Any]]:
     """Return DaemonSets that take of every node what an EKS cluster's do: 155m CPU, 120Mi and four pods."""
-    requests = (
+    requests: tuple[tuple[str, dict[str, str]], ...] = (
         ("aws-node", {"cpu": "25m"}),
         ("kube-proxy", {"cpu": "100m"}),
         ("ebs-csi-node", {"cpu": "30m", "memory": "120Mi"}),

@@ -1,0 +1,70 @@
+"""Tell people, beside claims and nodes, what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from cachetools import TTLCache
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.disruption import DisruptNodes, NodeInterrupted
+from treenail.domain.events import ClusterEvent
+from treenail.domain.launching import ClaimFailed
+from treenail.domain.node_events import NodeEvents
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.runtime import Outcome
+from treenail.domain.watching import NodeChanged
+
+# What was told is not told again within this time (s).
+_TOLD_SECONDS: Final = 120.0
+_MOST_TOLD: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """An event was written, or was not: it is a courtesy, so nothing follows."""
+
+    outcome: Outcome[None]
+
+
+TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed | _Published
+
+
+class EventTeller(DomainActor[TellerInbox]):
+    """Publish the events on claims and nodes, each once in two minutes. Nothing is decided by it."""
+
+    def __init__(self, runtime: Runtime, *, writer: ClusterWriter) -> None:
+        super().__init__(runtime)
+        self._writer = writer
+        self._events = NodeEvents()
+        self._told: TTLCache[ClusterEvent, bool] = TTLCache(
+            _MOST_TOLD, _TOLD_SECONDS, timer=runtime.timers.monotonic
+        )
+
+    def handle(self, message: TellerInbox) -> None:
+        match message:
+            case NodeChanged():
+                self._tell(self._events.note(message))
+            case NodeInterrupted():
+                self._tell(self._events.interrupted(message))
+            case DisruptNodes():
+                self._tell(self._events.disrupting(message))
+            case ClaimFailed():
+                self._tell(self._events.failed(message))
+            case _Published():
+                pass
+            case _:
+                assert_never(message)
+
+    def _tell(self, events: Iterable[ClusterEvent]) -> None:
+        for event in events:
+            if event not in self._told:
+                self._told[event] = True
+                key = ("kubernetes", "event", event.about.uid or str(event.about))
+                self._tasks.run(key, _publishing(self._writer, event), self.me, _Published)
+
+
+def _publishing(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:
+    return lambda: writer.publish(event)
