@@ -128,14 +128,13 @@ def read(tree: Tree, kind: type[T]) -> T:
     return found
 
 
-def of_v1(own: NodePool, ref: NodeClassRef) -> NodePool:
-    """What must become of a pool of the old API."""
-    said = own.kubelet is not None and own.kubelet != type(own.kubelet)()
+def of_v1(own: NodePool, ref: NodeClassRef, *, kubelet: bool) -> NodePool:
+    """What must become of a pool of the old API, that says something of its `kubelet` or does not."""
     return replace(
         own,
         generation=Generation.V1,
         node_class=ref,
-        kubelet=own.kubelet if said else None,
+        kubelet=own.kubelet if kubelet else None,
         disruption=replace(own.disruption, budgets=(Budget(percent=100),)),
         limits=own.limits or None,
         not_acted_on=(),
@@ -166,7 +165,7 @@ def test_a_provisioner_means_what_its_pool_and_class_mean(tree: Tree) -> None:
     for one in (made, converted(made, "v1")):
         # In v1beta1 empty nodes of a pool that is consolidated go at once.
         after = read(one, NodePool)
-        end = of_v1(own, ref)
+        end = of_v1(own, ref, kubelet=bool(tree["spec"].get("kubeletConfiguration")))
         if own.disruption.consolidation:
             end = replace(end, disruption=replace(end.disruption, empty_after=after.disruption.empty_after))
         assert replace(after, not_acted_on=()) == end
