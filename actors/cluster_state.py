@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.actors.life_lines import tell_packing
 from treenail.domain import metrics
@@ -18,15 +19,16 @@ from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, O
 from treenail.domain.commitment import commit
 from treenail.domain.decision_trace import decision_spans
 from treenail.domain.disruption import (
+    REPLACED,
     Cause,
     DisruptionAllowed,
     DisruptionEnded,
     DisruptionRefused,
     DisruptNodes,
-    NodeEmptied,
     NodeInterrupted,
     PoolChanged,
 )
+from treenail.domain.giving_up import objection
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
@@ -66,9 +68,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
-TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
-DisruptorHears: TypeAlias = NodeEmptied | PoolChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,6 @@ class Audience:
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
     accountant: Ref[PoolsSeen | NodeChanged]
-    teller: Ref[TellerHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
@@ -113,12 +112,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._open: Decision | None = None
         self._next: Decision | None = None
         self._waiting: dict[str, None] = {}
-        self._empty: dict[str, str] = {}
         self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
         self._aside = SetAside()
         self._setbacks = Setbacks()
         self._recorder = DecisionRecorder(runtime.telemetry)
+        self._candidates = CandidateTeller(model, audience.disruptor)
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -132,7 +131,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case PlanDecided():
                 self._commit(message, now)
             case ClaimFailed():
-                self._audience.teller.tell(message)
                 self._fail_claim(message)
             case NodeInterrupted():
                 self._interrupt(message)
@@ -260,7 +258,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         # Our own terminations are announced too: a node that goes already is no news.
         if name is None or view is None or self._model.ending(view):
             return
-        self._audience.teller.tell(message)
         self._model.condemn(name)
         if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
             # EC2 wants back what it has too little of.
@@ -271,25 +268,23 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _disrupt(self, message: DisruptionAllowed, now: datetime) -> None:
         """Give the nodes up that are still as the proposal says; refuse the others."""
-        kept: list[str] = []
-        for name in message.candidates:
-            view = self._model.view(name)
-            fit = view is not None and view.initialized and not self._model.going(view)
-            if fit and (message.proposal.cause is not Cause.EMPTY or self._model.empty(name)):
-                kept.append(name)
-        refused = tuple(name for name in message.candidates if name not in kept)
-        if refused:
-            why = "no longer as it was"
-            pool = message.proposal.pool
-            self._audience.arbiter.tell(DisruptionRefused(pool=pool, candidates=refused, why=why))
+        proposal = message.proposal
+        against = {name: objection(self._model, name, proposal, now) for name in message.candidates}
+        for why in sorted({why for why in against.values() if why is not None}):
+            refused = tuple(name for name in message.candidates if against[name] == why)
+            self._audience.arbiter.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
+        kept = [name for name in message.candidates if against[name] is None]
         views = tuple(v for name in kept if (v := self._model.view(name)) is not None)
         for name in kept:
             self._model.condemn(name)
-        if views:
-            cause = message.proposal.cause
-            order = DisruptNodes(nodes=views, cause=cause, decided_at=now)
-            self._audience.arbiter.tell(order)
-            self._audience.teller.tell(order)
+        if not views:
+            return
+        replaced = proposal.cause in REPLACED
+        first = replaced and not proposal.forceful
+        order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
+        self._audience.arbiter.tell(order)
+        if replaced:
+            self._audience.batcher.tell(UrgentWork(why=proposal.cause.value))
 
     # --- telling
 
@@ -346,12 +341,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter,
             self._audience.tagger,
             self._audience.accountant,
-            self._audience.teller,
         ):
             ref.tell(changed)
         if self._audience.early_binder is not None:
             self._audience.early_binder.tell(replace(changed, promised=self._promised(view)))
-        self._tell_emptiness(changed, now)
+        self._candidates.tell(changed, now)
 
     def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:
         """Return the pods that wait for the machine of a claim to join."""
@@ -360,24 +354,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         promises = self._model.promises.at(view.name)
         pods = (self._model.pods.get(promise.pod) for promise in promises)
         return tuple(pod for pod in pods if pod is not None)
-
-    def _tell_emptiness(self, changed: NodeChanged, now: datetime) -> None:
-        name, view = changed.name, changed.view
-        empty = (
-            view is not None
-            and view.claim is not None
-            and view.initialized
-            and not changed.going
-            and self._model.empty(name)
-        )
-        if empty == (name in self._empty):
-            return
-        if empty and view is not None:
-            self._empty[name] = view.pool
-            self._audience.disruptor(view.pool).tell(NodeEmptied(name=name, since=now))
-        else:
-            pool = self._empty.pop(name)
-            self._audience.disruptor(pool).tell(NodeEmptied(name=name, since=None))
 
     def _tell_pools(self) -> None:
         for name in sorted(self._pools_told.keys() | self._model.pools.keys()):

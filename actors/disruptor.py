@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.candidates import Candidates
 from treenail.domain.disruption import (
+    CandidateChanged,
     Cause,
     DisruptionProposed,
     DisruptionRefused,
@@ -26,11 +28,16 @@ class _Due:
     """Private timer tick: some node may have stood empty for long enough."""
 
 
-DisruptorInbox: TypeAlias = NodeEmptied | PoolChanged | DisruptionRefused | _Due
+@dataclass(frozen=True, slots=True)
+class _Replace:
+    """Private timer tick: some node may have to be replaced."""
+
+
+DisruptorInbox: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | DisruptionRefused | _Due | _Replace
 
 
 class Disruptor(DomainActor[DisruptorInbox]):
-    """Watch the nodes of one pool, and propose those that have stood empty for its time.
+    """Watch the nodes of one pool, and propose those that have stood empty, or lived, for its time.
 
     Owns its candidates. Tells the arbiter `DisruptionProposed`.
     """
@@ -41,20 +48,33 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._arbiter = arbiter
         self._pool: NodePool | None = None
         self._empty = EmptyNodes()
+        self._candidates = Candidates()
+        self._replace_at: datetime | None = None
 
     def handle(self, message: DisruptorInbox) -> None:
         match message:
             case NodeEmptied():
                 self._note(message)
+                self._propose_or_wait()
+            case CandidateChanged():
+                self._candidates.note(message.name, message.claim)
+                self._replace_later(message.name)
             case PoolChanged():
                 self._pool = message.pool
+                self._propose_or_wait()
+                self._replace()
             case DisruptionRefused():
-                self._empty.postpone(message.candidates, self._timers.now() + _PROPOSE_AGAIN)
+                now = self._timers.now()
+                self._empty.postpone(message.candidates, now + _PROPOSE_AGAIN)
+                self._candidates.refuse(message.candidates, now)
+                self._propose_or_wait()
+                self._arm_replacing()
             case _Due():
-                pass
+                self._propose_or_wait()
+            case _Replace():
+                self._replace()
             case _:
                 assert_never(message)
-        self._propose_or_wait()
 
     def _note(self, emptied: NodeEmptied) -> None:
         self._empty.note(emptied.name, emptied.since)
@@ -87,3 +107,33 @@ class Disruptor(DomainActor[DisruptorInbox]):
         at = self._empty.next_due(after)
         if at is not None:
             self.later("due", _Due(), seconds=max(0.0, (at - now).total_seconds()))
+
+    def _replace(self) -> None:
+        """Propose what is due to be replaced, and come back when more is."""
+        self._replace_at = None
+        if self._pool is None:
+            return
+        for proposal in self._candidates.propose(self._pool, self._timers.now()):
+            how = "expiration" if proposal.cause is Cause.EXPIRED else "drift"
+            self.log(
+                f"deprovisioning via {how}",
+                logger="controller.deprovisioning",
+                nodeclaims=list(proposal.candidates),
+            )
+            self._arbiter.tell(proposal)
+        self._arm_replacing()
+
+    def _arm_replacing(self) -> None:
+        if self._pool is not None:
+            self._replace_by(self._candidates.next_due(self._pool))
+
+    def _replace_later(self, name: str) -> None:
+        if self._pool is not None:
+            self._replace_by(self._candidates.due_at(name, self._pool))
+
+    def _replace_by(self, at: datetime | None) -> None:
+        """Look by then, unless that is to be done sooner anyway. To look too soon does no harm."""
+        if at is None or (self._replace_at is not None and self._replace_at <= at):
+            return
+        self._replace_at = at
+        self.later("replace", _Replace(), seconds=max(0.0, (at - self._timers.now()).total_seconds()))

@@ -46,7 +46,7 @@ from treenail.domain.ending_trace import (
     interruption_context,
 )
 from treenail.domain.launch_steps import backoff_seconds
-from treenail.domain.leaving import Leaving
+from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
@@ -176,8 +176,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         state = self._leaving.get(view.name)
         if state is not None:
             state.warn(notice.deadline)
-            if state.cause is Cause.EMPTY and view.claim is not None and not view.claim.leaving:
-                state.cause = notice.cause  # whoever comes to it now, it does not stay
+            if state.may_stay and view.claim is not None and not view.claim.leaving:
+                state.insist(notice.cause)  # whatever comes now, it does not stay
             return
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
         self._leaving[view.name] = Leaving(
@@ -196,7 +196,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         )
         self._look(view.name)
 
-    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime) -> None:
+    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
         name = view.name
         if name in self._leaving:
             return
@@ -209,6 +209,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             deadline=deadline_of(view),
             ends_at=ends_at_of(view),
             forced=self._forced,
+            replaced_first=first,
             began_at=min(began_at, now),
         )
         self._views[name] = view
@@ -216,7 +217,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
         if view.name in self._views:
-            self._begin(view, order.cause, began_at=order.decided_at)
+            self._begin(view, order.cause, began_at=order.decided_at, first=order.replaced_first)
         else:  # it went before the order came
             self._arbiter.tell(DisruptionEnded(name=view.name))
 
@@ -333,13 +334,13 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._recorder.stage("cordon", view.claim, state, did.started_at)
                     self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
                 self.log("cordoned node", logger="controller.termination", node=node.name)
-            case Abandon() if state.cause is not Cause.EMPTY:
+            case Abandon() if not state.may_stay:
                 # While it was opened again, a reason came that leaves no choice.
                 state.cordoned_at = None
             case Abandon():
                 del self._leaving[name]
                 self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
-                self.log("node is not empty any more", node=view.node_name)
+                self.log(why_it_stays(state.cause), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):
                 disrupted = metrics.NODECLAIMS_DISRUPTED.name

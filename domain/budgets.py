@@ -52,7 +52,7 @@ class BudgetBook:
 
         Each counts against the budgets of its own pool, whoever proposes it.
         """
-        reason = BUDGETED.get(proposal.cause)
+        reason = None if proposal.forceful else BUDGETED.get(proposal.cause)
         left: dict[str, int | None] = {}
         allowed: list[str] = []
         for name in proposal.candidates:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.batching import Decision
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.node_pools import Generation, NodePool
+from treenail.domain.nodes import FOREVER, NodeClaim
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.pods import Owner
 from treenail.domain.requirements import Requirement
@@ -73,8 +73,17 @@ def claim_for(
         instance_types=planned.instance_types,
         requests=planned.requests,
         termination_grace_period=pool.termination_grace_period,
+        expire_after=_expire_after(pool),
         created_at=now,
     )
+
+
+def _expire_after(pool: NodePool) -> timedelta | None:
+    """Return what a claim says of its life: claims of the old API leave it to their pool."""
+    if pool.generation is Generation.V1ALPHA5:
+        return None
+    life = pool.disruption.expire_after
+    return FOREVER if life is None else life
 
 
 def promised_pods(claim: NodeClaim) -> tuple[str, ...]:

@@ -339,9 +339,11 @@ class ClusterModel(Standings):
         return view is not None and view.initialized
 
     def spare(self, name: str) -> None:
-        """Take back that a view is to go."""
+        """Take back that a view is to go: its pods need no other places."""
         if name in self.condemned:
             del self.condemned[name]
+            for pod in self.pods_on(name):
+                self._end_promise(pod.uid)
             self._touch(name)
 
     def keep(self, promise: Promise) -> None:

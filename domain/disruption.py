@@ -17,6 +17,8 @@ class Cause(StrEnum):
     """Why a node ends, as Karpenter's metrics name it."""
 
     EMPTY = "empty"
+    EXPIRED = "expired"
+    DRIFTED = "drifted"
     SPOT_INTERRUPTED = "spot_interrupted"
     SCHEDULED_CHANGE = "scheduled_change"
     INSTANCE_STOPPED = "instance_stopped"
@@ -32,7 +34,13 @@ class Cause(StrEnum):
 
 
 # The reasons budgets know, by cause. A cause that is not here asks no budget.
-BUDGETED: dict[Cause, str] = {Cause.EMPTY: "Empty"}
+BUDGETED: dict[Cause, str] = {
+    Cause.EMPTY: "Empty",
+    Cause.EXPIRED: "Expired",
+    Cause.DRIFTED: "Drifted",
+}
+# Those for which nodes are replaced: other places for their pods are decided on first.
+REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +49,14 @@ class NodeEmptied:
 
     name: str
     since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateChanged:
+    """A node is in use, with its claim as it stands, or (None) is not, or goes already."""
+
+    name: str
+    claim: NodeClaim | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +69,12 @@ class PoolChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionProposed:
-    """A pool's disruptor would give these nodes back."""
+    """A pool's disruptor would give these nodes back. With `forceful`, nobody is asked."""
 
     pool: str
     candidates: tuple[str, ...]
     cause: Cause
+    forceful: bool = False
     proposed_at: datetime
 
 
@@ -80,10 +97,11 @@ class DisruptionRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptNodes:
-    """Give these nodes back. Their pods have other places, or there are none."""
+    """Give these nodes back; with `replaced_first`, once all their pods have other places, or not at all."""
 
     nodes: tuple[NodeView, ...]
     cause: Cause
+    replaced_first: bool = False
     decided_at: datetime
 
 

@@ -15,6 +15,7 @@ from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut, move_out
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.places import places_awaited
 from treenail.domain.pods import Pod
 from treenail.domain.ports import NodePatch
 from treenail.domain.taints import DISRUPTED
@@ -167,13 +168,17 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
 
 
 def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
-    """Before the claim is deleted there is a way back for a node that was empty."""
+    """Before the claim is deleted there is a way back for nodes that were empty, or get replaced first."""
     if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
         if any(not p.daemon and not p.mirror for p in pods):
             return Abandon(node=node, patch=uncordon(claim))
         settled = (state.cordoned_at or state.began_at) + _SETTLING
         if now < settled:
             return settled
+    if state.replaced_first and node is not None and node.deleting_since is None:
+        again = places_awaited(pods, state, now)
+        if again is not None:
+            return Abandon(node=node, patch=uncordon(claim)) if again <= now else again
     return DeleteClaim(claim=claim)
 
 

@@ -18,6 +18,8 @@ _WITH_NOTICE: Final = frozenset(
         Cause.REBALANCE_RECOMMENDED,
         Cause.SCHEDULED_CHANGE,
         Cause.CAPACITY_RESERVATION_INTERRUPTED,
+        Cause.EXPIRED,
+        Cause.DRIFTED,
     }
 )
 # Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClassRef
@@ -35,12 +36,16 @@ class Condition:
     since: datetime | None = None
 
 
+# How long a claim lives that never expires.
+FOREVER: Final = timedelta.max
+
 LAUNCHED = "Launched"
 REGISTERED = "Registered"
 INITIALIZED = "Initialized"
 READY = "Ready"
 DRAINED = "Drained"
 INSTANCE_TERMINATING = "InstanceTerminating"
+DRIFTED = "Drifted"
 
 
 def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
@@ -59,7 +64,8 @@ class NodeClaim:
     """A claim on a node to be: a NodeClaim, or the Machine of the old API, at one revision.
 
     `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
-    the requirements. `capacity` and `allocatable` are known from the launch on.
+    the requirements. `capacity` and `allocatable` are known from the launch on. `expire_after` is how long
+    it may live, or `FOREVER`; None is as its pool says.
     """
 
     name: str
@@ -78,6 +84,7 @@ class NodeClaim:
     instance_types: tuple[str, ...] = ()
     requests: Resources = NOTHING
     termination_grace_period: timedelta | None = None
+    expire_after: timedelta | None = None
     created_at: datetime
     deleting_since: datetime | None = None
     provider_id: str = ""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from treenail.adapters.api.amounts import NEVER, Duration, DurationOrNever, duration, duration_or_never
+from treenail.adapters.api.amounts import Duration, DurationOrNever, duration, duration_or_never
 from treenail.adapters.api.karpenter.claims import ClaimSpecModel, ClaimStatusModel, claim
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
 from treenail.adapters.api.karpenter.requirements import RequirementModel
@@ -15,6 +15,7 @@ from treenail.adapters.api.metadata import ConditionModel, StrictObject
 from treenail.adapters.api.model import Time
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import FOREVER
 
 
 class NodeClaimSpecModel(ClaimSpecModel, kw_only=True):
@@ -63,6 +64,6 @@ def node_claim(model: NodeClaimModel, reading: Reading) -> Translation:
     if period is not None:
         own = replace(own, termination_grace_period=duration(period, "spec.terminationGracePeriod"))
     if spec.expire_after is not None:
-        duration_or_never(spec.expire_after, "spec.expireAfter")
-    expires = ("spec.expireAfter",) if spec.expire_after not in (None, NEVER) else ()
-    return Translation(objects=(own,), not_acted_on=(*expires, *spec.dated_taints()))
+        life = duration_or_never(spec.expire_after, "spec.expireAfter")
+        own = replace(own, expire_after=FOREVER if life is None else life)
+    return Translation(objects=(own,), not_acted_on=tuple(spec.dated_taints()))

@@ -11,7 +11,6 @@ from msgspec import Meta, field
 
 from treenail.adapters.api.amounts import (
     MOST_IN_ALL,
-    NEVER,
     Duration,
     DurationOrNever,
     duration,
@@ -187,7 +186,5 @@ def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
         yield "spec.replicas"
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    if spec.template.spec.expire_after not in (None, NEVER):
-        yield "spec.template.spec.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
     yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")

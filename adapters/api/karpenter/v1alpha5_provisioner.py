@@ -20,7 +20,7 @@ from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
 from treenail.domain import labels
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.node_pools import Disruption, Generation, NodePool
+from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 from treenail.domain.requirements import Operator, Requirement, Requirements
 
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
@@ -149,6 +149,10 @@ def _kubelet(spec: ProvisionerSpecModel) -> Kubelet | None:
     return own.value("spec.kubeletConfiguration", container_runtime=own.container_runtime) if own else None
 
 
+# Nodes that are replaced go as those of a NodePool do that says no budget; empty ones all at once.
+_REPLACED: Final = Budget(percent=10, reasons=("Drifted", "Expired"))
+
+
 def _disruption(spec: ProvisionerSpecModel) -> Disruption:
     empty, expired = spec.ttl_seconds_after_empty, spec.ttl_seconds_until_expired
     consolidation = bool(spec.consolidation and spec.consolidation.enabled)
@@ -158,13 +162,12 @@ def _disruption(spec: ProvisionerSpecModel) -> Disruption:
         empty_after=None if empty is None else seconds(empty, "spec.ttlSecondsAfterEmpty"),
         expire_after=None if expired is None else seconds(expired, "spec.ttlSecondsUntilExpired"),
         consolidation=consolidation,
+        budgets=(_REPLACED,),
     )
 
 
 def _not_acted_on(spec: ProvisionerSpecModel) -> Iterator[str]:
     if spec.consolidation is not None and spec.consolidation.enabled:
         yield "spec.consolidation.enabled"
-    if spec.ttl_seconds_until_expired is not None:
-        yield "spec.ttlSecondsUntilExpired"
     yield from dated(spec.taints, "spec.taints")
     yield from dated(spec.startup_taints, "spec.startupTaints")

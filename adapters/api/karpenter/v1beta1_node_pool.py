@@ -150,7 +150,5 @@ def _disruption(own: BetaDisruptionModel) -> Disruption:
 def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    if spec.disruption.expire_after not in (None, NEVER):
-        yield "spec.disruption.expireAfter"
     yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
     yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")

@@ -91,8 +91,6 @@ def _only(path: str, value: str) -> str:
 
 _POLICY: Final = "spec.disruption.consolidationPolicy"
 _WHEN_EMPTY: Final = {_POLICY: _only(_POLICY, "WhenEmpty")}
-_EXPIRES: Final = "spec.template.spec.expireAfter"
-_EXPIRES_IN_BETA: Final = "spec.disruption.expireAfter"
 
 WARNINGS: Final = (
     Warnings(
@@ -102,7 +100,6 @@ WARNINGS: Final = (
         acted_on={
             "spec.replicas": "!has(object.spec.replicas)",
             **_WHEN_EMPTY,
-            _EXPIRES: _only(_EXPIRES, "Never"),
             **_of_template("spec.template.spec"),
         },
     ),
@@ -112,7 +109,6 @@ WARNINGS: Final = (
         plural="nodepools",
         acted_on={
             **_WHEN_EMPTY,
-            _EXPIRES_IN_BETA: _only(_EXPIRES_IN_BETA, "Never"),
             **_of_template("spec.template.spec"),
         },
     ),
@@ -122,7 +118,6 @@ WARNINGS: Final = (
         plural="provisioners",
         acted_on={
             "spec.consolidation.enabled": f"!{_or('spec.consolidation.enabled', 'false')}",
-            "spec.ttlSecondsUntilExpired": "!has(object.spec.ttlSecondsUntilExpired)",
             **_of_template("spec"),
         },
     ),

@@ -10,7 +10,7 @@ from treenail.domain import labels
 from treenail.domain.durations import format_duration
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import FOREVER, NodeClaim
 from treenail.domain.requirements import Operator, Requirement
 
 _PROVIDER_VERSION = "v1alpha1"
@@ -50,9 +50,15 @@ def _spec(claim: NodeClaim, *, old: bool) -> Tree:
             taints=taints(claim.taints),
             startupTaints=taints(claim.startup_taints),
             terminationGracePeriod=None if period is None else format_duration(period),
+            expireAfter=_life(claim),
         ),
         **({"machineTemplateRef": _template(ref)} if old else {"nodeClassRef": _node_class(ref)}),
     }
+
+
+def _life(claim: NodeClaim) -> str | None:
+    life = claim.expire_after
+    return life if life is None else "Never" if life == FOREVER else format_duration(life)
 
 
 def _node_class(ref: NodeClassRef) -> Tree:

@@ -30,6 +30,7 @@ _FIXED: Final = {
         "taints",
         "startup_taints",
         "termination_grace_period",
+        "expire_after",
     ),
 }
 

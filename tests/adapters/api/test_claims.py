@@ -10,7 +10,7 @@ from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import INITIALIZED, LAUNCHED, Condition, NodeClaim, Status
+from treenail.domain.nodes import FOREVER, INITIALIZED, LAUNCHED, Condition, NodeClaim, Status
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
@@ -123,18 +123,21 @@ def test_types_that_are_excluded_are_not_the_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "field"),
-    [
-        (claim_tree(expireAfter="720h"), "spec.expireAfter"),
-        (machine_tree(kubelet={"maxPods": 5}), "spec.kubelet"),
-    ],
+    ("said", "means"),
+    [({}, None), ({"expireAfter": "720h"}, timedelta(days=30)), ({"expireAfter": "Never"}, FOREVER)],
 )
-def test_what_a_claim_says_that_its_pool_says_too_is_warned_of(tree: dict[str, Any], field: str) -> None:
-    manifests = parse_manifests(repr(tree).encode(), "x.yaml")
+def test_a_claim_says_how_long_it_may_live_or_leaves_it_to_its_pool(
+    said: dict[str, Any], means: timedelta | None
+) -> None:
+    assert read(claim_tree(**said), NodeClaim).expire_after == means
+
+
+def test_what_a_claim_says_that_its_pool_says_too_is_warned_of() -> None:
+    manifests = parse_manifests(repr(machine_tree(kubelet={"maxPods": 5})).encode(), "x.yaml")
 
     (warning,) = decode_all(manifests).warnings
 
-    assert warning.endswith(f": {field}: is accepted, but not acted on yet")
+    assert warning.endswith(": spec.kubelet: is accepted, but not acted on yet")
 
 
 def test_a_claim_with_a_bound_that_is_none_is_refused() -> None:

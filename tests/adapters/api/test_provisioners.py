@@ -9,7 +9,7 @@ from tests.adapters.api.builders import decoded, provisioner_tree, read
 from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.domain import labels
 from treenail.domain.node_classes import Kubelet, NodeClassRef
-from treenail.domain.node_pools import Disruption, Generation, NodePool
+from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
 from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
@@ -64,7 +64,10 @@ def test_a_label_does_not_suppress_a_default() -> None:
 def test_what_is_unset_is_never_and_nothing() -> None:
     own = pool()
 
-    assert own.disruption == Disruption(empty_after=None, expire_after=None, consolidation=False, budgets=())
+    replaced = Budget(percent=10, reasons=("Drifted", "Expired"))
+    assert own.disruption == Disruption(
+        empty_after=None, expire_after=None, consolidation=False, budgets=(replaced,)
+    )
     assert own.weight == 0
     assert own.limits is None
     assert own.generation is Generation.V1ALPHA5
@@ -125,7 +128,6 @@ def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
 
     assert own.not_acted_on == (
         "spec.consolidation.enabled",
-        "spec.ttlSecondsUntilExpired",
         "spec.requirements[0].values",
     )
     assert own.disruption.consolidation
@@ -135,11 +137,11 @@ def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
 def test_a_warning_names_file_object_and_field() -> None:
     text = (
         "{apiVersion: karpenter.sh/v1alpha5, kind: Provisioner, metadata: {name: default},"
-        " spec: {providerRef: {name: default}, ttlSecondsUntilExpired: 60}}"
+        " spec: {providerRef: {name: default}, consolidation: {enabled: true}}}"
     )
 
     assert decoded(text, node_classes_optional=True).warnings == (
-        "x.yaml: Provisioner default: spec.ttlSecondsUntilExpired: is accepted, but not acted on yet",
+        "x.yaml: Provisioner default: spec.consolidation.enabled: is accepted, but not acted on yet",
     )
 
 

@@ -43,7 +43,6 @@ SAYS_NOTHING: Final = {
 }
 # What the domain knows of pools and nobody asks for: paths of these are told as not acted on.
 NOBODY_ASKS: Final = {
-    "Disruption.expire_after": "expireAfter",
     "Disruption.consolidation": "disruption.consolidationPolicy",
 }
 

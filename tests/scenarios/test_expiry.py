@@ -1,0 +1,66 @@
+"""Nodes that have lived for as long as they may: in each generation of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
+from treenail.adapters.embed.rehearsal import Rehearsal
+
+OLD_CLASS = {
+    "apiVersion": "karpenter.k8s.aws/v1alpha1",
+    "kind": "AWSNodeTemplate",
+    "metadata": {"name": "default"},
+    "spec": {
+        "subnetSelector": {"karpenter.sh/discovery": "demo"},
+        "securityGroupSelector": {"karpenter.sh/discovery": "demo"},
+    },
+}
+PROVISIONER = {
+    "apiVersion": "karpenter.sh/v1alpha5",
+    "kind": "Provisioner",
+    "metadata": {"name": "default"},
+    "spec": {
+        "ttlSecondsUntilExpired": 600,
+        "ttlSecondsAfterEmpty": 30,
+        "providerRef": {"name": "default"},
+    },
+}
+
+
+def expiring() -> dict[str, Any]:
+    pool = node_pool()
+    pool["spec"]["template"]["spec"]["expireAfter"] = "10m"
+    return pool
+
+
+GENERATIONS = {
+    "v1": (node_class(), expiring()),
+    "v1alpha5": (OLD_CLASS, PROVISIONER),
+}
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_node_that_expires_is_replaced_before_its_pods_leave(generation: str) -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(*GENERATIONS[generation], deployment(replicas=3)))
+        rehearsal.run("5m")
+        first = rehearsal.history()
+        assert len(first) == 1
+        at = first[0].launched_at
+
+        rehearsal.run("9m")
+
+        old, new = rehearsal.history()
+        assert (old.cause, new.cause) == ("expired", None)
+        assert at + 590 < new.launched_at < at + 605
+        drained = told(rehearsal, "NodeDrained")[0].at
+        assert drained > next(
+            e.at for e in told(rehearsal, "NodeInitialized") if e.fields["node"] == new.name
+        )
+        assert set(pods_by_node(rehearsal)) == {new.name}
+        assert rehearsal.running() == 3
+        expect_whole_traces(rehearsal)
