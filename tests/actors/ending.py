@@ -13,6 +13,7 @@ from tests.builders import bound_pod, claim_of, instance, node_class, node_of, n
 from tests.probes import Probe
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.termination_actor import TerminationActor
+from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
 from treenail.domain.nodes import Node, NodeClaim
@@ -25,10 +26,12 @@ OURS = (labels.TERMINATION_FINALIZER,)
 class Ending(Stage):
     """A termination actor with an API server it hears of, and one node in use, 90 s old: c1."""
 
-    def __init__(self, *, forced: bool = True, **of_claim: Any) -> None:
+    def __init__(
+        self, *, forced: bool = True, settings: ClusterSettings | None = None, **of_claim: Any
+    ) -> None:
         super().__init__()
         self.forced = forced
-        self.api = Api(self.world)
+        self.api = Api(self.world, settings)
         self.cloud = StubCloud(self.world)
         self.arbiter, self.observer = Probe(), Probe()
         self.api.apply(node_pool(), node_class())

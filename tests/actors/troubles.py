@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
-from treenail.adapters.fake.cluster import FakeCluster
+from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
 from treenail.domain.instance_types import InstanceType
@@ -56,8 +56,8 @@ class Api(FakeCluster):
     A patch of a claim is called after what it is for: mark, record, void, explain or release.
     """
 
-    def __init__(self, agenda: Agenda) -> None:
-        super().__init__(agenda=agenda, dice=random.Random(0))
+    def __init__(self, agenda: Agenda, settings: ClusterSettings | None = None) -> None:
+        super().__init__(agenda=agenda, dice=random.Random(0), settings=settings)
         self.troubles = Troubles()
 
     def get_claim(self, name: str) -> NodeClaim:
