@@ -11,6 +11,7 @@ from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise
+from treenail.domain.template_hash import stamped
 from treenail.domain.usage import NODES
 
 
@@ -99,7 +100,10 @@ class _Committer:
     def _claim(self, planned: PlannedClaim, index: int) -> NodeClaim | None:
         pool = self._model.pools.get(planned.pool)
         pods = [pod for uid in planned.pods if (pod := self._still_waiting(uid)) is not None]
-        if pool is None or pool.deleting or not pods or str(pool.node_class) not in self._model.node_classes:
+        if pool is None or pool.deleting or not pods:
+            return None
+        node_class = self._model.node_classes.get(str(pool.node_class))
+        if node_class is None:
             return None
         left = self._model.limit_left(pool)
         if left is not None:
@@ -108,7 +112,8 @@ class _Committer:
                 return None
         uids = (pod.uid for pod in pods)
         decision = self._decided.decision
-        claim = claim_for(planned, uids, pool=pool, decision=decision, index=index, now=self._now)
+        made = claim_for(planned, uids, pool=pool, decision=decision, index=index, now=self._now)
+        claim = stamped(made, pool, node_class)
         self._model.add_claim(claim)
         for pod in pods:
             self._promise(pod, claim.name, expires_at=None)

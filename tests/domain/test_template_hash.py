@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import claim, node_class, node_pool
+from treenail.domain.node_classes import Kubelet, NodeClassRef, SelectorTerm
+from treenail.domain.node_pools import Disruption, Generation
+from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Effect, Taint
+from treenail.domain.template_hash import HASH_VERSION, node_class_hash, pool_hash, stamped
+
+POOL = node_pool()
+CLASS = node_class()
+ONE = Taint(key="a", effect=Effect.NO_SCHEDULE)
+TWO = Taint(key="b", effect=Effect.NO_EXECUTE)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(POOL, labels={"team": "b"}),
+        replace(POOL, annotations={"note": "b"}),
+        replace(POOL, taints=(ONE,)),
+        replace(POOL, startup_taints=(ONE,)),
+        replace(POOL, kubelet=Kubelet(max_pods=20)),
+        replace(POOL, termination_grace_period=timedelta(hours=1)),
+        replace(POOL, disruption=Disruption(expire_after=timedelta(hours=1))),
+        replace(POOL, node_class=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "other")),
+    ],
+)
+def test_what_nodes_are_made_like_changes_a_pools_hash(changed: object) -> None:
+    assert pool_hash(changed) != pool_hash(POOL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(POOL, weight=7, resource_version=9, uid="another"),
+        replace(POOL, limits=Resources.parse({"cpu": 10})),
+        replace(POOL, requirements=Requirements((Requirement("a", frozenset({"b"})),))),
+        replace(POOL, disruption=replace(POOL.disruption, empty_after=timedelta(seconds=7))),
+    ],
+)
+def test_what_is_chosen_or_given_back_does_not(changed: object) -> None:
+    assert pool_hash(changed) == pool_hash(POOL)  # type: ignore[arg-type]
+
+
+def test_the_order_of_taints_does_not_matter() -> None:
+    assert pool_hash(replace(POOL, taints=(ONE, TWO))) == pool_hash(replace(POOL, taints=(TWO, ONE)))
+
+
+def test_a_provisioners_time_to_live_is_no_part_of_what_its_machines_are_like() -> None:
+    old = replace(POOL, generation=Generation.V1ALPHA5)
+
+    assert pool_hash(replace(old, disruption=Disruption(expire_after=timedelta(1)))) == pool_hash(old)
+
+
+def test_a_node_class_is_hashed_without_its_selectors() -> None:
+    other = replace(CLASS, subnet_terms=(SelectorTerm(id="subnet-1"),), resource_version=9, generation=3)
+
+    assert node_class_hash(other) == node_class_hash(CLASS)
+    assert node_class_hash(replace(CLASS, user_data="echo")) != node_class_hash(CLASS)
+    assert node_class_hash(replace(CLASS, tags={"a": "b"})) != node_class_hash(CLASS)
+
+
+def test_a_new_claim_bears_both_hashes_and_their_version() -> None:
+    made = stamped(claim("c1"), POOL, CLASS)
+
+    assert {k: v for k, v in made.annotations.items() if "hash" in k} == {
+        "karpenter.sh/nodepool-hash": pool_hash(POOL),
+        "karpenter.sh/nodepool-hash-version": HASH_VERSION,
+        "karpenter.k8s.aws/ec2nodeclass-hash": node_class_hash(CLASS),
+        "karpenter.k8s.aws/ec2nodeclass-hash-version": HASH_VERSION,
+    }
+
+
+def test_a_new_machine_bears_the_hash_of_its_provisioner() -> None:
+    old = replace(POOL, generation=Generation.V1ALPHA5)
+    template = replace(CLASS, ref=NodeClassRef("karpenter.k8s.aws", "AWSNodeTemplate", "default"))
+
+    made = stamped(claim("c1"), old, template)
+
+    assert {k: v for k, v in made.annotations.items() if "hash" in k} == {
+        "karpenter.sh/provisioner-hash": pool_hash(old),
+        "karpenter.sh/provisioner-hash-version": HASH_VERSION,
+    }
+
+
+def test_hashes_are_the_same_in_every_process() -> None:
+    code = (
+        "from tests.builders import node_class, node_pool; "
+        "from treenail.domain.template_hash import node_class_hash, pool_hash; "
+        "print(pool_hash(node_pool()), node_class_hash(node_class()))"
+    )
+    root = Path(__file__).resolve().parents[2]
+    said = {
+        subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": f"{root / '.dev'}:{root}", "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1")
+    }
+
+    assert len(said) == 1
