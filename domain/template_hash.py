@@ -22,7 +22,6 @@ HASH_VERSION: Final = "treenail.sh/v1"
 NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 PROVISIONER_HASH: Final = "karpenter.sh/provisioner-hash"
 NODE_CLASS_HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
-_VERSION: Final = "-version"
 _HASHED_CLASS: Final = "EC2NodeClass"
 # Requirements, limits, weight and disruption are no part of what a node is like once it is there.
 _OF_POOL: Final = (
@@ -70,14 +69,26 @@ def node_class_hash(node_class: NodeClass) -> str:
     return _hash({name: getattr(node_class, name) for name in _OF_CLASS})
 
 
-def stamped(claim: NodeClaim, pool: NodePool, node_class: NodeClass) -> NodeClaim:
-    """Return a new claim with the hashes of what it is made from, and their version."""
+def stamps(pool: NodePool, node_class: NodeClass | None) -> dict[str, str]:
+    """Return the annotations that tell what a claim of the pool is made from today, and their version.
+
+    Where the class is not known, nothing is told of it.
+    """
     old = pool.generation is Generation.V1ALPHA5
     hashes = {PROVISIONER_HASH if old else NODEPOOL_HASH: pool_hash(pool)}
-    if node_class.ref.kind == _HASHED_CLASS:
+    if node_class is not None and node_class.ref.kind == _HASHED_CLASS:
         hashes[NODE_CLASS_HASH] = node_class_hash(node_class)
-    versions = {key + _VERSION: HASH_VERSION for key in hashes}
-    return replace(claim, annotations={**claim.annotations, **hashes, **versions})
+    return hashes | {version_of(key): HASH_VERSION for key in hashes}
+
+
+def version_of(key: str) -> str:
+    """Return the annotation that says of which version the hash `key` is."""
+    return f"{key}-version"
+
+
+def stamped(claim: NodeClaim, pool: NodePool, node_class: NodeClass) -> NodeClaim:
+    """Return a new claim that tells what it is made from."""
+    return replace(claim, annotations={**claim.annotations, **stamps(pool, node_class)})
 
 
 def _hash(content: Mapping[str, object]) -> str:
