@@ -335,6 +335,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             node_class=node_class,
         )
         for ref in (
+            volumes=self._model.storage.volumes_of(pods),
             self._audience.launcher,
             self._audience.lifecycle,
             self._audience.termination,

@@ -12,6 +12,7 @@ from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.drain import (
     Abandon,
+    AwaitDetached,
     Cordon,
     DeleteClaim,
     DeleteNode,
@@ -64,6 +65,8 @@ class DrainCalls:
                 return key, lambda: self._find(claim, token)
             case DeleteNode(node=node):
                 return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
+            case AwaitDetached(node=node):
+                return key, lambda: self._reader.attached_volumes(node.name)
             case LetGo():
                 return key, lambda: self._let_go(step)
             case _:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.awaited_notices import AwaitedNotices
@@ -13,6 +13,7 @@ from treenail.actors.drain_calls import DrainCalls, cause_of, ends_at_of, trace_
 from treenail.actors.ending_recorder import EndingRecorder
 from treenail.actors.gathered_ends import GatheredEnds, Together
 from treenail.actors.life_lines import tell_deleted
+from treenail.actors.pod_mover import PodMover
 from treenail.actors.termination_ticks import Did, DidTogether, Heal, Healed, Look, MovedOut, TakeTogether
 from treenail.domain import metrics
 from treenail.domain.disruption import (
@@ -24,6 +25,7 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.drain import (
     Abandon,
+    AwaitDetached,
     AwaitGone,
     Cordon,
     DeleteClaim,
@@ -104,7 +106,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}
-        self._moving: dict[str, None] = {}
+        self._mover = PodMover(calls)
         self._take_at = math.inf
 
     def handle(self, message: TerminationInbox) -> None:
@@ -154,6 +156,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             state.hasten(deadline_of(view))
             state.decisions |= dict.fromkeys(changed.decisions)
             state.note_places(changed.places)
+            state.volumes = {**state.volumes, **changed.volumes}
             self._look(name)
 
     def _heal(self, name: str) -> None:
@@ -356,6 +359,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 wait = 0.0 if state.gone else _LOOK_SECONDS
                 if state.gone:
                     self._gone(claim, state)
+            case AwaitDetached(kept=kept):
+                attached = value if isinstance(value, frozenset) else frozenset()
+                state.detached = attached <= kept
+                wait = 0.0 if state.detached else wait
             case LetGo():
                 wait = _LOOK_SECONDS
             case _:
@@ -377,24 +384,16 @@ class TerminationActor(DomainActor[TerminationInbox]):
     # --- pods
 
     def _move_out(self, name: str, step: MoveOut) -> None:
-        for pod in step.evict:
-            self._move(name, pod, self._calls.evict(pod))
         state = self._leaving[name]
         for pod, grace in step.delete:
-            if pod.uid not in state.hurried:
-                state.hurried[pod.uid] = None
+            if state.hurry(pod.uid):
                 self.log("deleting pod as time is up", pod=pod.key, grace=grace, cause=state.cause.value)
-            self._move(name, pod, self._calls.delete(pod, grace, state.cause))
+        for pod, call in self._mover.begin(step, state.cause):
+            key = ("kubernetes", "pod", pod.uid)
+            self._tasks.run(key, call, self.carrying(), partial(MovedOut, name, pod.uid))
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
-    def _move(self, name: str, pod: Pod, call: Callable[[], None]) -> None:
-        if pod.uid in self._moving:
-            return
-        self._moving[pod.uid] = None
-        key = ("kubernetes", "pod", pod.uid)
-        self._tasks.run(key, call, self.carrying(), lambda outcome: MovedOut(name, pod.uid, outcome))
-
     def _moved_out(self, moved: MovedOut) -> None:
-        self._moving.pop(moved.uid, None)
+        self._mover.end(moved.uid)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))

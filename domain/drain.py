@@ -93,6 +93,14 @@ class DeleteNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitDetached:
+    """Ask which volumes are still attached to the node; those `kept` by pods that stay do not matter."""
+
+    node: Node
+    kept: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Terminate:
     """Terminate the instance."""
 
@@ -115,8 +123,8 @@ class LetGo:
 
 
 Step: TypeAlias = (
-    "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | Terminate | AwaitGone | LetGo"
-    " | datetime"
+    "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | AwaitDetached | Terminate"
+    " | AwaitGone | LetGo | datetime"
 )
 
 
@@ -208,7 +216,21 @@ def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> St
     if waiting:
         return move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
-    return settled if now < settled else None
+    if now < settled:
+        return settled
+    return _detach(node, pods, state, now)
+
+
+def _detach(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step | None:
+    """Wait for the volumes of the pods that have left, where there is a machine that gives them back."""
+    there = {pod.uid for pod in pods}
+    left = {name for uid, names in state.volumes.items() if uid not in there for name in names}
+    end = min((at for at in (state.deadline, state.ends_at) if at is not None), default=None)
+    over = (end is not None and now >= end) or state.cause is Cause.GARBAGE_COLLECTED
+    if state.detached or over or not left:
+        return None
+    kept = {name for uid, names in state.volumes.items() if uid in there for name in names}
+    return AwaitDetached(node=node, kept=frozenset(kept))
 
 
 def _clear(node: Node, pods: Sequence[Pod]) -> Step | None:

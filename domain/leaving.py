@@ -36,6 +36,10 @@ class Leaving:
     decisions: dict[str, None] = field(default_factory=dict)
     # Its pods that have a place on another node, by uid: whether that is ready. It stays so.
     places: dict[str, bool] = field(default_factory=dict)
+    # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
+    # that nobody uses any more are detached.
+    volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    detached: bool = False
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
 
@@ -55,6 +59,12 @@ class Leaving:
     def warn(self, ends_at: datetime | None) -> None:
         """Take in when EC2 takes the machine; what was said earlier holds where it is sooner."""
         self.ends_at = _earlier(self.ends_at, ends_at)
+
+    def hurry(self, uid: str) -> bool:
+        """Take in that a pod is deleted because time is up; tell whether that is news."""
+        news = uid not in self.hurried
+        self.hurried[uid] = None
+        return news
 
     def note_places(self, places: Mapping[str, bool]) -> None:
         """Take in which of the pods have a place on another node, and whether it is ready."""

@@ -139,6 +139,16 @@ class ClusterReader(Protocol):
         """
         ...
 
+    def attached_volumes(self, node: str) -> frozenset[str]:
+        """Return the names of the persistent volumes that are attached to a node now.
+
+        None are told where we may not see them.
+
+        Raises:
+            UnavailableError: no answer.
+        """
+        ...
+
 
 class ClusterWriter(Protocol):
     """The API server, for writing. Every call may raise UnavailableError; `version` is a precondition.

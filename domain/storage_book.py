@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from treenail.domain.cluster_facts import Kind, StorageObject
@@ -73,6 +73,15 @@ class StorageBook:
             case _:
                 self.csi_nodes.pop(key, None)
                 return Affected(node=key)
+
+    def volumes_of(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
+        """Return the names of the persistent volumes of pods that use any, by uid of the pod."""
+        named = ((pod.uid, [self.claims.get(key) for key in pod.claim_keys]) for pod in pods)
+        volumes = {
+            uid: tuple(claim.volume_name for claim in claims if claim is not None and claim.volume_name)
+            for uid, claims in named
+        }
+        return {uid: names for uid, names in volumes.items() if names}
 
     def use(self, pod: Pod) -> None:
         """Note that a pod uses its claims, or that one that is over does not any more."""

@@ -37,9 +37,10 @@ class NodeChanged:
     """A node view is as it stands, or (None) gone.
 
     `pods` are those on it, told only of one that is going, with the `decisions` that found other places
-    for them, and whether these `places` are ready, by uid of the pod; `promised` are those with a promise
-    of a place on it, told only of one that is launched and not registered, to whoever binds early. `pool`
-    and `node_class` are told only of a claim that waits for its launch, where they are there.
+    for them, whether these `places` are ready, and the names of their persistent `volumes`, both by uid of
+    the pod; `promised` are those with a promise of a place on it, told only of one that is launched and
+    not registered, to whoever binds early. `pool` and `node_class` are told only of a claim that waits for
+    its launch, where they are there.
     """
 
     name: str
@@ -48,6 +49,7 @@ class NodeChanged:
     pods: tuple[Pod, ...] = ()
     decisions: tuple[str, ...] = ()
     places: Mapping[str, bool] = field(default_factory=dict)
+    volumes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     promised: tuple[Pod, ...] = ()
     pool: NodePool | None = None
     node_class: NodeClass | None = None

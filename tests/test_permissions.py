@@ -20,6 +20,7 @@ from treenail.adapters.kubernetes.resources import (
     NODE_CLAIM,
     POD,
     RESOURCES,
+    VOLUME_ATTACHMENT,
     WATCHED,
     Resource,
 )
@@ -83,6 +84,7 @@ def _needed() -> dict[tuple[str, str], set[str]]:
         needed[_key(resource)] |= {"create", "patch", "delete"}
     # Their finalizers: no other kind is held that others make.
     needed[_key(EC2_NODE_CLASS)] |= {"patch"}
+    needed[_key(VOLUME_ATTACHMENT)] = {"list"}
     needed[_key(EVENT)] |= {"create", "patch"}
     needed[_key(POD)] |= {"delete"}
     for subresource in ("binding", "eviction"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -13,12 +13,20 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.bare_claims import bare_claim
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
-from treenail.adapters.kubernetes.errors import ExpiredError
+from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
-from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, WATCHED, Resource
+from treenail.adapters.kubernetes.resources import (
+    MACHINE,
+    NODE,
+    NODE_CLAIM,
+    VOLUME_ATTACHMENT,
+    WATCHED,
+    Resource,
+)
 from treenail.adapters.kubernetes.teller import Teller
+from treenail.adapters.kubernetes.volume_attachments import attached_volume
 from treenail.adapters.kubernetes.watcher import Log, Watcher
 from treenail.domain.cluster_facts import ClusterFact
 from treenail.domain.nodes import Node, NodeClaim
@@ -168,6 +176,14 @@ class KubernetesReader:
         found = [node for item, _ in self._all(NODE) or () for node in _only(Node, item)]
         return tuple(sorted(found, key=lambda n: n.name))
 
+    def attached_volumes(self, node: str) -> frozenset[str]:
+        """Return the persistent volumes attached to a node now; none where we may not see them."""
+        try:
+            pages = [content for page in self._pages(VOLUME_ATTACHMENT) for content in page]
+        except (ForbiddenError, NotFoundError):
+            return frozenset()
+        return frozenset(filter(None, (attached_volume(content, node) for content in pages)))
+
     def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
         body = self._connection.request("GET", resource.path(name))
         item = Items(resource, Reading()).read(body)
@@ -179,21 +195,23 @@ class KubernetesReader:
     def _all(self, resource: Resource) -> list[tuple[Item, bytes]] | None:
         """Return all there are; None where the resource is not served."""
         items = Items(resource, Reading())
+        try:
+            return [(items.read(content), content) for page in self._pages(resource) for content in page]
+        except NotFoundError:
+            return None
+
+    def _pages(self, resource: Resource) -> Iterator[list[bytes]]:
+        """Yield the objects of a list as they are written, page by page."""
         query = {"limit": str(self._pace.page)}
-        found: list[tuple[Item, bytes]] = []
         while True:
             try:
                 body = self._connection.request("GET", resource.path(), query=query)
-            except NotFoundError:
-                return None
             except ExpiredError as error:
                 raise UnavailableError(str(error)) from None
             page = read_page(body, f"GET {resource.path()}")
-            for raw in page.items or ():
-                content = bytes(raw)
-                found.append((items.read(content), content))
+            yield [bytes(raw) for raw in page.items or ()]
             if not page.metadata.rest:
-                return found
+                return
             query["continue"] = page.metadata.rest
 
 

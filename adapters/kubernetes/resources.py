@@ -48,6 +48,7 @@ PERSISTENT_VOLUME_CLAIM: Final = Resource(
 )
 STORAGE_CLASS: Final = Resource("StorageClass", "storage.k8s.io/v1", "storageclasses")
 CSI_NODE: Final = Resource("CSINode", "storage.k8s.io/v1", "csinodes")
+VOLUME_ATTACHMENT: Final = Resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments")
 DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
 NODE_POOL: Final = Resource("NodePool", "karpenter.sh/v1", "nodepools")
 NODE_CLAIM: Final = Resource("NodeClaim", "karpenter.sh/v1", "nodeclaims")

@@ -16,12 +16,14 @@ from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.disruption import Cause
-from treenail.domain.pods import LabelSelector, Owner, Phase
+from treenail.domain.pods import LabelSelector, Owner, Phase, PodVolume
+from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
 from treenail.domain.taints import Toleration, TolerationOperator
 
 # A step is due at its second, or within so many more.
 _WITHIN: Final = 4.0
 _FOR_EVER: Final = 3600.0
+_TOLD: Final = ("evict_pod", "delete_pod", "terminate")
 
 WEB: Final = {"labels": {"app": "web"}}
 SAFE: Final = {"annotations": {labels.DO_NOT_DISRUPT: "true"}}
@@ -39,6 +41,11 @@ def of(base: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
 CRITICAL: Final = of(priority_class="system-cluster-critical")
 CRITICAL_DAEMON: Final = of(DAEMON, priority_class="system-node-critical")
 TOLERANT: Final = of(tolerations=(Toleration(operator=TolerationOperator.EXISTS),))
+
+
+DATA: Final = (PodVolume(name="data", claim_name="data"),)
+TOLERANT_WITH_DATA: Final = of(tolerations=TOLERANT["spec"].tolerations, volumes=DATA)
+_DETACH: Final = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +145,23 @@ CASES: Final = {
     "kubectl delete node keeps to it too": Case(
         pods={"p": SAFE}, by="Node", grace_period=100, calls=((70, "delete_pod p 30"),), gone=130
     ),
+    # volumes
+    "volumes are given back before the machine goes": Case(
+        pods={"p": of(volumes=DATA)},
+        calls=((0, "evict_pod p"), (_DETACH + 3, "terminate i-c1")),
+        gone=60,
+    ),
+    "a claim's grace period ends the wait for them": Case(
+        pods={"p": of(volumes=DATA)},
+        grace_period=10,
+        calls=((0, "delete_pod p 10"), (10, "terminate i-c1")),
+        gone=60,
+    ),
+    "a pod that stays keeps its own": Case(
+        pods={"p": {}, "t": TOLERANT_WITH_DATA},
+        calls=((0, "evict_pod p"), (5, "terminate i-c1")),
+        gone=30,
+    ),
     # notices
     "pods of an interrupted instance leave when their place is ready": Case(
         pods={"p": {}}, by=SPOT, ready=40, calls=((40, "evict_pod p"),), gone=70
@@ -202,12 +226,17 @@ def _begin(stage: Ending, case: Case) -> None:
 
 
 def _staged(case: Case) -> Ending:
-    settings = ClusterSettings(stop=(1e6, 1e6)) if case.stubborn else None
+    stop = (1e6, 1e6) if case.stubborn else (0.2, 2.0)
+    settings = ClusterSettings(stop=stop, detach=(_DETACH, _DETACH))
     grace = None if case.grace_period is None else timedelta(seconds=case.grace_period)
     stage = Ending(forced=case.forced, settings=settings, termination_grace_period=grace)
     if case.allowed is not None:
         web = LabelSelector(match_labels=(("app", "web"),))
         stage.api.apply(PodDisruptionBudget(name="web", selector=web, max_unavailable=Portion(case.allowed)))
+    stage.api.apply(
+        PersistentVolume(name="pv-data", driver="ebs.csi.aws.com", handle="vol-1"),
+        PersistentVolumeClaim(name="data", volume_name="pv-data", bound=True),
+    )
     for name, fields in case.pods.items():
         if "daemon" in fields:
             stage.api.apply(DaemonSet(uid="", name=name, spec=fields.get("spec", spec())))
@@ -226,6 +255,8 @@ def _owners(stage: Ending, fields: Mapping[str, Any]) -> tuple[Owner, ...]:
 def _split(call: str) -> tuple[str, float]:
     """Return a call without its seconds of grace, and these. Pods of daemon sets are called after those."""
     verb, pod, *grace = call.split()
+    if verb == "terminate":
+        return verb, 0.0
     return f"{verb} {pod.partition('-')[0]}", float(grace[0]) if grace else 0.0
 
 
@@ -239,12 +270,14 @@ def test_pods_of_a_node_that_goes(case: Case) -> None:
         if case.ready is not None:
             stage.decide(ready=second >= case.ready)
         stage.run(1)
-        for call in stage.calls():
-            if call.startswith(("evict_pod", "delete_pod")):
+        for call in (*stage.calls(), *stage.cloud.troubles.calls):
+            if call.startswith(_TOLD):
                 name, grace = _split(call)
                 done.setdefault(name, (stage.seconds - began, grace))
 
     refused = {f"evict_pod {name}" for name, pod in case.pods.items() if pod == WEB and case.allowed == 0}
+    if not any(call.startswith("terminate") for _, call in case.calls):
+        done.pop("terminate", None)
     made = {name: when for name, when in done.items() if name not in refused}
     due = {name: (at, grace) for at, call in case.calls for name, grace in [_split(call)]}
     assert sorted(made) == sorted(due)

@@ -9,6 +9,7 @@ from treenail.adapters.fake.cluster import Change
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.runtime import Ref
+from treenail.domain.storage import PersistentVolumeClaim
 from treenail.domain.watching import NodeChanged
 
 
@@ -75,4 +76,6 @@ class Views:
         going = there is not None and (there.leaving or name in self.condemned)
         on_it = there.node_name if there is not None and going else ""
         pods = tuple(p for p in self._api.pods() if on_it and p.node_name == on_it and not p.terminal)
-        self.to.tell(NodeChanged(name=name, view=there, going=going, pods=pods))
+        claims = {c.key: c for c in self._api.objects(PersistentVolumeClaim)}
+        volumes = {p.uid: tuple(claims[key].volume_name for key in p.claim_keys) for p in pods}
+        self.to.tell(NodeChanged(name=name, view=there, going=going, pods=pods, volumes=volumes))

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
+from treenail.adapters.fake.cluster.attachments import Attachments
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.gate import Gate
@@ -68,6 +69,7 @@ class FakeCluster:
         self._kubelets = Kubelets(plane, accounts, self._server)
         self._nodes = NodeController(plane, accounts)
         run_workloads(plane, accounts, self._server)
+        self._attachments = Attachments(plane)
         self.apply(*self.settings.system_daemons)
 
     def _present_faults(self) -> ClusterFaults:
@@ -250,6 +252,10 @@ class FakeCluster:
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now, by name."""
         return self._gate.read(self.nodes)
+
+    def attached_volumes(self, node: str) -> frozenset[str]:
+        """Return the persistent volumes attached to a node now."""
+        return self._gate.read(partial(self._attachments.at, node))
 
     # --- ClusterWriter
 

@@ -16,7 +16,8 @@ class ClusterSettings:
     `resync`: from one full list to the next. `control`: a controller of workloads. `schedule`: the
     scheduler. `collect`: the garbage collector. `ready`: a node, from joining. `start`: a pod, from
     when its node could run it. `stop`: a pod, but at most its grace period. `lost`: from the end of a
-    machine to its node's being not ready. `removed`: from there to the node's deletion.
+    machine to its node's being not ready. `removed`: from there to the node's deletion. `detach`: a
+    volume, from the end of its pod.
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
     """
@@ -32,6 +33,7 @@ class ClusterSettings:
     stop: Span = (0.2, 2.0)
     lost: Span = (1.0, 5.0)
     removed: Span = (2.0, 10.0)
+    detach: Span = (1.0, 5.0)
     slow_stops: float = 0.0
     fill_nodes: bool = False
     system_daemons: tuple[DaemonSet, ...] = ()

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.kubernetes.objects import machine, node, node_claim
 from tests.adapters.kubernetes.rig import FAST, Rig
 from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
-from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, Resource
+from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, VOLUME_ATTACHMENT, Resource
 from treenail.domain import labels
 from treenail.domain.launching import LaunchMark
 from treenail.domain.node_pools import Generation
@@ -107,3 +107,39 @@ def test_a_list_that_expires_while_it_is_read_is_no_answer() -> None:
 
         with pytest.raises(UnavailableError):
             rig.reader.list_nodes()
+
+
+def attachment(number: int, node: str, volume: str | None) -> Tree:
+    return {
+        "metadata": {"name": f"csi-{number}", "uid": f"uid-{number}", "resourceVersion": str(number)},
+        "spec": {
+            "attacher": "ebs.csi.aws.com",
+            "nodeName": node,
+            "source": {"persistentVolumeName": volume} if volume else {"inlineVolumeSpec": {}},
+        },
+        "status": {"attached": True},
+    }
+
+
+def test_the_volumes_attached_to_a_node_are_told_by_name() -> None:
+    there = [("n-0", "pv-a"), ("n-1", "pv-b"), ("n-0", "pv-c"), ("n-0", None)]
+    with Rig(replace(FAST, page=2)) as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, *(attachment(n + 1, *where) for n, where in enumerate(there)))
+
+        assert rig.reader.attached_volumes("n-0") == {"pv-a", "pv-c"}
+
+
+@pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (404, "NotFound")])
+def test_where_attachments_may_not_be_seen_there_are_none(code: int, reason: str) -> None:
+    with Rig() as rig:
+        rig.server.lists(VOLUME_ATTACHMENT, status(code, reason))
+
+        assert rig.reader.attached_volumes("n-0") == frozenset()
+
+
+def test_what_is_no_attachment_is_no_answer() -> None:
+    with Rig() as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, {"metadata": {"name": "x", "resourceVersion": "1"}, "spec": 7})
+
+        with pytest.raises(UnavailableError, match="cannot be read"):
+            rig.reader.attached_volumes("n-0")

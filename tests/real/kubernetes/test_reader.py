@@ -21,7 +21,7 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.errors import ExpiredError
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import NODE_POOL, POD
+from treenail.adapters.kubernetes.resources import NODE_POOL, POD, VOLUME_ATTACHMENT
 from treenail.domain.cluster_facts import (
     ClusterFact,
     ClusterObject,
@@ -345,12 +345,20 @@ def test_a_resource_that_is_defined_later_is_picked_up_and_lost_with_its_definit
 def test_nodes_and_claims_are_read_from_the_store(parts: ControlPlane, rig: Rig) -> None:
     for name in ("n-1", "n-0"):
         write(parts, "POST", NODES, {"metadata": {"name": name}})
+        spec = {
+            "attacher": "ebs.csi.aws.com",
+            "nodeName": name,
+            "source": {"persistentVolumeName": f"pv-{name}"},
+        }
+        write(parts, "POST", VOLUME_ATTACHMENT.path(), {"metadata": {"name": name}, "spec": spec})
 
+    assert rig.reader.attached_volumes("n-0") == {"pv-n-0"}
     assert [node.name for node in rig.reader.list_nodes()] == ["n-0", "n-1"]
     with pytest.raises(UnavailableError, match="are not served"):
         rig.reader.list_claims()
     for name in ("n-1", "n-0"):
         write(parts, "DELETE", f"{NODES}/{name}")
+        write(parts, "DELETE", VOLUME_ATTACHMENT.path(name))
 
 
 def test_two_thousand_pods_are_read_in_pages_and_share_their_spec(parts: ControlPlane, rig: Rig) -> None:
