@@ -7,6 +7,7 @@ from datetime import datetime
 from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import REPLACED, Cause, DisruptionProposed
+from treenail.domain.kept_nodes import kept_by
 from treenail.domain.nodes import NodeView
 
 
@@ -17,15 +18,18 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
         return "no longer as it was"
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return "no longer as it was"
-    if proposal.forceful or proposal.cause not in REPLACED:
+    if proposal.forceful:
+        return None
+    kept = kept_by(view)
+    if kept is not None:
+        return f"node is kept by {kept}"
+    if proposal.cause not in REPLACED:
         return None
     return _kept_by_somebody(model, view, proposal.cause, now)
 
 
 def _kept_by_somebody(model: ClusterModel, view: NodeView, cause: Cause, now: datetime) -> str | None:
-    node, claim = view.node, view.claim
-    if node is not None and node.annotations.get(labels.DO_NOT_DISRUPT) == "true":
-        return f"node is kept by {labels.DO_NOT_DISRUPT}"
+    claim = view.claim
     if model.promises.at(view.name):
         return "pods are on their way to it"
     limited = claim is not None and claim.termination_grace_period is not None
