@@ -68,6 +68,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
@@ -83,6 +84,7 @@ class Audience:
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
     accountant: Ref[PoolsSeen | NodeChanged]
+    teller: Ref[TellerHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
@@ -131,6 +133,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case PlanDecided():
                 self._commit(message, now)
             case ClaimFailed():
+                self._audience.teller.tell(message)
                 self._fail_claim(message)
             case NodeInterrupted():
                 self._interrupt(message)
@@ -258,6 +261,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         # Our own terminations are announced too: a node that goes already is no news.
         if name is None or view is None or self._model.ending(view):
             return
+        self._audience.teller.tell(message)
         self._model.condemn(name)
         if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
             # EC2 wants back what it has too little of.
@@ -272,16 +276,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         against = {name: objection(self._model, name, proposal, now) for name in message.candidates}
         for why in sorted({why for why in against.values() if why is not None}):
             refused = tuple(name for name in message.candidates if against[name] == why)
-            self._audience.arbiter.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
-        kept = [name for name in message.candidates if against[name] is None]
-        views = tuple(v for name in kept if (v := self._model.view(name)) is not None)
-        for name in kept:
-            self._model.condemn(name)
-        if not views:
-            return
-        replaced = proposal.cause in REPLACED
-        first = replaced and not proposal.forceful
-        order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
+            order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now
+        self._audience.arbiter.tell(order)
+        self._audience.teller.tell(order)
         self._audience.arbiter.tell(order)
         if replaced:
             self._audience.batcher.tell(UrgentWork(why=proposal.cause.value))
@@ -342,6 +339,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter,
             self._audience.tagger,
             self._audience.accountant,
+            self._audience.teller,
         ):
             ref.tell(changed)
         if self._audience.early_binder is not None:
