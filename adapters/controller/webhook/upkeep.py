@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from treenail.adapters.controller.webhook.authorities import Authorities
@@ -158,7 +159,7 @@ class WebhookUpkeep:
             kept = self._secret.read()
             known = self._known(kept)
             now = self._clock.now()
-            wanted = known.renewed(now) if known is not None else Authorities(new_authority(now))
+            wanted = (known or self._begun_anew(now)).renewed(now)
             if wanted is known:
                 return wanted
             try:
@@ -173,6 +174,11 @@ class WebhookUpkeep:
             )
             return wanted
         raise ConflictError(f"the Secret {self._secret} is written by others whenever we do")
+
+    def _begun_anew(self, now: datetime) -> Authorities:
+        """Return a new authority where the Secret was lost: what was served so far is still to be trusted."""
+        mine = self._certificate
+        return Authorities(new_authority(now), () if mine is None else (mine.issuer,))
 
     def _known(self, kept: Kept | None) -> Authorities | None:
         if kept is None:

@@ -187,6 +187,23 @@ def test_one_that_slept_for_years_begins_anew(server: Server, replica: Replica, 
     assert len(split(bundles(server)[0])) == 1
 
 
+def test_when_the_secret_is_lost_what_replicas_serve_is_trusted_still(
+    server: Server, replica: Replica, clock: HandClock
+) -> None:
+    other = Replica(server, clock)
+    settled(replica, other)
+    old = replica.certificate.issuer
+    del server.objects[SECRET_PATH]
+
+    for _ in range(4):
+        for each in (replica, other):
+            each.turn()
+            assert trusted(server, replica)
+            assert trusted(server, other)
+
+    assert replica.certificate.issuer == other.certificate.issuer != old
+
+
 @pytest.mark.parametrize(
     "data",
     [
