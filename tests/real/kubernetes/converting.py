@@ -1,29 +1,28 @@
-"""The conversion that definitions of several versions ask for, served to one API server."""
+"""The conversion that definitions of several versions ask for, for modules of tests that need no more of it.
+
+The webhook itself keeps connections, and a thread for each, from one test to the next.
+"""
 
 from __future__ import annotations
 
 import base64
-import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import Any
 
 from tests.real.kubernetes.definitions import CRDS, MERGE, ok
 from tests.real.parts.control_plane import ControlPlane
-from treenail.adapters.api.conversion.convert import converted
-from treenail.adapters.api.conversion.errors import ConversionError
 from treenail.adapters.api.schema.catalogue import DEFINITIONS
+from treenail.adapters.controller.webhook.review import answer
 
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers one review a connection: one thread serves all."""
 
     def do_POST(self) -> None:
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps({**review, "request": None, "response": _answer(review["request"])}).encode()
+        body = answer(self.rfile.read(int(self.headers["Content-Length"])), _fail)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -34,13 +33,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of each call."""
 
 
-def _answer(request: Any) -> dict[str, Any]:
-    to = request["desiredAPIVersion"].partition("/")[2]
-    try:
-        objects = [converted(one, to) for one in request["objects"]]
-    except ConversionError as error:
-        return {"uid": request["uid"], "result": {"status": "Failure", "message": str(error)}}
-    return {"uid": request["uid"], "convertedObjects": objects, "result": {"status": "Success"}}
+def _fail(defect: Exception) -> None:
+    raise defect
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from treenail.adapters.api.manifests import to_manifest
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.schema.catalogue import DEFINITIONS
 from treenail.adapters.api.written.parts import Tree
+from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import NodeClaim
 
 CONDITION: Final = {
@@ -129,8 +131,14 @@ def test_a_claim_of_ours_is_kept_with_nothing_lost(server: ControlPlane, claim: 
 
     (read,) = kind_of(tree["apiVersion"], tree["kind"]).read(kept, Reading()).objects
     assert isinstance(read, NodeClaim)
+    # Of a claim that does not say how long it lives the API server does.
+    life = timedelta(hours=720) if claim.generation is Generation.V1 else None
     assert read == replace(
-        claim, uid=read.uid, resource_version=read.resource_version, created_at=read.created_at
+        claim,
+        uid=read.uid,
+        resource_version=read.resource_version,
+        created_at=read.created_at,
+        expire_after=claim.expire_after or life,
     )
 
 
