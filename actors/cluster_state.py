@@ -276,10 +276,18 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         against = {name: objection(self._model, name, proposal, now) for name in message.candidates}
         for why in sorted({why for why in against.values() if why is not None}):
             refused = tuple(name for name in message.candidates if against[name] == why)
-            order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now
+            self._audience.arbiter.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
+        kept = [name for name in message.candidates if against[name] is None]
+        views = tuple(v for name in kept if (v := self._model.view(name)) is not None)
+        for name in kept:
+            self._model.condemn(name)
+        if not views:
+            return
+        replaced = proposal.cause in REPLACED
+        first = replaced and not proposal.forceful
+        order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
         self._audience.arbiter.tell(order)
         self._audience.teller.tell(order)
-        self._audience.arbiter.tell(order)
         if replaced:
             self._audience.batcher.tell(UrgentWork(why=proposal.cause.value))
 
@@ -327,12 +335,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             going=going,
             pods=pods,
             decisions=tuple(sorted({promise.decision for promise in promises})),
+            volumes=self._model.storage.volumes_of(pods),
             places={promise.pod: self._model.ready(promise.target) for promise in promises},
             pool=pool,
             node_class=node_class,
         )
         for ref in (
-            volumes=self._model.storage.volumes_of(pods),
             self._audience.launcher,
             self._audience.lifecycle,
             self._audience.termination,
