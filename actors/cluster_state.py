@@ -364,7 +364,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _tell_pools(self) -> None:
         for name in sorted(self._pools_told.keys() | self._model.pools.keys()):
-            changed = PoolChanged(name=name, pool=self._model.pools.get(name))
+            pool = self._model.pools.get(name)
+            node_class = self._model.node_class(pool.node_class) if pool is not None else None
+            changed = PoolChanged(name=name, pool=pool, node_class=node_class)
             self._audience.disruptor(name).tell(changed)
             self._audience.arbiter.tell(changed)
         self._pools_told = dict.fromkeys(sorted(self._model.pools))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain.candidates import Candidates
+from treenail.domain.cluster_facts import says_the_same
 from treenail.domain.disruption import (
     CandidateChanged,
     Cause,
@@ -17,10 +18,15 @@ from treenail.domain.disruption import (
     NodeEmptied,
     PoolChanged,
 )
+from treenail.domain.drift import Standard
+from treenail.domain.node_class_standing import NodeClassStood
 from treenail.domain.node_pools import NodePool
-from treenail.domain.runtime import Ref
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.runtime import Done, Outcome, Ref
 
 _PROPOSE_AGAIN: Final = timedelta(seconds=10)
+_NOTE_AGAIN_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,30 @@ class _Replace:
     """Private timer tick: some node may have to be replaced."""
 
 
-DisruptorInbox: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | DisruptionRefused | _Due | _Replace
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """What is to be read on a claim was written, or was not."""
+
+    name: str
+    outcome: Outcome[NodeClaim]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """Private timer tick: hold the claims against their pool again."""
+
+
+DisruptorInbox: TypeAlias = (
+    NodeEmptied
+    | CandidateChanged
+    | PoolChanged
+    | NodeClassStood
+    | DisruptionRefused
+    | _Due
+    | _Replace
+    | _Noted
+    | _Hold
+)
 
 
 class Disruptor(DomainActor[DisruptorInbox]):
@@ -42,14 +71,20 @@ class Disruptor(DomainActor[DisruptorInbox]):
     Owns its candidates. Tells the arbiter `DisruptionProposed`.
     """
 
-    def __init__(self, runtime: Runtime, *, pool: str, arbiter: Ref[DisruptionProposed]) -> None:
+    def __init__(
+        self, runtime: Runtime, *, pool: str, arbiter: Ref[DisruptionProposed], writer: ClusterWriter
+    ) -> None:
         super().__init__(runtime)
         self._name = pool
         self._arbiter = arbiter
+        self._writer = writer
         self._pool: NodePool | None = None
         self._empty = EmptyNodes()
         self._candidates = Candidates()
         self._replace_at: datetime | None = None
+        self._standard: Standard | None = None
+        self._stood: NodeClassStood | None = None
+        self._writing: dict[str, None] = {}
 
     def handle(self, message: DisruptorInbox) -> None:
         match message:
@@ -58,10 +93,22 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._propose_or_wait()
             case CandidateChanged():
                 self._candidates.note(message.name, message.claim)
+                if message.claim is not None:
+                    self._compare(message.claim)
                 self._replace_later(message.name)
             case PoolChanged():
                 self._pool = message.pool
                 self._propose_or_wait()
+                self._set_standard(message)
+                self._replace()
+            case NodeClassStood():
+                self._stood = message
+                self._know_meaning()
+                self._replace()
+            case _Noted():
+                self._noted(message)
+            case _Hold():
+                self._compare_all()
                 self._replace()
             case DisruptionRefused():
                 now = self._timers.now()
@@ -137,3 +184,53 @@ class Disruptor(DomainActor[DisruptorInbox]):
             return
         self._replace_at = at
         self.later("replace", _Replace(), seconds=max(0.0, (at - self._timers.now()).total_seconds()))
+
+    # --- drift
+
+    def _set_standard(self, changed: PoolChanged) -> None:
+        """Hold claims against the pool as it is now; without it there is nothing to hold them against."""
+        if changed.pool is None:
+            self._standard = None
+            return
+        self._standard = Standard(changed.pool, changed.node_class)
+        self._know_meaning()
+
+    def _know_meaning(self) -> None:
+        """Add what the node class means, as far as that was told of the class as it is now."""
+        standard, stood = self._standard, self._stood
+        if standard is None:
+            return
+        of_now = standard.node_class
+        if stood is not None and of_now is not None and says_the_same(stood.node_class, of_now):
+            self._standard = replace(standard, meaning=stood.standing.meaning)
+        self._compare_all()
+
+    def _compare_all(self) -> None:
+        for claim in self._candidates.claims:
+            self._compare(claim)
+
+    def _compare(self, claim: NodeClaim) -> None:
+        standard = self._standard
+        if standard is None:
+            return
+        why = standard.drift(claim)
+        self._candidates.note_drift(claim.name, None if why is None else self._timers.now())
+        patch = standard.note(claim, why)
+        if patch is None or claim.name in self._writing:
+            return
+        self._writing[claim.name] = None
+        if why is not None and patch.conditions:
+            self.log("detected drift", logger="controller.disruption", nodeclaim=claim.name, reason=why)
+        writer, name = self._writer, claim.name
+        self._tasks.run(
+            ("kubernetes", "drift", name),
+            lambda: writer.patch_claim(name, patch),
+            self.me,
+            lambda outcome: _Noted(name, outcome),
+        )
+
+    def _noted(self, noted: _Noted) -> None:
+        """Try again later what failed; what was written comes by the watch."""
+        self._writing.pop(noted.name, None)
+        if not isinstance(noted.outcome, Done):
+            self.later("hold", _Hold(), seconds=_NOTE_AGAIN_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
@@ -12,6 +13,7 @@ from treenail.domain.discoveries import Discoveries
 from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, NotFoundError
 from treenail.domain.readiness import PoolsSeen
 from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey
@@ -83,7 +85,8 @@ KeeperInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held | _LookedUp 
 class NodeClassKeeper(DomainActor[KeeperInbox]):
     """Keep node classes from going while they are used, and what was made for them from staying after.
 
-    Owns what is known of their lives. Tells the reporter `NodeClassStood`.
+    Owns what is known of their lives. Tells the reporter, and the disruptors of pools that name them,
+    `NodeClassStood`.
     """
 
     def __init__(
@@ -91,12 +94,15 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
         runtime: Runtime,
         *,
         reporter: Ref[NodeClassStood],
+        disruptor: Callable[[str], Ref[NodeClassStood]],
         reader: ClusterReader,
         writer: ClusterWriter,
         cloud: Cloud,
     ) -> None:
         super().__init__(runtime)
         self._reporter = reporter
+        self._disruptor = disruptor
+        self._pools: tuple[NodePool, ...] = ()
         self._reader = reader
         self._writer = writer
         self._cloud = cloud
@@ -129,6 +135,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 assert_never(message)
 
     def _see(self, seen: PoolsSeen) -> None:
+        self._pools = seen.pools
         self._book.see(seen.node_classes)
         self._keep(anew=False)
         self._free()
@@ -179,7 +186,11 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 for found in self._discoveries.of(node_class, standing.meaning):
                     self.log(found.message, logger="controller.nodeclass", **found.fields)
                 self._book.stands(node_class, standing)
-                self._reporter.tell(NodeClassStood(node_class=node_class, standing=standing))
+                stood = NodeClassStood(node_class=node_class, standing=standing)
+                self._reporter.tell(stood)
+                for pool in self._pools:
+                    if pool.node_class == node_class.ref:
+                        self._disruptor(pool.name).tell(stood)
             case failed:
                 self._book.stands(node_class, None)
                 self._complain("cannot look up node class", node_class, failed)

@@ -154,6 +154,7 @@ class System:
             NodeClassKeeper,
             runtime,
             reporter=reporter,
+            disruptor=self._disruptor,
             reader=ports.reader,
             writer=ports.writer,
             cloud=ports.cloud,
@@ -266,6 +267,6 @@ class System:
         with self._making_disruptor:
             if pool not in self._disruptors:
                 self._disruptors[pool] = self._host.host(
-                    Disruptor, self._runtime, pool=pool, arbiter=self.arbiter
+                    Disruptor, self._runtime, pool=pool, arbiter=self.arbiter, writer=self._ports.writer
                 )
             return self._disruptors[pool]

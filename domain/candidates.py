@@ -22,6 +22,7 @@ class Candidates:
 
     def __init__(self) -> None:
         self._claims: dict[str, NodeClaim] = {}
+        self._drifted: dict[str, datetime] = {}
         self._not_before: dict[str, datetime] = {}
         self._tries: dict[str, int] = {}
 
@@ -29,8 +30,21 @@ class Candidates:
         """Take in that a node is in use, or (None) no longer, or not for now."""
         if claim is None:
             self._claims.pop(name, None)
+            self._drifted.pop(name, None)
         else:
             self._claims[name] = claim
+
+    @property
+    def claims(self) -> tuple[NodeClaim, ...]:
+        """The claims of all nodes in use, in the order they were noted first."""
+        return tuple(self._claims.values())
+
+    def note_drift(self, name: str, since: datetime | None) -> None:
+        """Take in that a node in use drifted, seen so since then, or (None) is as it should be."""
+        if since is None:
+            self._drifted.pop(name, None)
+        elif name in self._claims:
+            self._drifted.setdefault(name, since)
 
     def refuse(self, names: Iterable[str], now: datetime) -> None:
         """Note that these may not go now: that is no fault of theirs, and may change soon."""
@@ -42,7 +56,8 @@ class Candidates:
     def due_at(self, name: str, pool: NodePool) -> datetime | None:
         """Return when a node is to be proposed next, None where it may live on."""
         claim = self._claims.get(name)
-        at = expires_at(claim, pool) if claim is not None else None
+        expires = expires_at(claim, pool) if claim is not None else None
+        at = min((one for one in (expires, self._drifted.get(name)) if one is not None), default=None)
         return None if at is None else max(at, self._not_before.get(name, at))
 
     def next_due(self, pool: NodePool) -> datetime | None:
@@ -53,24 +68,23 @@ class Candidates:
     def propose(self, pool: NodePool, now: datetime) -> tuple[DisruptionProposed, ...]:
         """Return proposals of all that are due, those first that are so for longest; again after a while."""
         due = [name for name in self._claims if (at := self.due_at(name, pool)) is not None and at <= now]
-        due.sort(key=lambda name: (self._claims[name].created_at, name))
-        made: list[DisruptionProposed] = []
-        for force in (True, False):
-            names = tuple(name for name in due if forceful(self._claims[name]) is force)
-            if names:
-                made.append(
-                    DisruptionProposed(
-                        pool=pool.name,
-                        candidates=names,
-                        cause=Cause.EXPIRED,
-                        forceful=force,
-                        proposed_at=now,
-                    )
-                )
+        due.sort(key=lambda name: (self._drifted.get(name, now), self._claims[name].created_at, name))
+        whys: dict[tuple[Cause, bool], list[str]] = {
+            (Cause.EXPIRED, True): [],
+            (Cause.EXPIRED, False): [],
+            (Cause.DRIFTED, False): [],
+        }
         for name in due:
+            whys[_why(self._claims[name], pool, now)].append(name)
             self._put_off(name, now)
         self._forget_old(now)
-        return tuple(made)
+        return tuple(
+            DisruptionProposed(
+                pool=pool.name, candidates=tuple(names), cause=cause, forceful=force, proposed_at=now
+            )
+            for (cause, force), names in whys.items()
+            if names
+        )
 
     def _put_off(self, name: str, now: datetime) -> None:
         tries = self._tries.get(name, 0)
@@ -81,3 +95,11 @@ class Candidates:
         for name in [n for n, at in self._not_before.items() if at < now - _LAST_RETRY]:
             del self._not_before[name]
             self._tries.pop(name, None)
+
+
+def _why(claim: NodeClaim, pool: NodePool, now: datetime) -> tuple[Cause, bool]:
+    """Return why a node that is due goes, and whether whoever objects."""
+    expires = expires_at(claim, pool)
+    if expires is not None and expires <= now:
+        return Cause.EXPIRED, forceful(claim)
+    return Cause.DRIFTED, False

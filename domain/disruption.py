@@ -9,6 +9,7 @@ from enum import StrEnum
 from math import ceil
 
 from treenail.domain.budget_windows import counts
+from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
 
@@ -61,10 +62,11 @@ class CandidateChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolChanged:
-    """A pool is there as it stands, or (None) no longer."""
+    """A pool is there as it stands, or (None) no longer, with the node class it names, if that is there."""
 
     name: str
     pool: NodePool | None
+    node_class: NodeClass | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

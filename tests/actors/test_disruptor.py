@@ -5,10 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 from tests.actors.stage import Stage
-from tests.builders import START, at, node_pool
+from tests.actors.troubles import Api
+from tests.builders import START, at, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.disruptor import Disruptor
 from treenail.domain.disruption import (
+    CandidateChanged,
     Cause,
     DisruptionProposed,
     DisruptionRefused,
@@ -16,6 +18,8 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.node_pools import Disruption
+from treenail.domain.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.template_hash import stamped
 
 
 class Emptying(Stage):
@@ -24,7 +28,10 @@ class Emptying(Stage):
     def __init__(self, *, after: float | None = 30) -> None:
         super().__init__()
         self.arbiter = Probe()
-        self.actor: Any = self.host(lambda runtime: Disruptor(runtime, pool="default", arbiter=self.arbiter))
+        self.api = Api(self.world)
+        self.actor: Any = self.host(
+            lambda runtime: Disruptor(runtime, pool="default", arbiter=self.arbiter, writer=self.api)
+        )
         self.allow(after)
 
     def allow(self, after: float | None) -> None:
@@ -174,3 +181,57 @@ def test_people_are_told() -> None:
     assert stage.logged("deprovisioning via emptiness") == [
         {"logger": "controller.deprovisioning", "nodeclaims": ["c1"]}
     ]
+
+
+def expiring(name: str, *, seconds: float) -> NodeClaim:
+    return replace(claim(name), expire_after=timedelta(seconds=seconds))
+
+
+def test_a_node_that_has_lived_its_time_is_proposed() -> None:
+    stage = Emptying()
+    stage.actor.tell(CandidateChanged(name="c1", claim=expiring("c1", seconds=100)))
+    stage.actor.tell(CandidateChanged(name="c2", claim=expiring("c2", seconds=50)))
+
+    stage.run(100)
+
+    causes = [(m.candidates, m.cause, m.forceful) for m in stage.arbiter.of(DisruptionProposed)]
+    assert causes == [(("c2",), Cause.EXPIRED, True), (("c1",), Cause.EXPIRED, True)]
+    assert [when for when, _ in stage.proposed()] == [50, 100]
+    assert len(stage.logged("deprovisioning via expiration")) == 2
+
+
+def test_a_node_that_drifts_is_proposed_at_once_and_says_so() -> None:
+    stage = Emptying()
+    stage.api.apply(stamped(claim("c1"), node_pool(), node_class()))
+    (there,) = stage.api.objects(NodeClaim)
+    stage.actor.tell(CandidateChanged(name="c1", claim=there))
+    stage.run(1)
+    assert stage.proposed() == []
+
+    changed = replace(node_pool(), labels={"team": "a"})
+    stage.actor.tell(PoolChanged(name="default", pool=changed, node_class=node_class()))
+    stage.run(1)
+
+    (proposal,) = stage.arbiter.of(DisruptionProposed)
+    assert (proposal.candidates, proposal.cause, proposal.forceful) == (("c1",), Cause.DRIFTED, False)
+    (claim_now,) = stage.api.objects(NodeClaim)
+    shown = condition_of(claim_now.conditions, DRIFTED)
+    assert shown is not None
+    assert (shown.status, shown.reason) == (Status.TRUE, "NodePoolDrifted")
+    assert stage.logged("detected drift") == [
+        {"logger": "controller.disruption", "nodeclaim": "c1", "reason": "NodePoolDrifted"}
+    ]
+
+
+def test_a_drift_that_is_taken_back_is_not_proposed_again() -> None:
+    stage = Emptying()
+    stage.actor.tell(CandidateChanged(name="c1", claim=stamped(claim("c1"), node_pool(), node_class())))
+    drifting = replace(node_pool(), labels={"team": "a"})
+    stage.actor.tell(PoolChanged(name="default", pool=drifting, node_class=node_class()))
+    stage.run(1)
+
+    stage.refuse("c1")
+    stage.actor.tell(PoolChanged(name="default", pool=node_pool(), node_class=node_class()))
+    stage.run(1000)
+
+    assert len(stage.proposed()) == 1

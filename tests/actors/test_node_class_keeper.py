@@ -7,7 +7,7 @@ import pytest
 
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
-from tests.builders import DEFAULT_CLASS, claim, node_class
+from tests.builders import DEFAULT_CLASS, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.node_class_keeper import NodeClassKeeper
 from treenail.domain.events import ObjectRef
@@ -30,11 +30,20 @@ class Keeping(Stage):
         self.cloud = StubCloud(self.world)
         self.api.apply(*there)
         self.reporter = Probe()
+        self.disruptors: dict[str, Probe] = {}
         self.keeper: Any = self.host(
             lambda runtime: NodeClassKeeper(
-                runtime, reporter=self.reporter, reader=self.api, writer=self.api, cloud=self.cloud
+                runtime,
+                reporter=self.reporter,
+                disruptor=self._disruptor,
+                reader=self.api,
+                writer=self.api,
+                cloud=self.cloud,
             )
         )
+
+    def _disruptor(self, pool: str) -> Probe:
+        return self.disruptors.setdefault(pool, Probe())
 
     def see(self, *, seconds: float = 2) -> None:
         """Tell which node classes there are, as the watch would."""
@@ -54,6 +63,18 @@ class Keeping(Stage):
 
     def events(self) -> list[tuple[str, str]]:
         return [(record.event.reason, record.event.message) for record in self.api.events()]
+
+
+def test_disruptors_of_pools_that_name_a_class_hear_how_it_stands() -> None:
+    stage = Keeping(node_class())
+    elsewhere = replace(node_pool("other"), node_class=replace(DEFAULT_CLASS, name="other"))
+
+    stage.keeper.tell(PoolsSeen(pools=(node_pool(), elsewhere), node_classes=stage.classes()))
+    stage.run(2)
+
+    (stood,) = stage.disruptors["default"].of(NodeClassStood)
+    assert stood.node_class.ref == DEFAULT_CLASS
+    assert list(stage.disruptors) == ["default"]
 
 
 def test_a_class_is_held_and_then_looked_up() -> None:

@@ -1,0 +1,98 @@
+"""Whether a node is still what its pool and its node class would make today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from treenail.domain import labels
+from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status, condition_of
+from treenail.domain.ports import ClaimPatch
+from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.template_hash import (
+    HASH_VERSION,
+    NODE_CLASS_HASH,
+    NODEPOOL_HASH,
+    PROVISIONER_HASH,
+    stamps,
+    version_of,
+)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What claims of a pool are held against: the pool, its node class and what that means, where known."""
+
+    pool: NodePool
+    node_class: NodeClass | None = None
+    meaning: NodeClassMeaning | None = None
+
+    @cached_property
+    def _hashes(self) -> Mapping[str, str]:
+        made = stamps(self.pool, self.node_class)
+        return {key: made[key] for key in (NODEPOOL_HASH, PROVISIONER_HASH, NODE_CLASS_HASH) if key in made}
+
+    def drift(self, claim: NodeClaim) -> str | None:
+        """Return why a claim drifted, the first reason as Karpenter names it; None where it did not."""
+        known, wanted = claim.labels, self.pool.requirements.values()
+        differ = [key for key in self._hashes if not self._alike(claim, key)]
+        if any(key != NODE_CLASS_HASH for key in differ):
+            return "NodePoolDrifted"
+        if not all(_met(one, known) or _untold(one, known) for one in wanted):
+            return "RequirementsDrifted"
+        if differ:
+            return "NodeClassDrift"
+        image = self._image(claim)
+        if image is not None and claim.image_id and claim.image_id != image.id:
+            return "AMIDrift"
+        return None
+
+    def _alike(self, claim: NodeClaim, key: str) -> bool:
+        """Tell whether a claim bears the hash there is now, or one that does not compare."""
+        if claim.annotations.get(version_of(key)) != HASH_VERSION:
+            return True
+        return claim.annotations.get(key) == self._hashes[key]
+
+    def _image(self, claim: NodeClaim) -> ImageMeant | None:
+        """Return the image that a node of the claim's type would run today, None where nobody can tell."""
+        images = self.meaning.images if self.meaning is not None else ()
+        return next((image for image in images if _runs(image, claim)), None)
+
+    def note(self, claim: NodeClaim, why: str | None) -> ClaimPatch | None:
+        """Return what is to be written on a claim that drifted because of `why`; None where it is there.
+
+        A claim with hashes that do not compare is given those there are now: it is taken as it is.
+        """
+        shown = condition_of(claim.conditions, DRIFTED)
+        conditions: tuple[Condition, ...] = ()
+        if why is not None and (shown is None or (shown.status, shown.reason) != (Status.TRUE, why)):
+            conditions = (Condition(DRIFTED, Status.TRUE, why),)
+        elif why is None and shown is not None and shown.status is not Status.FALSE:
+            conditions = (Condition(DRIFTED, Status.FALSE, "NotDrifted"),)
+        lacking = {
+            name: value
+            for key, text in self._hashes.items()
+            if claim.annotations.get(version_of(key)) != HASH_VERSION
+            for name, value in ((key, text), (version_of(key), HASH_VERSION))
+        }
+        return ClaimPatch(annotations=lacking, conditions=conditions) if lacking or conditions else None
+
+
+def _met(requirement: Requirement, known: Mapping[str, str]) -> bool:
+    value = known.get(requirement.key)
+    if value is not None:
+        return requirement.has(value)
+    return requirement.operator in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)
+
+
+def _untold(requirement: Requirement, known: Mapping[str, str]) -> bool:
+    """Tell whether nothing is known of a label that all agree on: launches need not tell it."""
+    return requirement.key in labels.WELL_KNOWN and requirement.key not in known
+
+
+def _runs(image: ImageMeant, claim: NodeClaim) -> bool:
+    return all(_met(requirement, claim.labels) for requirement in image.requirements)

@@ -1,0 +1,58 @@
+"""Nodes that are not what their pool would make today."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
+from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.domain.nodes import DRIFTED, condition_of
+
+ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
+
+
+def pool(*, labels: dict[str, str] | None = None, at_once: str = "1") -> dict[str, Any]:
+    made = node_pool(labels=labels)
+    made["spec"]["disruption"]["budgets"] = [{"nodes": at_once}]
+    return made
+
+
+def test_drifted_nodes_are_replaced_as_many_at_a_time_as_the_budget_says() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), pool(), deployment(replicas=3, node_selector=ONE_POD_EACH)))
+        rehearsal.run("3m")
+        old = {record.name for record in rehearsal.history()}
+        assert len(old) == 3
+
+        rehearsal.apply(text(pool(labels={"generation": "two"})))
+        rehearsal.run("12m")
+
+        ended = [record for record in rehearsal.history() if record.terminated_at is not None]
+        assert {record.name for record in ended} == old
+        assert {record.cause for record in ended} == {"drifted"}
+        assert rehearsal.running() == 3
+        assert not old & set(pods_by_node(rehearsal))
+        # One after the other, each when its replacement was ready.
+        ready = sorted(entry.at for entry in told(rehearsal, "NodeInitialized"))[3:]
+        drained = sorted(entry.at for entry in told(rehearsal, "NodeDrained"))
+        assert all(there < gone for there, gone in zip(ready, drained, strict=True))
+        assert all(gone < later for gone, later in zip(drained, ready[1:], strict=False))
+        expect_whole_traces(rehearsal)
+
+
+def test_a_change_of_the_node_class_is_seen_and_shown() -> None:
+    with Rehearsal(seed=2) as rehearsal:
+        rehearsal.apply(text(node_class(), pool(at_once="0"), deployment(replicas=1)))
+        rehearsal.run("3m")
+
+        changed = node_class()
+        changed["spec"]["tags"] = {"team": "a"}
+        rehearsal.apply(text(changed))
+        rehearsal.run("2m")
+
+        (claim,) = rehearsal.claims()
+        shown = condition_of(claim.conditions, DRIFTED)
+        assert shown is not None
+        assert (shown.status, shown.reason) == ("True", "NodeClassDrift")
+        assert rehearsal.running() == 1
