@@ -182,6 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
     timeout = _IDLE_SECONDS
+    # An answer is sent in one piece and at once: in two, the second would wait for word of the first.
+    disable_nagle_algorithm = True
+    wbufsize = -1
 
     def do_POST(self) -> None:
         body = self._body()
@@ -258,6 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def version_string(self) -> str:
         """Tell nobody which interpreter this is."""
