@@ -76,7 +76,7 @@ def count_fitting(free: Floats, requests: Floats) -> Floats:
     Where they request nothing, that is infinitely many.
     """
     counts: Floats = np.full(free.shape[:-1], np.inf)
-    for column in np.flatnonzero(requests > 0):
+    for column in (requests > 0).nonzero()[0].tolist():
         np.minimum(counts, free[..., column] / requests[column], out=counts)
     return np.maximum(np.floor(counts), 0.0)
 

@@ -34,7 +34,8 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
 
 def _fitting(free: Floats, requests: Floats) -> Floats:
     """Return how many pods of each request (B, R) fit into the free room beside it (B, R)."""
-    ratios = np.full(free.shape, np.inf)
+    ratios = np.empty(free.shape)
+    ratios.fill(np.inf)
     np.divide(free, requests, out=ratios, where=requests > 0)
     fits: Floats = np.floor(ratios.min(axis=1))
     return fits

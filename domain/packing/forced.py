@@ -111,11 +111,11 @@ class Forced:
         share = np.ceil(self._units / max(nodes, 1) * _MIXED)
         joins = self._joining(seed)
         units = np.maximum(np.where(joins, np.minimum(self._units, share), 0.0), start[0])
-        counts = fill(family.room[rows], self._shapes, np.tile(units, (len(rows), 1)), start)
+        counts = fill(family.room[rows], self._shapes, units[np.newaxis].repeat(len(rows), axis=0), start)
         loads = counts @ self._shapes
         best = int((family.prices[rows] - loads @ self._worth).argmin())
         counts = counts[best]
-        used = np.flatnonzero(counts)
+        used = counts.nonzero()[0]
         copies = max(1, int((self._units[used] / counts[used]).min()))
         if counts.sum() == 1:
             copies = self._left[seed.index]
@@ -164,7 +164,7 @@ class Forced:
     ) -> list[Draft]:
         wanted = counts.copy()
         wanted[self._shape_of[seed.index]] -= 1
-        slots = [(int(s), int(wanted[s])) for s in np.flatnonzero(wanted)]
+        slots = [(s, int(wanted[s])) for s in wanted.nonzero()[0].tolist()]
         slots.sort(key=lambda slot: -self._values[slot[0]])
         made: list[Draft] = []
         for _ in range(copies if slots else 1):

@@ -49,7 +49,7 @@ def fill_holes(
             parts = added(draft.parts, more)
             filled.append(Draft(*now, draft.load + counts @ requests, parts, alike))
         if copies:
-            filled.append(replace(draft, copies=copies))
+            filled.append(draft if copies == draft.copies else replace(draft, copies=copies))
     return filled
 
 
@@ -67,7 +67,7 @@ def _added(
     able = (left > 0) & holds(room, requests)
     if ruled:
         company = rules.company(draft.parts)
-        for i in np.flatnonzero(able & ~free).tolist():
+        for i in (able & ~free).nonzero()[0].tolist():
             most = min(rules.most(company, lots[i]), left[i])
             units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0
             if units >= 1:

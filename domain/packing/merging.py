@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import holds
+from treenail.domain.packing.arrays import Bools, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft, added, cost_of, nodes_in
 from treenail.domain.packing.limits import Ledger
@@ -55,7 +55,9 @@ class Merging:
         self._dearer = fewer
         self._kinds: dict[int, Draft] = dict(enumerate(drafts))
         self._loads: dict[int, list[float]] = {at: draft.load.tolist() for at, draft in self._kinds.items()}
-        self._tried = sorted(self._kinds, key=lambda at: (self._kinds[at].price, at))[:_MOST_KINDS]
+        self._prices = {at: draft.price for at, draft in self._kinds.items()}
+        self._company = {at: rules.company(draft.parts) for at, draft in self._kinds.items()}
+        self._tried = sorted(self._kinds, key=lambda at: (self._prices[at], at))[:_MOST_KINDS]
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
@@ -98,7 +100,7 @@ class Merging:
 
     def _may_save(self, family: Family, one: int, other: int) -> bool:
         """Tell whether some type of `family` that is not dearer than the two might hold both. Quick."""
-        within = family.bargains_within(self._kinds[one].price + self._kinds[other].price)
+        within = family.bargains_within(self._prices[one] + self._prices[other])
         if within is None:
             return False
         loads = zip(self._loads[one], self._loads[other], within, strict=True)
@@ -108,12 +110,13 @@ class Merging:
         loads = np.array([self._kinds[other].load for other in others]) + self._kinds[one].load
         rows = family.bargains
         able = holds(family.room[rows], loads[:, np.newaxis, :])
-        for at in np.flatnonzero(able.any(axis=1)):
+        some: Bools = np.asarray(able.any(axis=1))
+        for at in some.nonzero()[0].tolist():
             row, other = int(rows[able[at].argmax()]), others[at]
-            extra = float(family.prices[row]) - self._kinds[one].price - self._kinds[other].price
+            extra = float(family.prices[row]) - self._prices[one] - self._prices[other]
             if extra > 0 and not self._dearer:
                 continue
-            if not self._rules.may_join(self._kinds[one].parts, self._kinds[other].parts):
+            if not self._rules.may_join(self._company[one], self._kinds[other].parts):
                 continue
             self._unions.append(_Union(extra, one, other, family, row))
 
@@ -138,6 +141,8 @@ class Merging:
             self._kinds[at] = replace(draft, copies=draft.copies - copies)
         self._kinds = {at: draft for at, draft in self._kinds.items() if draft.copies}
         self._kinds[number], self._loads[number] = made, made.load.tolist()
+        self._prices[number] = made.price
+        self._company[number] = self._rules.company(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)

@@ -79,14 +79,16 @@ class NodeRules:
         """Return how many units of `lot` may join."""
         return most_joining(company, lot.rules, self._terms)
 
-    def may_join(self, one: Mapping[int, int], other: Mapping[int, int]) -> bool:
-        """Tell whether all units of one node may go to another, both given as parts (by lot)."""
+    def may_join(self, company: Company, parts: Mapping[int, int]) -> bool:
+        """Tell whether so many units of lots (by index) may all join the company of a node."""
         if self.none:
             return True
-        company = self.company(one)
-        for index, units in other.items():
-            lot = self._lots[index]
+        ruled = [(self._lots[index], units) for index, units in parts.items()]
+        ruled = [(lot, units) for lot, units in ruled if lot.rules is not FREE]
+        for number, (lot, units) in enumerate(ruled, 1):
             if self.most(company, lot) < units:
                 return False
-            company.add(lot, units)
+            if number < len(ruled):
+                company = company.copy()
+                company.add(lot, units)
         return True

@@ -79,7 +79,7 @@ class Sizing:
 
     def _next(self, left: Floats) -> _Choice | None:
         """Choose the next node, and how many of it to take."""
-        allowed = np.flatnonzero(self._ledger.allowed(self._family)[self._rows])
+        allowed = self._ledger.allowed(self._family)[self._rows].nonzero()[0]
         if not len(allowed):
             return None
         rows, room, prices = self._rows[allowed], self._room[allowed], self._prices[allowed]
@@ -143,12 +143,12 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
     share = np.minimum((room / np.maximum(demand, TINY)).min(axis=1), 1.0)
     efficient = prices / np.maximum(share, TINY)
     chosen = [
-        *np.argsort(dearness, kind="stable")[:_WEIGHED],
-        *np.argsort(efficient, kind="stable")[:_WEIGHED],
+        *dearness.argsort(kind="stable")[:_WEIGHED].tolist(),
+        *efficient.argsort(kind="stable")[:_WEIGHED].tolist(),
     ]
     if demand @ worth < _FEW * prices.max():
         rest = np.maximum(demand - room, 0.0)
         rows = first_holding(room, rest)
         together = prices + np.where((rest > 0).any(axis=1), np.append(prices, np.inf)[rows], 0.0)
-        chosen += list(np.argsort(together, kind="stable")[:_WEIGHED])
-    return np.unique(np.array(chosen, dtype=np.intp))
+        chosen += together.argsort(kind="stable")[:_WEIGHED].tolist()
+    return np.array(sorted(set(chosen)), dtype=np.intp)

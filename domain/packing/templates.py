@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain import labels
-from treenail.domain.packing.arrays import Axis, Bools, Floats
+from treenail.domain.packing.arrays import Axis, Bools, Floats, holds
 from treenail.domain.packing.daemons import Daemon, daemon_load, daemon_ports
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.shelf import Shelf, shelf_of
@@ -27,7 +27,8 @@ class Template:
     """A pool as new nodes come from it, over its T types.
 
     `admitted` (T) are the types its requirements allow. `daemons` (T, R) is what daemons take of each,
-    `room` (T, R) what is left: negative where they do not even fit themselves. `limited` names the
+    `room` (T, R) what is left: negative where they do not even fit themselves. `usable` (T) are the types
+    admitted on which they fit. `limited` names the
     resources whose limits so many pods might reach; `capacity` (T, L) is what each type counts with there.
     `ports` are the host ports that daemons take, and on which types (T).
     """
@@ -39,6 +40,7 @@ class Template:
     admitted: Bools
     daemons: Floats
     room: Floats
+    usable: Bools
     limited: tuple[str, ...]
     capacity: Floats
     ports: dict[HostPort, Bools]
@@ -76,11 +78,12 @@ class Templates:
         offer = self._offers[index]
         requirements = requirements_of(offer)
         shelf = shelf_of(offer.instance_types)
-        room = shelf.room(self._axis)
+        whole = shelf.room(self._axis)
         admitted = np.ones(len(offer.instance_types), dtype=np.bool_)
         for requirement in requirements.values():
             admitted &= shelf.masks.admitting(requirement)
-        daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, room)
+        daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, whole)
+        room = whole - daemons
         limited, capacity = _limits(offer, shelf, self._pods)
         return Template(
             index=index,
@@ -89,7 +92,8 @@ class Templates:
             shelf=shelf,
             admitted=admitted,
             daemons=daemons,
-            room=room - daemons,
+            room=room,
+            usable=admitted & holds(room, np.zeros_like(room)),
             limited=limited,
             capacity=capacity,
             ports=daemon_ports(self._daemons, offer.pool.taints, requirements, shelf.masks, len(room)),

@@ -37,11 +37,6 @@ class Choice:
                 self.requirements = _lowered(self.requirements, requirement, least)
             self._wanted.append((least, values))
 
-    @property
-    def free(self) -> bool:
-        """Whether nothing is asked for."""
-        return not self._wanted
-
     def enough(self, rows: Iterable[int]) -> bool:
         """Tell whether the types in `rows` leave the choice that is asked for."""
         known = list(rows)

@@ -171,33 +171,35 @@ class Families:
         taken: tuple[HostPort, ...],
     ) -> Family | None:
         shelf = template.shelf
-        usable = template.admitted & holds(template.room, np.zeros_like(template.room))
+        usable = template.usable.copy()
         for port in taken:
             usable &= ~template.ports[port]
         for requirement in (*requirements.values(), *present.values()):
-            usable &= shelf.masks.admitting(requirement)
-        offered = shelf.offers.prices[:, shelf.offers.within(requirements)]
-        prices = offered.min(axis=1, initial=np.inf)
-        types = np.flatnonzero(usable & np.isfinite(prices))
+            # What the pool requires itself is in the mask already.
+            if requirement is not template.requirements.get(requirement.key):
+                usable &= shelf.masks.admitting(requirement)
+        prices, offerings = shelf.offers.cheapest(requirements)
+        types = (usable & (offerings > 0)).nonzero()[0]
         if not len(types):
             return None
-        choices = int(np.isfinite(offered[types]).sum())
         # By name where prices are equal: the order of a catalogue means nothing.
         types = types[np.lexsort((shelf.by_name[types], prices[types]))]
-        choice = Choice([shelf.types[t] for t in types], requirements, self._min_values)
-        if not choice.possible:
-            return None
+        choice = None
+        if any(requirement.min_values is not None for requirement in requirements.values()):
+            choice = Choice([shelf.types[t] for t in types], requirements, self._min_values)
+            if not choice.possible:
+                return None
         self._count += 1
         return Family(
             self._count - 1,
             template,
-            choice.requirements,
+            requirements if choice is None else choice.requirements,
             present,
             types,
             prices[types],
-            choices,
+            int(offerings[types].sum()),
             taken,
-            None if choice.free else choice,
+            choice,
         )
 
 

@@ -73,10 +73,24 @@ class Offers:
         np.minimum.at(self.prices, at, np.array(prices, dtype=np.float64))
         self.listed[at] = True
         self._known: dict[tuple[Requirement | None, ...], Bools] = {}
+        self._cheapest: dict[tuple[Requirement | None, ...], tuple[Floats, Indices]] = {}
+
+    def cheapest(self, requirements: Requirements) -> tuple[Floats, Indices]:
+        """Return the price of the cheapest offering of each type that `requirements` allow, and how many (T).
+
+        The price is infinite where there is none.
+        """
+        asked = _of_offers(requirements)
+        known = self._cheapest.get(asked)
+        if known is None:
+            offered = self.prices[:, self.within(requirements)]
+            counts = np.isfinite(offered).sum(axis=1)
+            known = self._cheapest[asked] = (offered.min(axis=1, initial=np.inf), counts)
+        return known
 
     def within(self, requirements: Requirements) -> Bools:
         """Return which of the K places `requirements` allow."""
-        asked = tuple(requirements.get(k) for k in (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID))
+        asked = _of_offers(requirements)
         mask = self._known.get(asked)
         if mask is None:
             allowed = [
@@ -85,6 +99,10 @@ class Offers:
             ]
             mask = self._known[asked] = np.array(allowed, dtype=np.bool_)
         return mask
+
+
+def _of_offers(requirements: Requirements) -> tuple[Requirement | None, ...]:
+    return tuple(requirements.get(k) for k in (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID))
 
 
 class NodeMasks:
