@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import START, bound_pod, claim_of, node_class, node_of, node_pool, view
+from treenail.domain import labels
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.cluster_facts import Resynced
+from treenail.domain.disruption import Cause, DisruptionProposed
+from treenail.domain.giving_up import objection
+
+KEEP = {labels.DO_NOT_DISRUPT: "true"}
+KEPT_POD = f"pod default/p1 is kept by {labels.DO_NOT_DISRUPT}"
+
+
+def against(
+    cause: Cause, *, forceful: bool = False, pod: dict[str, str] | None = None, **of_claim: Any
+) -> str | None:
+    """Return what speaks against giving up a node with one pod of these annotations."""
+    there = view(of_claim=of_claim)
+    model = ClusterModel(promise_lasts=timedelta(seconds=20))
+    own = replace(bound_pod("p1", "node-c1"), annotations=pod or {})
+    objects = (node_pool(), node_class(), claim_of(there), node_of(there), own)
+    model.learn(Resynced(revision=1, objects=objects), START)
+    proposal = DisruptionProposed(
+        pool="default", candidates=("c1",), cause=cause, forceful=forceful, proposed_at=START
+    )
+    return objection(model, "c1", proposal, START)
+
+
+@pytest.mark.parametrize("cause", [Cause.EXPIRED, Cause.DRIFTED])
+def test_a_node_in_use_may_be_replaced_unless_a_pod_is_kept(cause: Cause) -> None:
+    assert against(cause) is None
+    assert against(cause, pod=KEEP) == KEPT_POD
+
+
+def test_a_forceful_end_asks_nobody() -> None:
+    assert against(Cause.EXPIRED, forceful=True, pod=KEEP) is None
+
+
+def test_a_grace_period_lets_a_drifted_node_go_whatever_its_pods_say() -> None:
+    limited: dict[str, Any] = {"termination_grace_period": timedelta(hours=1)}
+
+    assert against(Cause.DRIFTED, pod=KEEP, **limited) is None
+    assert against(Cause.EXPIRED, pod=KEEP, **limited) == KEPT_POD
+
+
+def test_a_node_with_a_pod_is_not_empty() -> None:
+    assert against(Cause.EMPTY) == "no longer as it was"
+
+
+def test_a_node_that_is_gone_is_no_longer_as_it_was() -> None:
+    model = ClusterModel(promise_lasts=timedelta(seconds=20))
+    proposal = DisruptionProposed(pool="p", candidates=("c9",), cause=Cause.DRIFTED, proposed_at=START)
+
+    assert objection(model, "c9", proposal, START) == "no longer as it was"
