@@ -1,4 +1,4 @@
-"""Notices of instances that nobody knows yet."""
+"""Notices of instances that nobody knows yet, and the instances that are known."""
 
 from __future__ import annotations
 
@@ -19,6 +19,22 @@ class AwaitedNotices:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._notices: TTLCache[str, NodeInterrupted] = TTLCache(_MOST, _KEPT_SECONDS, timer=monotonic)
+
+        self._names: dict[str, str] = {}
+
+    def know(self, view: NodeView) -> None:
+        """Take in which instance a view stands on."""
+        if view.claim is not None and view.claim.launched:
+            self._names[view.claim.instance_id] = view.name
+
+    def forget(self, view: NodeView | None) -> None:
+        """Take in that a view is gone."""
+        if view is not None and view.claim is not None:
+            self._names.pop(view.claim.instance_id, None)
+
+    def known(self, instance_id: str) -> str:
+        """Return the name of the view on an instance, "" where none is known."""
+        return self._names.get(instance_id, "")
 
     def keep(self, notice: NodeInterrupted) -> None:
         """Wait for the instance that this is about."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from cachetools import TTLCache
@@ -19,16 +20,26 @@ from treenail.domain.runtime import Done, Outcome, Ref
 
 _SEEN_SECONDS: Final = 3600.0
 _MOST_SEEN: Final = 100_000
+# Messages are deleted so many at a time, as SQS allows, so many times at once, and so long after they came.
+_BATCH: Final = 10
+_LANES: Final = 4
+_GATHER_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _DeleteNow:
+    """A timer tick: delete the messages that were dealt with."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Deleted:
-    """Messages were deleted from the queue, or were not: then they come again, and are known."""
+    """So many messages were deleted from the queue, or were not: then they come again, and are known."""
 
+    messages: int
     outcome: Outcome[None]
 
 
-ListenerInbox: TypeAlias = QueueMessage | _Deleted
+ListenerInbox: TypeAlias = QueueMessage | _DeleteNow | _Deleted
 
 
 class InterruptionListener(DomainActor[ListenerInbox]):
@@ -51,15 +62,18 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         self._termination = termination
         self._queue = queue
         self._policy = policy
+        self._receipts: list[str] = []
         self._seen: TTLCache[str, bool] = TTLCache(_MOST_SEEN, _SEEN_SECONDS, timer=runtime.timers.monotonic)
 
     def handle(self, message: ListenerInbox) -> None:
         match message:
             case QueueMessage():
                 self._receive(message)
+            case _DeleteNow():
+                self._delete()
             case _Deleted():
                 if isinstance(message.outcome, Done):
-                    self._telemetry.count(metrics.INTERRUPTION_DELETED.name)
+                    self._telemetry.count(metrics.INTERRUPTION_DELETED.name, message.messages)
             case _:
                 assert_never(message)
 
@@ -68,8 +82,16 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         if message.id not in self._seen:
             self._seen[message.id] = True
             self._read(message, received_at)
-        receipts = (message.receipt,)
-        self._tasks.run(("sqs", "delete"), lambda: self._queue.delete(receipts), self.me, _Deleted)
+        if not self._receipts:
+            self.later("delete", _DeleteNow(), seconds=_GATHER_SECONDS)
+        self._receipts.append(message.receipt)
+
+    def _delete(self) -> None:
+        receipts, self._receipts = self._receipts, []
+        for lane, start in enumerate(range(0, len(receipts), _BATCH)):
+            some = tuple(receipts[start : start + _BATCH])
+            key = ("sqs", "delete", str(lane % _LANES))
+            self._tasks.run(key, partial(self._queue.delete, some), self.me, partial(_Deleted, len(some)))
 
     def _read(self, message: QueueMessage, received_at: datetime) -> None:
         try:

@@ -143,6 +143,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._forget(name)
             return
         self._views[name], self._pods[name] = view, changed.pods
+        self._awaited.know(view)
         if name not in self._leaving:
             notice = self._awaited.take(view)
             if notice is not None:
@@ -154,9 +155,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         state = self._leaving.get(name)
         if state is not None:
             state.hasten(deadline_of(view))
-            state.decisions |= dict.fromkeys(changed.decisions)
-            state.note_places(changed.places)
-            state.volumes = {**state.volumes, **changed.volumes}
+            state.note(changed)
             self._look(name)
 
     def _heal(self, name: str) -> None:
@@ -169,11 +168,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._tasks.run(key, call, self.me, lambda outcome: Healed(name, outcome))
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
-        for view in self._views.values():
-            if view.claim is not None and view.claim.instance_id == notice.instance_id:
-                self._begin_interrupted(view, notice)
-                return
-        self._awaited.keep(notice)
+        view = self._views.get(self._awaited.known(notice.instance_id))
+        if view is not None:
+            self._begin_interrupted(view, notice)
+        else:
+            self._awaited.keep(notice)
 
     def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
         state = self._leaving.get(view.name)
@@ -226,6 +225,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _forget(self, name: str) -> None:
         view = self._views.pop(name, None)
+        self._awaited.forget(view)
         self._pods.pop(name, None)
         self._attempts.pop(name, None)
         if self._gathered.forget(name):

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from treenail.domain.disruption import Cause
 from treenail.domain.tracing import SpanContext
+from treenail.domain.watching import NodeChanged
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +66,12 @@ class Leaving:
         news = uid not in self.hurried
         self.hurried[uid] = None
         return news
+
+    def note(self, changed: NodeChanged) -> None:
+        """Take in where its pods go, and what volumes they have."""
+        self.decisions |= dict.fromkeys(changed.decisions)
+        self.note_places(changed.places)
+        self.volumes = {**self.volumes, **changed.volumes}
 
     def note_places(self, places: Mapping[str, bool]) -> None:
         """Take in which of the pods have a place on another node, and whether it is ready."""

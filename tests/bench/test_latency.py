@@ -170,7 +170,7 @@ class TimedSolver:
 class Bench:
     """The whole system on threads, with the packer in a process of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, outside: Outside | None = None) -> None:
         self.failures: list[BaseException] = []
         clock = SystemClock()
         self.late: list[float] = []
@@ -178,7 +178,7 @@ class Bench:
         self.threads = Threads(clock)
         self.timers = ThreadTimers(clock, failed=self.failures.append, late=self.late.append)
         self.tasks = ThreadTasks(failed=self.failures.append)
-        self.outside = Outside()
+        self.outside = outside or Outside()
         self.solver = TimedSolver(WorkerSolver(clock, failed=self.failures.append))
         self.solver.solver.start()
         runtime = Runtime(
@@ -188,8 +188,8 @@ class Bench:
             telemetry=self.telemetry,
             failed=self.failures.append,
         )
-        outside: Any = self.outside
-        ports = Ports(reader=outside, writer=outside, cloud=outside, queue=outside, solver=self.solver)
+        port: Any = self.outside
+        ports = Ports(reader=port, writer=port, cloud=port, queue=port, solver=self.solver)
         self.system = System(runtime, self.threads, ports, SystemSettings(cluster_name="demo"))
         self.system.start()
         Pulse(self.timers, self.threads, self.tasks, self.telemetry).start()
