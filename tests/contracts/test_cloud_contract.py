@@ -63,9 +63,7 @@ def setup(request: pytest.FixtureRequest) -> Setup:
     agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
     if request.param == "fake":
         cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo", roles=[OF_ROLE.role])
-        return Setup(
-            cloud, lambda: agenda.run(90), lambda: [profile.name for profile in cloud.iam.all]
-        )
+        return Setup(cloud, lambda: agenda.run(90), lambda: [profile.name for profile in cloud.iam.all])
     cluster = FakeCluster(agenda=agenda, dice=dice)
     types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
     return Setup(KwokCloud(cluster, cluster, types), lambda: agenda.run(90))
