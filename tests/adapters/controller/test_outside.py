@@ -132,7 +132,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> _Opened:
 @pytest.fixture
 def ground() -> Iterator[Ground]:
     clock = SystemClock()
-    settings = read_settings({"CLUSTER_NAME": "demo", "CLOUD": "kwok"}, {})
+    settings = read_settings({"CLUSTER_NAME": "demo", "CLOUD": "kwok", "DISABLE_WEBHOOK": "true"}, {})
     telemetry = open_telemetry(settings, clock, io.StringIO())
     yield Ground(
         settings=settings,
@@ -231,3 +231,15 @@ def test_a_file_of_prices_that_makes_no_sense_is_a_bad_setting(
         f'PRICE_OVERRIDES_FILE: {file}: overrides[0].factor: expected a number, got text "cheap"'
     )
     assert opened.seen == ["connection closed"]
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_port_of_the_webhook_that_is_taken_is_a_bad_setting(ground: Ground) -> None:
+    with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as taken:
+        port = taken.getsockname()[1]
+        settings = replace(ground.settings, disable_webhook=False, webhook_port=port)
+
+        with pytest.raises(SettingError) as caught:
+            outside.open_outside(replace(ground, settings=settings))
+
+    assert str(caught.value) == f"WEBHOOK_PORT: {port} cannot be listened on: address in use"
