@@ -217,6 +217,7 @@ class _Watched:
         self.get_claim = self._reader.get_claim
         self.list_claims = self._reader.list_claims
         self.list_nodes = self._reader.list_nodes
+        self.attached_volumes = self._reader.attached_volumes
         self._told: dict[tuple[str, str], str] | None = None
         self._news = threading.Condition()
 
