@@ -164,8 +164,9 @@ def test_a_role_that_is_made_later_is_found() -> None:
 
 
 def test_another_role_means_another_profile_and_the_old_one_goes_when_no_instance_bears_it() -> None:
+    undisturbed = changed(node_pool(), "spec.disruption.budgets", [{"nodes": "0", "reasons": ["Drifted"]}])
     with Rehearsal(seed=4) as rehearsal:
-        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=2)))
+        rehearsal.apply(text(node_class(), undisturbed, deployment(replicas=2)))
         rehearsal.run("3m")
         rehearsal.apply(text(changed(node_class(), "spec.role", "other")))
         rehearsal.run("3h")

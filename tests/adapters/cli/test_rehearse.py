@@ -141,14 +141,14 @@ def test_what_is_applied_on_the_way_is_served_and_what_is_wrong_with_it_set_asid
 
 def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> None:
     pool = node_pool()
-    pool["spec"]["template"]["spec"]["expireAfter"] = "720h"
+    pool["spec"]["disruption"] = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "30s"}
     file = tmp_path / "given.yaml"
     file.write_text(text(node_class(), pool))
 
     ran = treenail("rehearse", "-f", str(file), "--for", "1m", "-o", "json")
 
     assert ran.code == 0
-    assert "NodePool default: spec.template.spec.expireAfter: is accepted, but not acted on" in ran.err
+    assert "NodePool default: spec.disruption.consolidationPolicy: is accepted, but not acted on" in ran.err
     assert json.loads(ran.out)["nodes"] == []
 
 
