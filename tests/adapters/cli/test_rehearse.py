@@ -141,7 +141,10 @@ def test_what_is_applied_on_the_way_is_served_and_what_is_wrong_with_it_set_asid
 
 def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> None:
     pool = node_pool()
-    pool["spec"]["disruption"] = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "30s"}
+    pool["spec"]["disruption"] = {
+        "consolidationPolicy": "WhenEmptyOrUnderutilized",
+        "consolidateAfter": "30s",
+    }
     file = tmp_path / "given.yaml"
     file.write_text(text(node_class(), pool))
 
