@@ -5,7 +5,8 @@ from __future__ import annotations
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.embed.told_settings import settings_of
-from treenail.adapters.settings.settings import SettingError, Settings
+from treenail.adapters.settings.said import SettingError
+from treenail.adapters.settings.settings import Settings
 
 
 def told_by(decoded: Decoded) -> Settings:

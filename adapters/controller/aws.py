@@ -22,7 +22,8 @@ from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.ec2.refresher import Refresher
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.adapters.settings.settings import SettingError, Settings
+from treenail.adapters.settings.said import SettingError
+from treenail.adapters.settings.settings import Settings
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
 from treenail.domain.ports import UnavailableError

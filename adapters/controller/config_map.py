@@ -12,7 +12,8 @@ from treenail.adapters.controller.namespace import ACCOUNT, own_namespace
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.settings import VARIABLES, SettingError, Sources
+from treenail.adapters.settings.said import SettingError, Sources
+from treenail.adapters.settings.settings import VARIABLES
 from treenail.domain.ports import NotFoundError
 
 

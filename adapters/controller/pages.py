@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TypeAlias
 
-from treenail.adapters.settings.settings import SettingError
+from treenail.adapters.settings.said import SettingError
 
 _PLAIN = "text/plain; charset=utf-8"
 # A client that sends nothing is not waited for longer.

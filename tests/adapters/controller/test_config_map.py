@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
 from treenail.adapters.controller.config_map import read_config_map
-from treenail.adapters.settings.settings import Sources
+from treenail.adapters.settings.said import Sources
 from treenail.domain.ports import PortError
 
 PATH = "/api/v1/namespaces/{}/configmaps/karpenter-global-settings"

@@ -2,16 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from treenail.adapters.settings.settings import (
-    GATES,
-    IGNORED,
-    REFUSED,
-    VARIABLES,
-    CloudName,
-    LogLevel,
-    SettingError,
-    read_settings,
-)
+from treenail.adapters.settings.karpenter_settings import GATES, IGNORED, REFUSED
+from treenail.adapters.settings.said import SettingError, read_settings
+from treenail.adapters.settings.settings import VARIABLES, CloudName, LogLevel
 from treenail.domain.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 

@@ -1,0 +1,55 @@
+"""Karpenter's settings that change nothing here, and those that cannot be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from treenail.adapters.settings import values
+
+# Those that Karpenter has, with their defaults. None of them changes anything here yet.
+GATES: Final = {
+    "CapacityBuffer": False,
+    "NodeOverlay": False,
+    "NodeRepair": False,
+    "ReservedCapacity": True,
+    "SpotToSpotConsolidation": False,
+    "StaticCapacity": False,
+}
+
+# Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.
+IGNORED: Final[Mapping[str, str]] = {
+    "ASSUME_ROLE_DURATION": "15m",
+    "CPU_REQUESTS": "1000",
+    "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
+    "DISABLE_CONTROLLER_WARMUP": "true",
+    "DISABLE_DRY_RUN": "false",
+    "DISABLE_LEADER_ELECTION": "false",
+    "ENABLE_PROFILING": "false",
+    "IGNORE_DRA_REQUESTS": "true",
+    "LEADER_ELECT": "true",
+    "LEADER_ELECTION_NAME": "karpenter-leader-election",
+    "LEADER_ELECTION_NAMESPACE": "",
+    "LOG_ERROR_OUTPUT_PATHS": "stderr",
+    "LOG_OUTPUT_PATHS": "stdout",
+    "MEMORY_LIMIT": "-1",
+    "SCHEDULER_CONFIG": "",
+    "WEBHOOK_METRICS_PORT": "8001",
+}
+
+# Settings of Karpenter's that cannot be followed, and must not be passed over: how they are read, and what to
+# do instead. Those that say nothing, false or no gate do no harm.
+REFUSED: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
+    "ASSUME_ROLE_ARN": (
+        values.text,
+        "no role is assumed by a setting; give the pod that role, or a profile with role_arn by AWS_PROFILE",
+    ),
+    "AWS_FEATURE_GATES": (
+        values.gates_on({"NodeClassCEL": False}),
+        "expressions in node classes are not evaluated; write figures",
+    ),
+    "ENABLE_ZONAL_SHIFT": (
+        values.boolean,
+        "zonal shifts are not followed; leave a zone out by the subnets of the node classes",
+    ),
+}
