@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Final
 
 import typer
@@ -56,13 +57,20 @@ def controller(**options: str | None) -> None:
 
 def _settings(given: Mapping[str, str]) -> Settings:
     """Read the settings, those included that the cluster keeps in a ConfigMap of old."""
-    from treenail.adapters.controller.config_map import read_config_map  # noqa: PLC0415
+    from treenail.adapters.controller.config_map import await_config_map, read_config_map  # noqa: PLC0415
+    from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"treenail: {line}\n")
+        sys.stderr.flush()
 
     try:
         if given.get("CLUSTER_NAME") or os.environ.get("CLUSTER_NAME"):
             # What is wrong by itself is told without asking the cluster.
             read_settings(os.environ, given)
-        return read_settings(os.environ, given, read_config_map(Sources(os.environ, given)))
+        read = partial(read_config_map, Sources(os.environ, given))
+        config = await_config_map(read, say=say, uniform=SystemDice().uniform)
+        return read_settings(os.environ, given, config)
     except SettingError as error:
         raise BadInputError(str(error)) from None
     except PortError as error:

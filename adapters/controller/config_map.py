@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treenail.adapters.controller.namespace import ACCOUNT, own_namespace
+from treenail.adapters.kubernetes.backoff import Backoff
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.said import SettingError, Sources
 from treenail.adapters.settings.settings import VARIABLES
-from treenail.domain.ports import NotFoundError
+from treenail.domain.ports import NotFoundError, UnavailableError
+
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 10.0
+_PATIENCE: Final = 300.0
 
 
 class _ConfigMap(msgspec.Struct):
@@ -47,6 +53,34 @@ def read_config_map(sources: Sources, *, account: Path = ACCOUNT) -> Mapping[str
         raise SettingError(f"ConfigMap {NAME}: is not what the API server should say") from None
     finally:
         connection.close()
+
+
+def await_config_map(
+    read: Callable[[], Mapping[str, str]],
+    *,
+    say: Callable[[str], None],
+    uniform: Callable[[float, float], float],
+    sleep: Callable[[float], None] = time.sleep,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Mapping[str, str]:
+    """Return what `read` does, once the API server answers: it may start later than we do.
+
+    Tells `say` each time that it does not.
+
+    Raises:
+        UnavailableError: it has not for five minutes.
+    """
+    backoff = Backoff(first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, uniform=uniform)
+    until = monotonic() + _PATIENCE
+    while True:
+        try:
+            return read()
+        except UnavailableError as error:
+            pause = backoff.pause()
+            if monotonic() + pause > until:
+                raise
+            say(f"the settings cannot be read yet: {' '.join(str(error).split())}")
+            sleep(pause)
 
 
 def _connect(sources: Sources) -> Connection | None:

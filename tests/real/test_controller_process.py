@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.kubernetes.subject import remove_crds
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
 
@@ -119,6 +120,8 @@ def _resident(pid: int) -> int:
 
 @pytest.fixture
 def kubectl(control_plane: ControlPlane) -> Iterator[Kubectl]:
+    # Definitions that other tests made differ in who owns what.
+    remove_crds(control_plane)
     kubectl = Kubectl(control_plane.kubeconfig)
     kubectl("apply", "--server-side", "-f", ROOT / "deploy" / "crds")
     kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=30s")

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
-from treenail.adapters.controller.config_map import read_config_map
+from treenail.adapters.controller.config_map import await_config_map, read_config_map
 from treenail.adapters.settings.said import Sources
-from treenail.domain.ports import PortError
+from treenail.domain.ports import PortError, UnavailableError
 
 PATH = "/api/v1/namespaces/{}/configmaps/karpenter-global-settings"
 
@@ -82,3 +82,39 @@ def test_any_other_answer_is_no_config_map_that_is_not_there(server: ScriptedSer
 
 def test_without_a_way_to_the_cluster_nothing_is_said(tmp_path: Path) -> None:
     assert read_config_map(Sources({"KUBECONFIG": str(tmp_path / "none")}, {})) == {}
+
+
+def largest(_: float, most: float) -> float:
+    return most
+
+
+def test_an_api_server_that_does_not_answer_yet_is_asked_again() -> None:
+    answers: Iterator[Mapping[str, str] | None] = iter([None, None, {"batchIdleDuration": "2s"}])
+    paused: list[float] = []
+    lines: list[str] = []
+
+    def read() -> Mapping[str, str]:
+        answer = next(answers)
+        if answer is None:
+            raise UnavailableError("GET /api: no connection")
+        return answer
+
+    found = await_config_map(read, say=lines.append, uniform=largest, sleep=paused.append)
+
+    assert found == {"batchIdleDuration": "2s"}
+    assert paused == [0.5, 1.0]
+    assert lines == ["the settings cannot be read yet: GET /api: no connection"] * 2
+
+
+def test_after_five_minutes_it_is_said_that_the_api_server_does_not_answer() -> None:
+    paused: list[float] = []
+
+    def read() -> Mapping[str, str]:
+        raise UnavailableError("GET /api: no connection")
+
+    with pytest.raises(UnavailableError):
+        await_config_map(
+            read, say=lambda _: None, uniform=largest, sleep=paused.append, monotonic=lambda: sum(paused)
+        )
+
+    assert 280 < sum(paused) <= 300

@@ -167,7 +167,8 @@ def test_while_aws_is_away_what_is_known_stays_in_use(lab: Lab) -> None:
     account.time.seconds += 61
 
     assert meanwhile == first == account.catalogue.resolve(node_class(LATEST))
-    assert sorted({message for message, _ in account.lines}) == [
+    said = {message for message, _ in account.lines if message.startswith("cannot")}
+    assert sorted(said) == [
         f"cannot look up {what}, going on with what is known"
         for what in ("images", "security groups", "subnets")
     ]
