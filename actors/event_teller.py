@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Final, TypeAlias, assert_never
 
 from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.publishing import Published, publish
 from treenail.domain.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_events import NodeEvents
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Outcome
 from treenail.domain.watching import NodeChanged
 
 # What was told is not told again within this time (s).
@@ -22,14 +21,7 @@ _TOLD_SECONDS: Final = 120.0
 _MOST_TOLD: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """An event was written, or was not: it is a courtesy, so nothing follows."""
-
-    outcome: Outcome[None]
-
-
-TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed | _Published
+TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed | Published
 
 
 class EventTeller(DomainActor[TellerInbox]):
@@ -53,7 +45,7 @@ class EventTeller(DomainActor[TellerInbox]):
                 self._tell(self._events.disrupting(message))
             case ClaimFailed():
                 self._tell(self._events.failed(message))
-            case _Published():
+            case Published():
                 pass
             case _:
                 assert_never(message)
@@ -62,9 +54,4 @@ class EventTeller(DomainActor[TellerInbox]):
         for event in events:
             if event not in self._told:
                 self._told[event] = True
-                key = ("kubernetes", "event", event.about.uid or str(event.about))
-                self._tasks.run(key, _publishing(self._writer, event), self.me, _Published)
-
-
-def _publishing(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:
-    return lambda: writer.publish(event)
+                publish(self._tasks, self._writer, event, self.me)

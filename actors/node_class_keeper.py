@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.publishing import Published, publish
 from treenail.domain import labels
 from treenail.domain.discoveries import Discoveries
 from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
@@ -72,14 +73,7 @@ class _Swept:
     outcome: Outcome[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """An event was written, or was not: it is a courtesy, so nothing follows."""
-
-    outcome: Outcome[None]
-
-
-KeeperInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held | _LookedUp | _Freed | _Swept | _Published
+KeeperInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held | _LookedUp | _Freed | _Swept | Published
 
 
 class NodeClassKeeper(DomainActor[KeeperInbox]):
@@ -129,7 +123,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 self._note_freed(message)
             case _Swept():
                 self._note_swept(message.outcome)
-            case _Published():
+            case Published():
                 pass
             case _:
                 assert_never(message)
@@ -225,8 +219,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
             case Done(value=users):
                 if self._book.waits_for(node_class, users):
                     event = waiting_event(node_class, users)
-                    key = ("kubernetes", "event", node_class.uid)
-                    self._tasks.run(key, lambda: self._writer.publish(event), self.me, _Published)
+                    publish(self._tasks, self._writer, event, self.me)
             case failed:
                 self._complain("cannot clear away after node class", node_class, failed)
         self.later("free", _Free(), seconds=_FREE_AGAIN_SECONDS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.publishing import Published, publish
 from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
@@ -16,7 +17,7 @@ from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.reasons import Reason
-from treenail.domain.runtime import Outcome, Ref
+from treenail.domain.runtime import Ref
 from treenail.domain.tracing import Span
 from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
 
@@ -33,15 +34,8 @@ class _BindingsQuiet:
     """Private timer tick: no pod was bound for a while."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
-    """An event was written, or was not: it is a courtesy, so nothing follows."""
-
-    outcome: Outcome[None]
-
-
 PodWatcherInbox: TypeAlias = (
-    PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet | _Published
+    PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet | Published
 )
 
 
@@ -76,7 +70,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                 self._ask_again()
             case _BindingsQuiet():
                 self._tell_bound(self._bindings.close_all())
-            case _Published():
+            case Published():
                 pass
             case _:
                 assert_never(message)
@@ -118,8 +112,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
     def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
         about = ObjectRef(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
         event = ClusterEvent(about=about, reason=reason, message=message, warning=warning)
-        key = ("kubernetes", "event", event.about.uid or str(event.about))
-        self._tasks.run(key, _publishing(self._writer, event), self.me, _Published)
+        publish(self._tasks, self._writer, event, self.me)
 
     def _bound(self, bound: PodBound) -> None:
         if bound.news:
@@ -139,7 +132,3 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                 of=span.attributes[BOUND_CLASS],
                 nodeclaim=span.attributes[CLAIM],
             )
-
-
-def _publishing(writer: ClusterWriter, event: ClusterEvent) -> Callable[[], None]:
-    return lambda: writer.publish(event)

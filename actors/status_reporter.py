@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.publishing import Published, publish
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ClusterEvent, ObjectRef
@@ -35,13 +36,6 @@ class _Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Published:
-    """An event was written, or was not: it is a courtesy, so nothing follows."""
-
-    outcome: Outcome[None]
-
-
-@dataclass(frozen=True, slots=True)
 class _Written:
     """Conditions were written, or not."""
 
@@ -57,7 +51,7 @@ ReporterInbox: TypeAlias = (
     | ObjectUnderstood
     | _Show
     | _Look
-    | _Published
+    | Published
     | _Written
 )
 
@@ -104,7 +98,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 self._show()
             case _Written():
                 self._note(message)
-            case _Published():
+            case Published():
                 pass
             case _:
                 assert_never(message)
@@ -160,8 +154,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
             self._observer.tell(ReadinessChanged(about=about, condition=showing.ready))
 
     def _write_event(self, event: ClusterEvent) -> None:
-        key = ("kubernetes", "event", event.about.uid or str(event.about))
-        self._tasks.run(key, lambda: self._writer.publish(event), self.me, _Published)
+        publish(self._tasks, self._writer, event, self.me)
 
     def _note(self, written: _Written) -> None:
         outcome, about = written.outcome, written.about

@@ -225,8 +225,7 @@ def _detach(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> S
     """Wait for the volumes of the pods that have left, where there is a machine that gives them back."""
     there = {pod.uid for pod in pods}
     left = {name for uid, names in state.volumes.items() if uid not in there for name in names}
-    end = min((at for at in (state.deadline, state.ends_at) if at is not None), default=None)
-    over = (end is not None and now >= end) or state.cause is Cause.GARBAGE_COLLECTED
+    over = (state.end is not None and now >= state.end) or state.cause is Cause.GARBAGE_COLLECTED
     if state.detached or over or not left:
         return None
     kept = {name for uid, names in state.volumes.items() if uid in there for name in names}

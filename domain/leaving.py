@@ -49,6 +49,11 @@ class Leaving:
         """Whether there is a way back, until the claim is deleted."""
         return self.cause is Cause.EMPTY or self.replaced_first
 
+    @property
+    def end(self) -> datetime | None:
+        """When it is over at the latest: by its claim, or because the machine is taken."""
+        return _earlier(self.deadline, self.ends_at)
+
     def insist(self, cause: Cause) -> None:
         """Take in why there is no way back any more."""
         self.cause, self.replaced_first = cause, False

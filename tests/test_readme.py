@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +29,21 @@ def demo() -> str:
     return treenail(*command.replace("examples/", f"{ROOT}/examples/").split()).out
 
 
-def test_the_test_shown_passes_in_under_a_second_and_leaves_no_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
+def shown_test() -> Callable[[], None]:
+    """Return the test that the README shows."""
     shown: dict[str, Any] = {}
     exec(compile(block("test"), "README.md", "exec"), shown)  # noqa: S102
+    found: Callable[[], None] = shown["test_my_deployment_survives_a_spot_interruption"]
+    return found
+
+
+def test_the_test_shown_passes_and_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    test = shown_test()
     threads = set(threading.enumerate())
-    began = time.process_time()
 
-    shown["test_my_deployment_survives_a_spot_interruption"]()
+    test()
 
-    assert time.process_time() - began < 1.0
     assert set(threading.enumerate()) == threads
 
 

@@ -8,6 +8,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from tests.bench.large_cluster import LargeCluster
+from tests.test_readme import ROOT, shown_test
 
 
 def test_an_hour_of_a_thousand_nodes_and_ten_thousand_pods(benchmark: BenchmarkFixture) -> None:
@@ -30,6 +31,17 @@ def test_an_hour_of_a_thousand_nodes_and_ten_thousand_pods(benchmark: BenchmarkF
     assert rehearsal.running() == cluster.pods
     assert len(rehearsal.nodes()) >= 1000
     assert rehearsal.telemetry.orphans() == ()
+
+
+def test_the_test_that_the_readme_shows_takes_less_than_a_second(
+    benchmark: BenchmarkFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+
+    benchmark.pedantic(shown_test(), rounds=3, iterations=1)  # type: ignore[no-untyped-call]
+
+    if (timed := benchmark.stats) is not None:
+        assert timed.stats.median < 1.0
 
 
 TRACING = ("_trace.py", "tracing.py", "telemetry.py")
