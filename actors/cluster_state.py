@@ -83,6 +83,7 @@ class Audience:
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
+    surveyor: Ref[PoolsSeen]
     accountant: Ref[PoolsSeen | NodeChanged]
     teller: Ref[TellerHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
@@ -374,6 +375,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
         self._audience.reporter.tell(seen)
         self._audience.keeper.tell(seen)
+        self._audience.surveyor.tell(seen)
         self._audience.accountant.tell(seen)
         self._audience.pod_watcher.tell(PoolsChanged())
 

@@ -24,6 +24,7 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.surveys import InstancesSurveyed
 
 _PROPOSE_AGAIN: Final = timedelta(seconds=10)
 _NOTE_AGAIN_SECONDS: Final = 60.0
@@ -57,6 +58,7 @@ DisruptorInbox: TypeAlias = (
     | CandidateChanged
     | PoolChanged
     | NodeClassStood
+    | InstancesSurveyed
     | DisruptionRefused
     | _Due
     | _Replace
@@ -84,6 +86,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._replace_at: datetime | None = None
         self._standard: Standard | None = None
         self._stood: NodeClassStood | None = None
+        self._survey: InstancesSurveyed | None = None
         self._writing: dict[str, None] = {}
 
     def handle(self, message: DisruptorInbox) -> None:
@@ -103,6 +106,10 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._replace()
             case NodeClassStood():
                 self._stood = message
+                self._know_meaning()
+                self._replace()
+            case InstancesSurveyed():
+                self._survey = message
                 self._know_meaning()
                 self._replace()
             case _Noted():
@@ -200,6 +207,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         standard, stood = self._standard, self._stood
         if standard is None:
             return
+        self._standard = standard = replace(standard, survey=self._survey)
         of_now = standard.node_class
         if stood is not None and of_now is not None and says_the_same(stood.node_class, of_now):
             self._standard = replace(standard, meaning=stood.standing.meaning)

@@ -17,6 +17,7 @@ from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
 from treenail.actors.event_teller import EventTeller
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
+from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
 from treenail.actors.launch_calls import LaunchCalls
@@ -176,6 +177,7 @@ class System:
             accountant=host(PoolAccountant, runtime, writer=ports.writer),
             teller=host(EventTeller, runtime, writer=ports.writer),
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
+            surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),
         )

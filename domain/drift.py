@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
+from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
@@ -13,6 +15,7 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status, condition_of
 from treenail.domain.ports import ClaimPatch
 from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.surveys import InstancesSurveyed
 from treenail.domain.template_hash import (
     HASH_VERSION,
     NODE_CLASS_HASH,
@@ -22,14 +25,22 @@ from treenail.domain.template_hash import (
     version_of,
 )
 
+# What was bought within this time was sold: a catalogue that says otherwise may be older than it.
+_SETTLED: Final = timedelta(hours=1)
+_NOTHING_KNOWN: Final = NodeClassMeaning()
+
 
 @dataclass(frozen=True)
 class Standard:
-    """What claims of a pool are held against: the pool, its node class and what that means, where known."""
+    """What claims of a pool are held against, as far as it is known.
+
+    That is the pool, its node class, what that means, and how instances were found to be.
+    """
 
     pool: NodePool
     node_class: NodeClass | None = None
-    meaning: NodeClassMeaning | None = None
+    meaning: NodeClassMeaning = _NOTHING_KNOWN
+    survey: InstancesSurveyed | None = None
 
     @cached_property
     def _hashes(self) -> Mapping[str, str]:
@@ -49,6 +60,26 @@ class Standard:
         image = self._image(claim)
         if image is not None and claim.image_id and claim.image_id != image.id:
             return "AMIDrift"
+        return self._astray(claim)
+
+    def _astray(self, claim: NodeClaim) -> str | None:
+        """Return what is wrong with where a claim's instance was found to be, None where nothing is.
+
+        What nobody could tell, of the instance or of the class, is not wrong.
+        """
+        instance = self.survey.instances.get(claim.instance_id) if self.survey is not None else None
+        if self.survey is None or instance is None:
+            return None
+        groups = tuple(sorted(group.id for group in self.meaning.security_groups))
+        if groups and instance.security_groups and instance.security_groups != groups:
+            return "SecurityGroupDrift"
+        subnets = self.meaning.subnets
+        if subnets and instance.subnet_id and all(instance.subnet_id != one.id for one in subnets):
+            return "SubnetDrift"
+        # Last, as a type is not sold either where the class has no subnet or no image for it any more.
+        settled = self.survey.surveyed_at - claim.created_at >= _SETTLED
+        if settled and not self.survey.still_sold(instance):
+            return "InstanceTypeNotFound"
         return None
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
@@ -59,8 +90,7 @@ class Standard:
 
     def _image(self, claim: NodeClaim) -> ImageMeant | None:
         """Return the image that a node of the claim's type would run today, None where nobody can tell."""
-        images = self.meaning.images if self.meaning is not None else ()
-        return next((image for image in images if _runs(image, claim)), None)
+        return next((image for image in self.meaning.images if _runs(image, claim)), None)
 
     def note(self, claim: NodeClaim, why: str | None) -> ClaimPatch | None:
         """Return what is to be written on a claim that drifted because of `why`; None where it is there.

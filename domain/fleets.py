@@ -102,7 +102,8 @@ class Instance:
 
     `capacity` and `allocatable` are what a node of it is expected to have.
 
-    `node_name` is what its node will be called, "" where the answer at hand does not say.
+    `node_name` is what its node will be called, `subnet_id` and `security_groups` (ids, sorted) where in the
+    network it is; they are empty where the answer at hand does not say.
     """
 
     id: str
@@ -118,6 +119,8 @@ class Instance:
     allocatable: Resources = NOTHING
     labels: Mapping[str, str] = field(default_factory=dict)
     node_name: str = ""
+    subnet_id: str = ""
+    security_groups: tuple[str, ...] = ()
     provider: str = "aws"
 
     @property

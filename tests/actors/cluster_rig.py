@@ -41,6 +41,7 @@ class Knowing(Stage):
             arbiter=self.arbiter,
             tagger=Probe(),
             accountant=Probe(),
+            surveyor=Probe(),
             teller=Probe(),
             disruptor=lambda _: self.disruptor,
         )

@@ -16,6 +16,7 @@ from treenail.actors.disruptor import Disruptor
 from treenail.actors.early_binder import EarlyBinder
 from treenail.actors.event_teller import EventTeller
 from treenail.actors.fleet_launcher import FleetLauncher
+from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.node_class_keeper import NodeClassKeeper
@@ -41,6 +42,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     FleetLauncher,
     NodeLifecycle,
     EarlyBinder,
+    InstanceSurveyor,
     InstanceTagger,
     InterruptionListener,
     TerminationActor,
@@ -55,6 +57,7 @@ ROLES = {
     "pod_watcher": "PodWatcher",
     "reporter": "StatusReporter",
     "keeper": "NodeClassKeeper",
+    "surveyor": "InstanceSurveyor",
     "accountant": "PoolAccountant",
     "teller": "EventTeller",
     "selector": "NodePoolSelector",

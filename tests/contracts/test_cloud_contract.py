@@ -28,6 +28,8 @@ OF_ROLE = replace(
     node_class(amis=(SelectorTerm(alias="al2023@latest"),)), uid="uid-1", role="KarpenterNodeRole-demo"
 )
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
+# What the answer to a launch does not say, or says otherwise.
+LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups")
 # One worker runs all that is held against the laboratory, so that it is started once.
 ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
 # Node classes and accounts mean nothing to KWOK.
@@ -219,8 +221,19 @@ def test_a_listing_describes_instances_as_the_launch_did(setup: Setup) -> None:
     # EC2 adds tags of its own, and says to the second when an instance was launched.
     assert listed.tags.items() >= launched.tags.items()
     assert abs(listed.launched_at - launched.launched_at) < timedelta(minutes=1)
-    same = replace(listed, tags=launched.tags, launched_at=launched.launched_at, node_name=launched.node_name)
-    assert replace(same, state=launched.state) == launched
+    assert replace(launched, **{name: getattr(listed, name) for name in LATER_KNOWN}) == listed
+
+
+@of_ec2
+def test_a_listing_says_where_in_the_network_an_instance_is(setup: Setup) -> None:
+    setup.cloud.launch(request())
+    setup.settle()
+
+    (listed,) = setup.cloud.instances()
+
+    meant = setup.cloud.standing(node_class()).meaning
+    assert listed.subnet_id in {subnet.id for subnet in meant.subnets}
+    assert listed.security_groups == tuple(sorted(group.id for group in meant.security_groups))
 
 
 def test_who_asks_for_the_instances_of_a_call_is_told_what_their_nodes_are_called(setup: Setup) -> None:

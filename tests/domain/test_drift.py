@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from tests.builders import claim, conditions, node_class, node_pool
+from tests.builders import START, at, claim, conditions, node_class, node_pool
 from treenail.domain import labels
 from treenail.domain.drift import Standard
-from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.fleets import Instance, InstanceState
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning, SecurityGroupMeant, SubnetMeant
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status
 from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.resources import Resources
+from treenail.domain.surveys import InstancesSurveyed
 from treenail.domain.template_hash import NODE_CLASS_HASH, NODEPOOL_HASH, stamped, version_of
 
 ARM = Requirement(labels.ARCH, frozenset({"arm64"}))
@@ -118,3 +122,91 @@ def test_drift_is_shown_by_a_condition_until_it_is_over() -> None:
     over = against.note(shown, None)
     assert over is not None
     assert over.conditions == (Condition(DRIFTED, Status.FALSE, "NotDrifted"),)
+
+
+IN_PLACE = Instance(
+    id="i-1",
+    instance_type="c5.large",
+    zone="a",
+    capacity_type="spot",
+    state=InstanceState.RUNNING,
+    launched_at=START,
+    subnet_id="subnet-a",
+    security_groups=("sg-1", "sg-2"),
+)
+PLACES = NodeClassMeaning(
+    subnets=(SubnetMeant(id="subnet-a", zone="a"), SubnetMeant(id="subnet-b", zone="b")),
+    security_groups=(SecurityGroupMeant(id="sg-2"), SecurityGroupMeant(id="sg-1")),
+)
+SOLD = InstanceType(
+    name="c5.large",
+    requirements=Requirements(()),
+    capacity=Resources(),
+    offerings=(Offering("a", "spot", 0.1, available=False), Offering("b", "on-demand", 0.2)),
+)
+
+
+def drift_of(
+    instance: Instance, meaning: NodeClassMeaning = PLACES, *types: InstanceType, hours: float = 2
+) -> str | None:
+    """Return why a claim drifted whose instance was found so, and its class means that."""
+    surveyed = InstancesSurveyed(
+        surveyed_at=at(hours * 3600),
+        instances={instance.id: instance},
+        types={one.name: one for one in types or (SOLD,)},
+    )
+    against = Standard(node_pool(), node_class(), meaning, surveyed)
+    return against.drift(made(provider_id="aws:///a/i-1", image_id=""))
+
+
+@pytest.mark.parametrize(
+    ("instance", "why"),
+    [
+        pytest.param(IN_PLACE, None, id="as it should be"),
+        pytest.param(replace(IN_PLACE, subnet_id="subnet-c"), "SubnetDrift", id="another subnet"),
+        pytest.param(replace(IN_PLACE, subnet_id="subnet-b"), None, id="another subnet of the class"),
+        pytest.param(replace(IN_PLACE, subnet_id=""), None, id="subnet not told"),
+        pytest.param(replace(IN_PLACE, security_groups=("sg-1",)), "SecurityGroupDrift", id="group less"),
+        pytest.param(
+            replace(IN_PLACE, security_groups=("sg-1", "sg-2", "sg-3")), "SecurityGroupDrift", id="group more"
+        ),
+        pytest.param(replace(IN_PLACE, security_groups=()), None, id="groups not told"),
+        pytest.param(
+            replace(IN_PLACE, security_groups=("sg-9",), subnet_id="subnet-c"),
+            "SecurityGroupDrift",
+            id="both",
+        ),
+    ],
+)
+def test_a_node_drifts_whose_instance_is_elsewhere(instance: Instance, why: str | None) -> None:
+    assert drift_of(instance) == why
+
+
+def test_where_nobody_can_tell_the_network_there_is_no_drift() -> None:
+    assert drift_of(replace(IN_PLACE, subnet_id="subnet-c"), NodeClassMeaning()) is None
+    unseen = Standard(node_pool(), node_class(), PLACES)
+    assert unseen.drift(made(provider_id="aws:///a/i-1", image_id="")) is None
+
+
+@pytest.mark.parametrize(
+    ("instance", "why"),
+    [
+        pytest.param({}, None, id="sold, though not to be had"),
+        pytest.param({"instance_type": "c4.large"}, "InstanceTypeNotFound", id="type gone"),
+        pytest.param({"zone": "b"}, "InstanceTypeNotFound", id="not so in this zone"),
+        pytest.param({"zone": "b", "capacity_type": "on-demand"}, None, id="on demand"),
+        pytest.param({"zone": "b", "capacity_type": "reserved"}, None, id="reserved, goes on as on demand"),
+    ],
+)
+def test_a_node_drifts_whose_like_is_not_sold_any_more(instance: dict[str, str], why: str | None) -> None:
+    assert drift_of(replace(IN_PLACE, **instance)) == why  # type: ignore[arg-type]
+
+
+def test_what_was_bought_within_the_hour_was_sold() -> None:
+    assert drift_of(replace(IN_PLACE, instance_type="c4.large"), hours=0.9) is None
+
+
+def test_a_type_that_nobody_can_tell_of_is_taken_to_be_sold() -> None:
+    surveyed = InstancesSurveyed(surveyed_at=at(7200), instances={"i-1": IN_PLACE})
+
+    assert surveyed.still_sold(replace(IN_PLACE, instance_type="c4.large"))

@@ -7,6 +7,7 @@ from typing import Any
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.ec2.network import SecurityGroup
 from treenail.domain.nodes import DRIFTED, condition_of
 
 ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
@@ -56,3 +57,42 @@ def test_a_change_of_the_node_class_is_seen_and_shown() -> None:
         assert shown is not None
         assert (shown.status, shown.reason) == ("True", "NodeClassDrift")
         assert rehearsal.running() == 1
+
+
+def test_nodes_move_to_the_subnets_that_are_selected_now() -> None:
+    with Rehearsal(seed=3) as rehearsal:
+        rehearsal.apply(text(node_class(), pool(), deployment(replicas=1)))
+        rehearsal.run("3m")
+        (old,) = rehearsal.ec2.live()
+        other = next(subnet for subnet in rehearsal.ec2.subnets if subnet.id != old.subnet_id)
+
+        changed = node_class()
+        changed["spec"]["subnetSelectorTerms"] = [{"id": other.id}]
+        rehearsal.apply(text(changed))
+        rehearsal.run("12m")
+
+        (new,) = rehearsal.ec2.live()
+        assert new.subnet_id == other.id
+        assert reasons(rehearsal) == ["SubnetDrift"]
+        assert rehearsal.running() == 1
+        expect_whole_traces(rehearsal)
+
+
+def test_nodes_are_replaced_where_another_security_group_is_selected() -> None:
+    with Rehearsal(seed=4) as rehearsal:
+        rehearsal.apply(text(node_class(), pool(), deployment(replicas=1)))
+        rehearsal.run("3m")
+        (old,) = rehearsal.ec2.live()
+
+        rehearsal.ec2.add_security_group(SecurityGroup(id="sg-more"))
+        rehearsal.run("15m")
+
+        (new,) = rehearsal.ec2.live()
+        assert new.instance.security_groups == tuple(sorted((*old.instance.security_groups, "sg-more")))
+        assert reasons(rehearsal) == ["SecurityGroupDrift"]
+        expect_whole_traces(rehearsal)
+
+
+def reasons(rehearsal: Rehearsal) -> list[Any]:
+    """Return why nodes were found to have drifted, in turn."""
+    return [line.fields["reason"] for line in rehearsal.telemetry.logs if line.message == "detected drift"]

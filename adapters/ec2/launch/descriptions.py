@@ -82,9 +82,15 @@ class Descriptions:
             image_id=found.get("ImageId", ""),
             tags=tags,
         )
-        # By this name the kubelet of an EKS image registers its node.
-        named = replace(instance, node_name=found.get("PrivateDnsName", ""))
-        return _on_hardware(named, found["Placement"].get("Tenancy", "default"))
+        groups = (group.get("GroupId", "") for group in found.get("SecurityGroups", ()))
+        placed = replace(
+            instance,
+            # By this name the kubelet of an EKS image registers its node.
+            node_name=found.get("PrivateDnsName", ""),
+            subnet_id=found.get("SubnetId", ""),
+            security_groups=tuple(sorted(groups)),
+        )
+        return _on_hardware(placed, found["Placement"].get("Tenancy", "default"))
 
     def bought(
         self, call: FleetCall, request: FleetRequest, answer: CreateFleetResultTypeDef, now: datetime

@@ -185,6 +185,8 @@ class Fleets:
             capacity=instance_type.capacity,
             allocatable=instance_type.allocatable,
             labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
+            subnet_id=subnet.id,
+            security_groups=self._region.vpc.group_ids_of(request.node_class),
         )
         self._region.machines.start(instance, request, subnet)
         return instance

@@ -132,6 +132,16 @@ class Vpc:
         """
         return select("security groups", node_class, node_class.security_group_terms, self._groups)
 
+    def group_ids_of(self, node_class: NodeClass) -> tuple[str, ...]:
+        """Return the ids of the security groups of its instances, sorted; what a template says is not known.
+
+        Raises:
+            NodeClassNotReadyError: there are none.
+        """
+        if node_class.launch_template:
+            return ()
+        return tuple(sorted(group.id for group in self.groups_of(node_class)))
+
     def check_groups(self, node_class: NodeClass) -> None:
         """Check that a node class selects security groups, unless its launch template has them.
 
