@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain import labels
+from treenail.domain.claim_conditions import after_launch
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch, LaunchBook
@@ -20,7 +21,7 @@ from treenail.domain.launch_steps import (
     WriteClaim,
 )
 from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark
-from treenail.domain.nodes import LAUNCHED, Condition, NodeClaim, Status
+from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import (
     AlreadyExistsError,
     ClaimPatch,
@@ -142,7 +143,7 @@ class LaunchCalls:
             },
             capacity=instance.capacity,
             allocatable=instance.allocatable,
-            conditions=(Condition(type=LAUNCHED, status=Status.TRUE, reason="Launched"),),
+            conditions=after_launch(claim),
         )
         return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
 

@@ -15,7 +15,6 @@ from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
 from treenail.domain.learned_memory import MemoryLearned, lesson_of
 from treenail.domain.lifecycle import (
-    INITIALIZED_CONDITION,
     GiveBack,
     MarkInitialized,
     NextStep,
@@ -192,9 +191,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 def mark() -> NodeClaim:
                     patch = NodePatch(labels={labels.INITIALIZED: "true"})
                     writer.patch_node(step.node, patch, version=step.version)
-                    return writer.patch_claim(
-                        step.claim.name, ClaimPatch(conditions=(INITIALIZED_CONDITION,))
-                    )
+                    return writer.patch_claim(step.claim.name, ClaimPatch(conditions=step.conditions))
 
                 return mark
             case GiveBack():

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
+from treenail.domain.claim_conditions import after_initialization, after_registration, not_initialized, shows
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
 from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import (
-    INITIALIZED,
-    LAUNCHED,
-    REGISTERED,
-    Condition,
-    Node,
-    NodeClaim,
-    NodeView,
-    Status,
-    condition_of,
-)
+from treenail.domain.node_shape import shape_condition, shape_news
+from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, condition_of
 from treenail.domain.ports import ClaimPatch, NodePatch
-from treenail.domain.taints import UNREGISTERED, is_ephemeral
+from treenail.domain.taints import UNREGISTERED
 
 LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
 REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
+_OBSTACLES_TOLD_AFTER: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,23 +82,27 @@ NextStep: TypeAlias = "SyncNode | PatchClaim | MarkInitialized | GiveBack | Wait
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkInitialized:
-    """Label the node as initialized, then say so on the claim."""
+    """Label the node as initialized, then say so on the claim, by these conditions."""
 
     claim: NodeClaim
     node: str
     version: int
+    conditions: tuple[Condition, ...]
 
 
 def next_step(view: NodeView, now: datetime) -> NextStep:
     """Return what a claim's life needs next; None where nothing is left to do."""
     claim, node = view.claim, view.node
-    if claim is None or claim.leaving or view.initialized:
+    if claim is None or claim.leaving:
         return None
+    if view.initialized:
+        news = shape_news(view)
+        return None if news is None else PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
     if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:
         return _register(claim, node)
-    return _initialize(claim, node)
+    return _initialize(claim, node, now)
 
 
 def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
@@ -122,10 +119,7 @@ def _register(claim: NodeClaim, node: Node) -> NextStep:
     synced = node.labels.get(labels.REGISTERED) == "true"
     if not synced or any(t.same_mark(UNREGISTERED) for t in node.taints):
         return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
-    patch = ClaimPatch(
-        node_name=node.name,
-        conditions=(Condition(type=REGISTERED, status=Status.TRUE, reason="Registered"),),
-    )
+    patch = ClaimPatch(node_name=node.name, conditions=after_registration(claim, node))
     return PatchClaim(claim=claim, patch=patch)
 
 
@@ -148,13 +142,24 @@ def _own(claim: NodeClaim) -> dict[str, str]:
     return {k: v for k, v in claim.annotations.items() if not k.startswith("treenail.sh/")}
 
 
-def _initialize(claim: NodeClaim, node: Node) -> NextStep:
-    started = not any(t.same_mark(s) for t in node.taints for s in claim.startup_taints)
-    settled = not any(is_ephemeral(t) for t in node.taints)
-    complete = all(node.allocatable.get(name, 0) for name, amount in claim.requests.items() if amount)
-    if not (node.ready and started and settled and complete):
+def _initialize(claim: NodeClaim, node: Node, now: datetime) -> NextStep:
+    obstacle = not_initialized(claim, node)
+    if obstacle is None:
+        return _mark_initialized(claim, node)
+    if shows(claim, obstacle):
         return None
-    return MarkInitialized(claim=claim, node=node.name, version=node.resource_version)
+    # What is gone in a moment, as it is for most nodes, is not worth a request.
+    registered = condition_of(claim.conditions, REGISTERED)
+    since = registered.since if registered is not None and registered.since else claim.created_at
+    due = since + _OBSTACLES_TOLD_AFTER
+    if now < due:
+        return WaitUntil(at=due)
+    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=(obstacle,)))
 
 
-INITIALIZED_CONDITION: Final = Condition(type=INITIALIZED, status=Status.TRUE, reason="Initialized")
+def _mark_initialized(claim: NodeClaim, node: Node) -> MarkInitialized:
+    conditions = after_initialization(claim)
+    in_use = NodeView(claim=replace(claim, conditions=conditions), node=node)
+    shape = shape_condition(in_use)
+    told = conditions if shape is None else (*conditions, shape)
+    return MarkInitialized(claim=claim, node=node.name, version=node.resource_version, conditions=told)

@@ -43,8 +43,11 @@ LAUNCHED = "Launched"
 REGISTERED = "Registered"
 INITIALIZED = "Initialized"
 READY = "Ready"
+CONSISTENT = "ConsistentStateFound"
 DRAINED = "Drained"
+VOLUMES_DETACHED = "VolumesDetached"
 INSTANCE_TERMINATING = "InstanceTerminating"
+DISRUPTION_REASON = "DisruptionReason"
 DRIFTED = "Drifted"
 
 

@@ -56,7 +56,7 @@ def test_a_claim_says_what_it_got() -> None:
     assert (claim.instance_type, claim.zone, claim.capacity_type) == ("m5.large", "a", labels.SPOT)
     assert claim.labels["size"] == "large"
     assert (claim.capacity, claim.allocatable) == (bought.capacity, bought.allocatable)
-    assert [c.type for c in claim.conditions] == ["Launched"]
+    assert [c.type for c in claim.conditions] == ["Launched", "Registered", "Initialized", "Ready"]
     assert stage.lifecycle.received == [NodeLaunched(claim=claim, instance=bought)]
 
 

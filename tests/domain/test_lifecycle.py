@@ -20,7 +20,16 @@ from treenail.domain.lifecycle import (
     next_step,
 )
 from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import LAUNCHED, READY, REGISTERED, Condition, NodeView, Status
+from treenail.domain.nodes import (
+    CONSISTENT,
+    INITIALIZED,
+    LAUNCHED,
+    READY,
+    REGISTERED,
+    Condition,
+    NodeView,
+    Status,
+)
 from treenail.domain.taints import NOT_READY, UNREGISTERED, Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "web")
@@ -141,7 +150,11 @@ def test_a_claim_says_which_node_registered() -> None:
     assert isinstance(step, PatchClaim)
     assert step.claim == claim_of(joined())
     assert step.patch.node_name == "node-c1"
-    assert step.patch.conditions == (Condition(REGISTERED, Status.TRUE, reason="Registered"),)
+    assert [(c.type, c.status) for c in step.patch.conditions] == [
+        (REGISTERED, Status.TRUE),
+        (INITIALIZED, Status.UNKNOWN),
+        (READY, Status.UNKNOWN),
+    ]
 
 
 def test_a_node_that_registers_late_is_not_given_back() -> None:
@@ -151,8 +164,15 @@ def test_a_node_that_registers_late_is_not_given_back() -> None:
 def test_a_node_in_order_is_initialized() -> None:
     there = registered({"resource_version": 9})
 
-    step = MarkInitialized(claim=claim_of(there), node="node-c1", version=9)
-    assert next_step(there, START) == step
+    step = next_step(there, START)
+
+    assert isinstance(step, MarkInitialized)
+    assert (step.claim, step.node, step.version) == (claim_of(there), "node-c1", 9)
+    assert [(c.type, c.status) for c in step.conditions] == [
+        (INITIALIZED, Status.TRUE),
+        (READY, Status.TRUE),
+        (CONSISTENT, Status.TRUE),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,5 +216,36 @@ def test_a_node_is_initialized_only_in_order(there: NodeView, *, done: bool) -> 
     assert isinstance(next_step(there, START), MarkInitialized) is done
 
 
-def test_a_registered_node_that_stays_out_of_order_is_waited_for() -> None:
-    assert next_step(registered({"conditions": ()}), at(60 * MINUTE)) is None
+def test_a_registered_node_that_stays_out_of_order_is_waited_for_and_says_why_once() -> None:
+    there = registered({"conditions": ()})
+    [registered_condition] = conditions(REGISTERED, since=30)
+    there = replace(
+        there, claim=replace(claim_of(there), conditions=(*conditions(LAUNCHED), registered_condition))
+    )
+
+    assert next_step(there, at(35)) == WaitUntil(at=at(40))
+    step = next_step(there, at(40))
+    assert isinstance(step, PatchClaim)
+    [told] = step.patch.conditions
+    assert (told.type, told.status, told.reason) == (INITIALIZED, Status.UNKNOWN, "NodeNotReady")
+
+    saying_so = replace(there, claim=replace(step.claim, conditions=(*step.claim.conditions, told)))
+    assert next_step(saying_so, at(60 * MINUTE)) is None
+
+
+def test_a_node_in_use_that_has_lost_much_says_so_and_says_when_it_is_back() -> None:
+    small = view(of_node={"capacity": resources(cpu=3, pods=10)}, of_claim={"requests": resources(cpu=1)})
+    step = next_step(small, START)
+
+    assert isinstance(step, PatchClaim)
+    assert step.patch.conditions == (
+        Condition(CONSISTENT, Status.FALSE, "ConsistencyCheckFailed", "Consistency Check Failed"),
+    )
+    saying_so = replace(
+        small, claim=replace(step.claim, conditions=(*step.claim.conditions, *step.patch.conditions))
+    )
+    assert next_step(saying_so, START) is None
+    whole = replace(saying_so, node=node_of(view()))
+    back = next_step(whole, START)
+    assert isinstance(back, PatchClaim)
+    assert back.patch.conditions == (Condition(CONSISTENT, Status.TRUE, CONSISTENT),)
