@@ -13,6 +13,7 @@ from tests.real.parts.kubectl import Kubectl
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
+STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def until(true: Callable[[], bool], *, seconds: float = 20) -> None:
@@ -54,6 +55,19 @@ def labelled(named: dict[str, Any]) -> dict[str, Any]:
 def ready(parts: ControlPlane, name: str) -> bool:
     conditions = parts.request("GET", f"{NODES}/{name}")[1].get("status", {}).get("conditions", ())
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def pod_ready(parts: ControlPlane, name: str) -> bool:
+    conditions = parts.request("GET", f"{PODS}/{name}")[1].get("status", {}).get("conditions", ())
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def take_for_broken(parts: ControlPlane, name: str) -> None:
+    """Say of a pod what the node controller does when its node was not heard of for long."""
+    unready = {"type": "Ready", "status": "False", "reason": "NodeNotReady"}
+    change = {"status": {"conditions": [unready]}}
+    status, answer = parts.request("PATCH", f"{PODS}/{name}/status", change, STRATEGIC)
+    assert status == 200, answer
 
 
 def phase(parts: ControlPlane, name: str) -> str:
@@ -108,6 +122,24 @@ def test_a_pod_ends_as_slowly_as_its_annotation_says(control_plane: ControlPlane
 
     remove(control_plane, f"{NODES}/patient")
     assert waited > 0.6
+
+
+def test_a_pod_that_was_taken_for_broken_is_ready_again_where_its_kubelet_lives(
+    control_plane: ControlPlane,
+) -> None:
+    control_plane.request("POST", NODES, labelled(node("lost-from-sight")))
+    control_plane.request("POST", PODS, pod("lives", on="lost-from-sight"))
+    control_plane.request("POST", PODS, pod("dead", on="lost-from-sight", silent=""))
+    for name in ("lives", "dead"):
+        until(lambda name=name: pod_ready(control_plane, name))  # type: ignore[misc]
+        take_for_broken(control_plane, name)
+    assert not pod_ready(control_plane, "lives")
+
+    until(lambda: pod_ready(control_plane, "lives"))
+    dead = not pod_ready(control_plane, "dead")
+
+    remove(control_plane, f"{PODS}/lives", f"{PODS}/dead", f"{NODES}/lost-from-sight")
+    assert dead
 
 
 def test_kubectl_speaks_to_the_control_plane(control_plane: ControlPlane, kubectl: Kubectl) -> None:

@@ -120,11 +120,14 @@ class Joiner:
 
     def _wake_pods(self, node: str) -> None:
         """Touch the pods that were bound before: KWOK looks at those of a new node only, a kubelet at all."""
+        self._mark_pods(node, WOKEN)
+
+    def _mark_pods(self, node: str, annotation: str) -> None:
         bound = json.loads(self._api.request("GET", f"{PODS}?fieldSelector=spec.nodeName%3D{node}"))
         for pod in bound["items"]:
             where = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
             with suppress(NotFoundError):
-                self._send("PATCH", where, {"metadata": {"annotations": {WOKEN: ""}}}, _MERGE)
+                self._send("PATCH", where, {"metadata": {"annotations": {annotation: ""}}}, _MERGE)
 
     def _leave(self, name: str) -> None:
         try:
@@ -132,6 +135,7 @@ class Joiner:
                 self._send("DELETE", f"{NODES}/{name}")
             else:
                 self._patch(name, {"metadata": {"annotations": {SILENT: ""}}})
+                self._mark_pods(name, SILENT)
         except NotFoundError:
             pass
 

@@ -132,7 +132,8 @@ class Cluster:
         pending = [p["metadata"]["name"] for p in pods if not p["spec"].get("nodeName")]
         nodes = [n["metadata"]["name"] for n in self.nodes()]
         claims = [c["metadata"]["name"] for c in self.claims()]
-        stand = f"{len(pods)} pods, {self.running()} running, pending {pending[:5]}"
+        unready = [_unready(pod) for pod in pods if pod["spec"].get("nodeName") and not _runs(pod)]
+        stand = f"{len(pods)} pods, {self.running()} running, pending {pending[:5]}, not ready {unready[:5]}"
         return f"{stand}; nodes {nodes}; claims {claims}"
 
 
@@ -146,3 +147,14 @@ def _objects(manifest: str | Path | dict[str, Any]) -> list[dict[str, Any]]:
 def _runs(pod: dict[str, Any]) -> bool:
     ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", ()))
     return ready and pod["status"]["phase"] == "Running" and not pod["metadata"].get("deletionTimestamp")
+
+
+def _unready(pod: dict[str, Any]) -> str:
+    """Return how a pod that has a node stands, with what its conditions say that is not so."""
+    lacking = [
+        f"{c['type']}={c['status']} since {c.get('lastTransitionTime')} {c.get('reason', '')}".rstrip()
+        for c in pod["status"].get("conditions", ())
+        if c["status"] != "True"
+    ]
+    leaving = ["being deleted"] if pod["metadata"].get("deletionTimestamp") else []
+    return ", ".join([f"{pod['metadata']['name']} {pod['status']['phase']}", *leaving, *lacking])

@@ -146,6 +146,34 @@ class World:
     def expect_watches(self, within: float = 60.0) -> None:
         eventually(lambda: self.around.proxy.watches == len(WATCHED), "not all is watched", within=within)
 
+    def recovery(self, pods: int, within: float = 120.0) -> dict[str, float]:
+        """Wait until all is watched, and so many pods are bound and run; return after how many seconds each.
+
+        Pods run when the other parts have recovered too, each in its own time.
+        """
+        cluster, begun = self.scene.cluster, time.monotonic()
+        signs: dict[str, Callable[[], bool]] = {
+            "watching": lambda: self.around.proxy.watches == len(WATCHED),
+            "bound": lambda: cluster.bound() == pods == len(cluster.pods()),
+            "running": lambda: cluster.running() == pods,
+        }
+        seen: dict[str, float] = {}
+
+        def all_seen() -> bool:
+            for sign, holds in signs.items():
+                if sign not in seen and holds():
+                    seen[sign] = time.monotonic() - begun
+            return len(seen) == len(signs)
+
+        eventually(all_seen, lambda: f"{seen}\n{self.summary()}", within=within)
+        return seen
+
+    def asked_since(self, moment: float) -> str:
+        """Return how many lists, writes and other requests there were since a moment, for a table."""
+        asked = self.around.proxy.asked(since=moment)
+        lists, writes = sum(a.is_list for a in asked), sum(a.is_write for a in asked)
+        return f"{lists} | {writes} | {len(asked) - lists - writes}"
+
     def first_claim(self, since: float) -> float:
         """Return when a claim was first written, `since` a moment of the monotonic clock, in Unix time."""
         written = (
@@ -208,18 +236,16 @@ def test_nothing_is_lost_nor_bought_twice_nor_listed_over_and_over(
         time.sleep(0.5)
         case.outage(world.around, seconds)
     over = time.monotonic()
-    eventually(lambda: scene.cluster.running() == SIZES[-1], world.summary, within=120)
-    recovered = time.monotonic() - over
-    world.expect_watches()
-    watching = time.monotonic() - over
+    after = world.recovery(SIZES[-1])
     scene.cluster.scale(DEPLOYMENT, AT_REST)
     world.settle()
 
     said = list(scene.controller.lines())[lines:]
-    lists, asked = proxy.lists(since=since), len(proxy.asked(since=since))
+    lists = proxy.lists(since=since)
     bought = len(scene.bought()) - bought
-    row = f"{name} | {over - since:.1f} | {recovered:.1f} | {watching:.1f} | {sum(lists.values())} | {asked}"
-    note("outage", f"{row} | {swings.taken} | {bought} of {swings.most_new} | {len(said)}")
+    times = f"{over - since:.1f} | {after['watching']:.1f} | {after['bound']:.1f} | {after['running']:.1f}"
+    note("outage", f"{name} | {times} | {world.asked_since(over)} | {sum(lists.values())}")
+    note("swings", f"{swings.taken} taken; bought {bought} of {swings.most_new}; {len(said)} lines of log")
     note("log", str(Counter(line.get("message", "?") for line in said)))
     note("lists", str(lists))
     assert scene.controller.running
