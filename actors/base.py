@@ -68,6 +68,13 @@ class Forward(Generic[M]):
         self._to.tell(message)
 
 
+class Deaf:
+    """A Ref for messages nobody listens to."""
+
+    def tell(self, message: object, /) -> None:
+        """Hear nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Beat:
     """Asks an actor for a sign of life: it calls `answer` when the turn comes."""

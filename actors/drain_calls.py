@@ -21,7 +21,7 @@ from treenail.domain.drain import (
     Step,
     uncordon,
 )
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.ending_conditions import disrupting
 from treenail.domain.launching import LaunchMark, deal
 from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -33,7 +33,6 @@ from treenail.domain.ports import (
     ClusterWriter,
     NodePatch,
     NotFoundError,
-    PortError,
 )
 from treenail.domain.runtime import TaskKey
 from treenail.domain.tracing import SpanContext
@@ -83,7 +82,8 @@ class DrainCalls:
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
         if state.ends_at is not None:
             annotations[ENDS_AT] = state.ends_at.isoformat()
-        self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations))
+        why = disrupting(claim, state.cause)
+        self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations, conditions=why))
         self._writer.delete_claim(claim.name, uid=claim.uid)
 
     def _find(self, claim: NodeClaim, token: str) -> bool:
@@ -119,17 +119,11 @@ class DrainCalls:
         """Return the eviction of a pod."""
         return lambda: self._writer.evict_pod(pod.namespace, pod.name, uid=pod.uid)
 
-    def delete(self, pod: Pod, grace_seconds: int, cause: Cause) -> Callable[[], None]:
-        """Return the deletion of a pod whose time is up, and the event that says so."""
-        about = ObjectRef("Pod", pod.name, namespace=pod.namespace, uid=pod.uid)
-        message = f"Deleted with {grace_seconds}s of grace, as its node must go: {cause.value}"
-
-        def call() -> None:
-            self._writer.delete_pod(pod.namespace, pod.name, uid=pod.uid, grace_seconds=grace_seconds)
-            with contextlib.suppress(PortError):
-                self._writer.publish(ClusterEvent(about, "Disrupted", message, warning=True))
-
-        return call
+    def delete(self, pod: Pod, grace_seconds: int) -> Callable[[], None]:
+        """Return the deletion of a pod whose time is up."""
+        return lambda: self._writer.delete_pod(
+            pod.namespace, pod.name, uid=pod.uid, grace_seconds=grace_seconds
+        )
 
 
 def cause_of(view: NodeView) -> Cause:

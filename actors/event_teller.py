@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeAlias, assert_never
-
-from cachetools import TTLCache
+from typing import TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, publish
+from treenail.actors.publishing import Published, ToldLately, publish
 from treenail.domain.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_events import NodeEvents
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.watching import NodeChanged
-
-# What was told is not told again within this time (s).
-_TOLD_SECONDS: Final = 120.0
-_MOST_TOLD: Final = 10_000
-
 
 TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed | Published
 
@@ -31,9 +24,7 @@ class EventTeller(DomainActor[TellerInbox]):
         super().__init__(runtime)
         self._writer = writer
         self._events = NodeEvents()
-        self._told: TTLCache[ClusterEvent, bool] = TTLCache(
-            _MOST_TOLD, _TOLD_SECONDS, timer=runtime.timers.monotonic
-        )
+        self._told = ToldLately(runtime.timers.monotonic)
 
     def handle(self, message: TellerInbox) -> None:
         match message:
@@ -52,6 +43,5 @@ class EventTeller(DomainActor[TellerInbox]):
 
     def _tell(self, events: Iterable[ClusterEvent]) -> None:
         for event in events:
-            if event not in self._told:
-                self._told[event] = True
+            if self._told.news(event):
                 publish(self._tasks, self._writer, event, self.me)

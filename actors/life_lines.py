@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.fleets import Instance
 from treenail.domain.log_facts import life_logger, named, packed_alike, shortened
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import NodeClaim, NodeView
 
 _MOST_PACKINGS: Final = 10
 
@@ -66,6 +66,27 @@ def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
         capacity_type=instance.capacity_type,
         allocatable=claim.allocatable.format(),
         **named(claim),
+    )
+
+
+def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:
+    """Tell that a node goes because EC2 takes its machine."""
+    log(
+        "initiating delete from interruption message",
+        logger="controller.interruption",
+        nodeclaim=view.name,
+        cause=notice.cause.value,
+    )
+
+
+def tell_node_deleted(log: Log, claim: NodeClaim, cause: Cause) -> None:
+    """Tell that a node's machine is gone, and why."""
+    log(
+        "deleted node",
+        logger="controller.termination",
+        node=claim.node_name,
+        nodeclaim=claim.name,
+        cause=cause.value,
     )
 
 

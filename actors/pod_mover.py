@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from treenail.actors.drain_calls import DrainCalls
-from treenail.domain.disruption import Cause
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.pods import Pod
 
-Move: TypeAlias = "tuple[Pod, Callable[[], None]]"
+# The seconds of grace are those of a deletion, None of an eviction.
+Move: TypeAlias = "tuple[Pod, int | None, Callable[[], None]]"
 
 
 class PodMover:
@@ -20,12 +20,12 @@ class PodMover:
         self._calls = calls
         self._asked: dict[str, None] = {}
 
-    def begin(self, step: MoveOut, cause: Cause) -> tuple[Move, ...]:
+    def begin(self, step: MoveOut) -> tuple[Move, ...]:
         """Return the calls that a step takes, less those under way. Each must be ended."""
-        moves: list[Move] = [(pod, self._calls.evict(pod)) for pod in step.evict]
-        moves += [(pod, self._calls.delete(pod, grace, cause)) for pod, grace in step.delete]
-        begun = tuple((pod, call) for pod, call in moves if pod.uid not in self._asked)
-        self._asked |= dict.fromkeys(pod.uid for pod, _ in begun)
+        moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in step.evict]
+        moves += [(pod, grace, self._calls.delete(pod, grace)) for pod, grace in step.delete]
+        begun = tuple(move for move in moves if move[0].uid not in self._asked)
+        self._asked |= dict.fromkeys(pod.uid for pod, _, _ in begun)
         return begun
 
     def end(self, uid: str) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from threading import Lock
 from typing import Any, ParamSpec, Protocol
 
-from treenail.actors.base import DomainActor, Forward, Runtime
+from treenail.actors.base import Deaf, DomainActor, Forward, Runtime
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateInbox
@@ -83,13 +83,6 @@ class SystemSettings:
         return timedelta(seconds=max(2 * self.batch_max_seconds, 10.0))
 
 
-class _Deaf:
-    """A Ref for messages nobody listens to."""
-
-    def tell(self, message: object, /) -> None:
-        """Hear nothing."""
-
-
 class System:
     """The whole actor system, wired. It does nothing until `start`."""
 
@@ -106,7 +99,7 @@ class System:
         self._host = host
         self._ports = ports
         self._settings = settings
-        self._observer: Ref[Any] = observer or _Deaf()
+        self._observer: Ref[Any] = observer or Deaf()
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()
         self.model = ClusterModel(promise_lasts=settings.promise_lasts)
@@ -137,7 +130,7 @@ class System:
             urgent_seconds=settings.batch_urgent_seconds,
         )
         host = self._host.host
-        batcher: Ref[BatcherInbox] = _Deaf()
+        batcher: Ref[BatcherInbox] = Deaf()
         if settings.provisioning:
             batcher = host(Batcher, runtime, cluster=self.cluster, window=window)
         watcher: Ref[PodWatcherInbox] = host(PodWatcher, runtime, batcher=batcher, writer=ports.writer)
@@ -199,7 +192,7 @@ class System:
 
     def _wire_launcher(self) -> Ref[LauncherInbox]:
         if not self._settings.provisioning:
-            return _Deaf()
+            return Deaf()
         ports = self._ports
         calls = LaunchCalls(
             reader=ports.reader,
@@ -238,6 +231,7 @@ class System:
                 arbiter=self.arbiter,
                 observer=self._observer,
                 calls=calls,
+                writer=ports.writer,
                 forced=self._settings.interruptions.delete_pods_at_deadline,
             )
         )
@@ -264,7 +258,7 @@ class System:
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
         """Return the disruptor of a pool; the first time, make it."""
         if not self._settings.provisioning:
-            return _Deaf()
+            return Deaf()
         # Two actors ask for it, each on a thread of its own.
         with self._making_disruptor:
             if pool not in self._disruptors:

@@ -11,8 +11,9 @@ from treenail.actors.awaited_notices import AwaitedNotices
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, ends_at_of, trace_of
 from treenail.actors.ending_recorder import EndingRecorder
+from treenail.actors.ending_teller import EndingTeller
 from treenail.actors.gathered_ends import GatheredEnds, Together
-from treenail.actors.life_lines import tell_deleted
+from treenail.actors.life_lines import tell_deleted, tell_node_deleted, tell_taken
 from treenail.actors.pod_mover import PodMover
 from treenail.actors.termination_ticks import Did, DidTogether, Heal, Healed, Look, MovedOut, TakeTogether
 from treenail.domain import metrics
@@ -52,7 +53,7 @@ from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.runtime import Done, Failed, Ref
 from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
@@ -91,6 +92,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         arbiter: Ref[DisruptionEnded],
         observer: Ref[TerminationTells],
         calls: DrainCalls,
+        writer: ClusterWriter,
         forced: bool,
     ) -> None:
         super().__init__(runtime)
@@ -103,6 +105,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._leaving: dict[str, Leaving] = {}
         self._awaited = AwaitedNotices(runtime.timers.monotonic)
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
+        self._teller = EndingTeller(runtime, writer)
         self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}
@@ -190,12 +193,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             began_at=notice.noticed_at,
         )
         self._views[view.name] = view
-        self.log(
-            "initiating delete from interruption message",
-            logger="controller.interruption",
-            nodeclaim=view.name,
-            cause=notice.cause.value,
-        )
+        tell_taken(self.log, view, notice)
         self._look(view.name)
 
     def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
@@ -227,6 +225,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         view = self._views.pop(name, None)
         self._awaited.forget(view)
         self._pods.pop(name, None)
+        self._teller.forget(name)
         self._attempts.pop(name, None)
         if self._gathered.forget(name):
             self._busy.pop(name, None)
@@ -247,6 +246,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         now = self._timers.now()
         step = next_step(view, self._pods.get(name, ()), state, now)
         self.within(state.trace)
+        self._teller.expiring(view, state)
         match step:
             case datetime():
                 self.later(name, Look(name), seconds=max(0.1, (step - now).total_seconds()))
@@ -261,6 +261,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state.drained_at is not None or not isinstance(step, Terminate) or view.claim is None:
             return
         state.drained_at = self._timers.now()
+        self._teller.ended(view)
         if view.node is None:
             return
         start = state.cordoned_at or state.began_at
@@ -342,6 +343,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 state.cordoned_at = None
             case Abandon():
                 del self._leaving[name]
+                self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
                 self.log(why_it_stays(state.cause), node=view.node_name)
                 return
@@ -362,6 +364,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case AwaitDetached(kept=kept):
                 attached = value if isinstance(value, frozenset) else frozenset()
                 state.detached = attached <= kept
+                self._teller.detaching(view, attached - kept)
                 wait = 0.0 if state.detached else wait
             case LetGo():
                 wait = _LOOK_SECONDS
@@ -373,27 +376,23 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _gone(self, claim: NodeClaim, state: Leaving) -> None:
         self._recorder.gone(claim, state)
         self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
-        self.log(
-            "deleted node",
-            logger="controller.termination",
-            node=claim.node_name,
-            nodeclaim=claim.name,
-            cause=state.cause.value,
-        )
+        tell_node_deleted(self.log, claim, state.cause)
 
     # --- pods
 
     def _move_out(self, name: str, step: MoveOut) -> None:
         state = self._leaving[name]
-        for pod, grace in step.delete:
+        for pod, seconds in step.delete:
             if state.hurry(pod.uid):
-                self.log("deleting pod as time is up", pod=pod.key, grace=grace, cause=state.cause.value)
-        for pod, call in self._mover.begin(step, state.cause):
+                self.log("deleting pod as time is up", pod=pod.key, grace=seconds, cause=state.cause.value)
+        for pod, grace, call in self._mover.begin(step):
             key = ("kubernetes", "pod", pod.uid)
-            self._tasks.run(key, call, self.carrying(), partial(MovedOut, name, pod.uid))
+            self._tasks.run(key, call, self.carrying(), partial(MovedOut, name, pod, grace))
+        self._teller.draining(self._views[name], state, step, self._pods.get(name, ()))
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
-        self._mover.end(moved.uid)
+        self._mover.end(moved.pod.uid)
+        self._teller.moved(self._views.get(moved.name), self._leaving.get(moved.name), moved)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from treenail.actors.gathered_ends import Together
 from treenail.domain.drain import Step
+from treenail.domain.pods import Pod
 from treenail.domain.runtime import Outcome
 
 
@@ -43,10 +44,11 @@ class DidTogether:
 
 @dataclass(frozen=True, slots=True)
 class MovedOut:
-    """A pod was asked to leave."""
+    """A pod was asked to leave: evicted, or deleted with so many seconds of `grace`."""
 
     name: str
-    uid: str
+    pod: Pod
+    grace: int | None
     outcome: Outcome[None]
 
 

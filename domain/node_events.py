@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain.disruption import BUDGETED, Cause, DisruptNodes, NodeInterrupted
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.event_subjects import of_claim, of_view
+from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import (
@@ -76,7 +77,7 @@ class NodeEvents:
         told = _NOTICES.get(notice.cause)
         if view is None or told is None:
             return
-        for about in _both(view):
+        for about in of_view(view):
             yield ClusterEvent(about, told.reason, told.message, warning=True)
             message = f"The warning ends the {about.kind}"
             yield ClusterEvent(about, "TerminatingOnInterruption", message, warning=True)
@@ -85,14 +86,14 @@ class NodeEvents:
         """Yield, for nodes that are given back, why."""
         why = BUDGETED.get(order.cause, order.cause.value)
         for view in order.nodes:
-            for about in _both(view):
+            for about in of_view(view):
                 yield ClusterEvent(about, "DisruptionTerminating", f"Disrupting {about.kind}: {why}")
 
     def failed(self, failure: ClaimFailed) -> Iterator[ClusterEvent]:
         """Yield, for a claim that EC2 has no capacity for, what it said."""
         view = self._views.get(failure.claim)
         if failure.cause is Cause.INSUFFICIENT_CAPACITY and view is not None and view.claim is not None:
-            about = _of_claim(view.claim)
+            about = of_claim(view.claim)
             message = f"{about.kind} {about.name} event: {failure.why[:_LONGEST_WHY]}"
             yield ClusterEvent(about, "InsufficientCapacityError", message, warning=True)
 
@@ -109,19 +110,8 @@ def _transition(claim: NodeClaim, now: Condition, was: Status) -> ClusterEvent:
     said = [f"Type: {name}", f"Status: {was.value} -> {now.status.value}", f"Reason: {now.reason or name}"]
     if now.message:
         said.append(f"Message: {now.message}")
-    return ClusterEvent(_of_claim(claim), name, f"Status condition transitioned, {', '.join(said)}")
+    return ClusterEvent(of_claim(claim), name, f"Status condition transitioned, {', '.join(said)}")
 
 
 def _status(condition: Condition | None) -> Status:
     return condition.status if condition is not None else Status.UNKNOWN
-
-
-def _both(view: NodeView) -> Iterator[ObjectRef]:
-    if view.node is not None:
-        yield ObjectRef(kind="Node", name=view.node.name, uid=view.node.uid)
-    if view.claim is not None:
-        yield _of_claim(view.claim)
-
-
-def _of_claim(claim: NodeClaim) -> ObjectRef:
-    return ObjectRef(kind=claim.generation.claim_kind, name=claim.name, uid=claim.uid)

@@ -48,6 +48,7 @@ class Ending(Stage):
                 arbiter=self.arbiter,
                 observer=self.observer,
                 calls=calls,
+                writer=self.api,
                 forced=self.forced,
             )
         )

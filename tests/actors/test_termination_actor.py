@@ -34,7 +34,7 @@ def test_a_node_leaves_step_by_step() -> None:
         "patch_node node-c1",
         *("explain c1", "delete_claim c1"),
         "delete_node node-c1",
-        *("terminate i-c1", "instances"),
+        *("show c1", "terminate i-c1", "instances"),
         *("patch_node node-c1", "release c1"),
     ]
     assert stage.told() == ["NodeCordoned", "NodeDrained", "InstanceTerminated"]

@@ -53,7 +53,7 @@ class Troubles:
 class Api(FakeCluster):
     """The fake cluster, with calls that can be made to fail one by one.
 
-    A patch of a claim is called after what it is for: mark, record, void, explain or release.
+    A patch of a claim is called after what it is for: mark, record, void, explain, show or release.
     """
 
     def __init__(self, agenda: Agenda, settings: ClusterSettings | None = None) -> None:
@@ -112,6 +112,8 @@ def _purpose(patch: ClaimPatch) -> str:
         return "record"
     if patch.remove_finalizers:
         return "release"
+    if patch == ClaimPatch(conditions=patch.conditions):
+        return "show"
     return "explain" if labels.CAUSE in patch.annotations else "patch_claim"
 
 

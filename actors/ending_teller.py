@@ -1,0 +1,110 @@
+"""Say, beside nodes, claims and pods, how a node's end goes. Nothing waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from treenail.actors.base import Deaf, Runtime
+from treenail.actors.publishing import ToldLately, publish
+from treenail.actors.termination_ticks import MovedOut
+from treenail.domain.disruption import BUDGETED, Cause
+from treenail.domain.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
+from treenail.domain.ending_events import (
+    awaiting_volumes,
+    evicted,
+    expiring,
+    failed_draining,
+    held_up,
+    hurried,
+)
+from treenail.domain.events import ClusterEvent
+from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut
+from treenail.domain.nodes import Condition, NodeClaim, NodeView
+from treenail.domain.pods import Pod
+from treenail.domain.ports import ClaimPatch, ClusterWriter, TooManyRequestsError
+from treenail.domain.runtime import Done, Failed, Outcome
+
+# Where a machine is taken from us, what its claim says meanwhile is not worth a request.
+_UNHURRIED = frozenset({*BUDGETED, Cause.DELETED})
+
+
+class EndingTeller:
+    """Publishes the events of nodes' ends, each once in two minutes; sets the conditions of their claims."""
+
+    def __init__(self, runtime: Runtime, writer: ClusterWriter) -> None:
+        self._tasks = runtime.tasks
+        self._now = runtime.timers.now
+        self._writer = writer
+        self._answer = Deaf()
+        self._told = ToldLately(runtime.timers.monotonic)
+        self._drains: dict[str, None] = {}
+        self._volumes: dict[str, None] = {}
+
+    def expiring(self, view: NodeView, state: Leaving) -> None:
+        """Tell when a claim's termination grace period ends, as long as its node is not drained."""
+        if state.deadline is not None and state.drained_at is None:
+            self._publish(expiring(view, state.deadline))
+
+    def draining(self, view: NodeView, state: Leaving, step: MoveOut, pods: Iterable[Pod]) -> None:
+        """Tell that a drain has begun, and what holds it up where nobody can be asked to leave."""
+        if view.name not in self._drains and state.cause in _UNHURRIED:
+            self._drains[view.name] = None
+            self._show(view, DRAINING)
+        if step.evict or step.delete:
+            return
+        now = self._now()
+        held = [pod for pod in pods if pod.active and pod.drainable(now) and pod.protected(now)]
+        if held:
+            self._publish(failed_draining(view, held_up(held)))
+
+    def moved(self, view: NodeView | None, state: Leaving | None, moved: MovedOut) -> None:
+        """Tell that a pod was evicted, or deleted as time is up, or why it was not."""
+        if state is None:
+            return
+        match moved.outcome:
+            case Done() if moved.grace is None:
+                self._publish((evicted(moved.pod, state.cause),))
+            case Done() if state.end is not None and moved.grace is not None:
+                self._publish((hurried(moved.pod, moved.grace, state.end),))
+            case Failed(error=TooManyRequestsError() as error) if view is not None:
+                self._publish(failed_draining(view, f"pod {moved.pod.key}: {error}"))
+            case _:
+                pass
+
+    def detaching(self, view: NodeView, volumes: frozenset[str]) -> None:
+        """Tell which volumes an end waits for; none, when it waits no longer."""
+        if not volumes:
+            self._volumes.pop(view.name, None)
+            return
+        if view.name not in self._volumes:
+            self._volumes[view.name] = None
+            self._show(view, AWAITING_VOLUMES)
+        self._publish(awaiting_volumes(view, volumes))
+
+    def ended(self, view: NodeView) -> None:
+        """Tell that nothing is waited for any more, and the instance goes."""
+        self._show(view, *ended(view, volumes_left=view.name in self._volumes))
+
+    def forget(self, name: str) -> None:
+        """Take in that a node is gone, or stays."""
+        self._drains.pop(name, None)
+        self._volumes.pop(name, None)
+
+    def _publish(self, events: Iterable[ClusterEvent]) -> None:
+        for event in events:
+            if self._told.news((event.about, event.reason)):
+                publish(self._tasks, self._writer, event, self._answer)
+
+    def _show(self, view: NodeView, *conditions: Condition) -> None:
+        claim = view.claim
+        news = told(claim, *conditions) if claim is not None else ()
+        if claim is None or not news:
+            return
+        writer, patch = self._writer, ClaimPatch(conditions=news)
+        key = ("kubernetes", "drain", view.name)
+        self._tasks.run(key, lambda: writer.patch_claim(claim.name, patch), self._answer, _nothing_follows)
+
+
+def _nothing_follows(outcome: Outcome[NodeClaim]) -> Outcome[NodeClaim]:
+    return outcome
