@@ -151,11 +151,26 @@ def taints(models: Sequence[TaintModel], at: str) -> tuple[Taint, ...]:
     return tuple(Taint(key=m.key, effect=m.effect, value=m.value) for m in models)
 
 
-def dated(models: Sequence[StrictTaintModel], at: str) -> Iterator[str]:
-    """Yield the paths of the times that taints at the path `at` say: nodes have them when they join."""
-    for n, model in enumerate(models):
-        if model.time_added is not None:
-            yield f"{at}[{n}].timeAdded"
+def node_taints(
+    lasting: Sequence[TaintModel], startup: Sequence[TaintModel], at: str
+) -> tuple[tuple[Taint, ...], tuple[Taint, ...]]:
+    """Return the taints and the startup taints of what stands at the path `at`.
+
+    Raises:
+        FieldError: one is malformed, or two of them have one key and effect.
+    """
+    stay = taints(lasting, f"{at}.taints")
+    go = taints(startup, f"{at}.startupTaints")
+    check_taints_differ((f"{at}.taints", stay), (f"{at}.startupTaints", go))
+    return stay, go
+
+
+def dated(lasting: Sequence[StrictTaintModel], startup: Sequence[StrictTaintModel], at: str) -> Iterator[str]:
+    """Yield the paths of the times that taints of what stands at `at` say: nodes have them when they join."""
+    for name, models in (("taints", lasting), ("startupTaints", startup)):
+        for n, model in enumerate(models):
+            if model.time_added is not None:
+                yield f"{at}.{name}[{n}].timeAdded"
 
 
 def check_taints_differ(*lists: tuple[str, Iterable[Taint]]) -> None:

@@ -11,32 +11,19 @@ from treenail.adapters.api.aws.launch_options import (
     BlockDeviceMappingModel,
     InstanceTags,
     MetadataOptionsModel,
-    block_devices,
-    check_tags,
-    metadata_options,
 )
 from treenail.adapters.api.aws.v1_selectors import (
     AmiTermModel,
     SecurityGroupTermModel,
     SubnetTermModel,
-    ami_family,
-    ami_terms,
-    security_group_terms,
-    subnet_terms,
 )
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.model import NotEmpty, NotNegative, StrictModel
-from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.node_classes import (
-    DEFAULT_KUBELET,
-    AmiFamily,
     ConnectionTracking,
-    MetadataOptions,
     NetworkInterface,
-    NodeClass,
-    NodeClassRef,
     SelectorTerm,
 )
 
@@ -157,51 +144,3 @@ class EC2NodeClassModel(StrictObject, kw_only=True):
 
     spec: EC2NodeClassSpecModel
     status: dict[str, Any] = field(default_factory=dict)
-
-
-def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
-    """Return the node class; FieldError says what is wrong with it."""
-    meta, spec = model.metadata, model.spec
-    meta.validate()
-    if (spec.role is None) == (spec.instance_profile is None):
-        raise FieldError("spec", "needs exactly one of role and instanceProfile")
-    check_tags(spec.tags, "spec.tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
-    # It is read, and what it asks for nothing is launched without.
-    unmet = ("spec.capacityReservationSelectorTerms",) if spec.capacity_reservation_selector_terms else ()
-    images = ami_terms(spec.ami_selector_terms, "spec.amiSelectorTerms")
-    own = NodeClass(
-        ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", meta.name),
-        uid=meta.uid,
-        resource_version=meta.version,
-        generation=meta.generation,
-        ami_family=ami_family(AmiFamily(spec.ami_family) if spec.ami_family else None, images, "spec"),
-        ami_terms=images,
-        subnet_terms=subnet_terms(spec.subnet_selector_terms, "spec.subnetSelectorTerms"),
-        security_group_terms=security_group_terms(
-            spec.security_group_selector_terms, "spec.securityGroupSelectorTerms"
-        ),
-        role=spec.role or "",
-        instance_profile=spec.instance_profile or "",
-        user_data=spec.user_data,
-        tags=spec.tags,
-        block_devices=block_devices(spec.block_device_mappings, "spec.blockDeviceMappings"),
-        metadata_options=metadata_options(spec.metadata_options, MetadataOptions()),
-        kubelet=spec.kubelet.value("spec.kubelet") if spec.kubelet else DEFAULT_KUBELET,
-        instance_store_raid0=spec.instance_store_policy == "RAID0",
-        detailed_monitoring=bool(spec.detailed_monitoring),
-        associate_public_ip=spec.associate_public_ip_address,
-        ip_prefix_count=spec.ip_prefix_count or 0,
-        network_interfaces=network_interfaces(spec.network_interfaces, "spec.networkInterfaces"),
-        connection_tracking=spec.connection_tracking.value("spec.connectionTracking")
-        if spec.connection_tracking
-        else None,
-        nested_virtualization=(spec.cpu_options and spec.cpu_options.nested_virtualization) or "",
-        placement_group=spec.placement_group_selector.value("spec.placementGroupSelector")
-        if spec.placement_group_selector
-        else None,
-        unmet=unmet,
-        context=spec.context,
-        deleting=meta.deletion_timestamp is not None,
-        finalizers=meta.finalizers,
-    )
-    return Translation(objects=(own,))

@@ -8,10 +8,11 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
+from treenail.adapters.api.aws.ec2_node_classes import beta_ec2_node_class, ec2_node_class
 from treenail.adapters.api.aws.launch_options import BlockDeviceMappingModel
-from treenail.adapters.api.aws.v1_node_class import EC2NodeClassModel, ec2_node_class
+from treenail.adapters.api.aws.v1_node_class import EC2NodeClassModel
 from treenail.adapters.api.aws.v1_selectors import AmiTermModel
-from treenail.adapters.api.aws.v1beta1_node_class import BetaEC2NodeClassModel, beta_ec2_node_class
+from treenail.adapters.api.aws.v1beta1_node_class import BetaEC2NodeClassModel
 from treenail.adapters.api.conversion.annotations import KUBELET, UBUNTU, V1_FIELDS
 from treenail.adapters.api.conversion.convert import V1, converted
 from treenail.adapters.api.conversion.errors import ConversionError

@@ -12,7 +12,7 @@ from treenail.adapters.api.karpenter.requirements import AnyRequirement, of_clai
 from treenail.adapters.api.metadata import ConditionModel, ObjectMeta
 from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
+from treenail.adapters.api.selectors import StrictTaintModel, dated, node_taints
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
@@ -42,8 +42,7 @@ class ClaimSpecModel(StrictModel):
 
     def dated_taints(self) -> Iterator[str]:
         """Yield the paths of the times that taints say."""
-        yield from dated(self.taints, "spec.taints")
-        yield from dated(self.startup_taints, "spec.startupTaints")
+        return dated(self.taints, self.startup_taints, "spec")
 
 
 class ClaimStatusModel(StrictModel):
@@ -69,9 +68,7 @@ def claim(
 ) -> NodeClaim:
     """Return the claim; FieldError says what is wrong with it."""
     meta.validate()
-    own_taints = taints(spec.taints, "spec.taints")
-    startup_taints = taints(spec.startup_taints, "spec.startupTaints")
-    check_taints_differ(("spec.taints", own_taints), ("spec.startupTaints", startup_taints))
+    lasting, startup = node_taints(spec.taints, spec.startup_taints, "spec")
     read = of_claim(requirements, "spec.requirements")
     return NodeClaim(
         name=meta.name,
@@ -84,8 +81,8 @@ def claim(
         annotations=meta.annotations,
         owners=meta.owners,
         finalizers=meta.finalizers,
-        taints=own_taints,
-        startup_taints=startup_taints,
+        taints=lasting,
+        startup_taints=startup,
         requirements=read,
         instance_types=_instance_types(requirements, read),
         requests=resources(spec.resources.requests, "spec.resources.requests"),

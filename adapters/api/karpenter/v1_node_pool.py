@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, field
 
 from treenail.adapters.api.amounts import (
-    MOST_IN_ALL,
     Duration,
     DurationOrNever,
     duration,
     duration_or_never,
-    resources,
 )
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.pools import TEMPLATE, Weight, limits_of, template_of
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
-from treenail.adapters.api.karpenter.requirements import RequirementModel, check_pool_labels, of_pool
+from treenail.adapters.api.karpenter.requirements import RequirementModel
 from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
-from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
+from treenail.adapters.api.selectors import StrictTaintModel, dated
 from treenail.domain.budget_windows import schedule_problem
-from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.node_pools import Budget, Disruption, Generation
 
 EXPIRE_AFTER: Final = "720h"
+NODES: Final = "10%"
 _WHEN_EMPTY: Final = "WhenEmpty"
 CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
 
-Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 Nodes: TypeAlias = Annotated[
     str,
     Meta(
@@ -52,7 +51,7 @@ BudgetDuration: TypeAlias = Annotated[
 class BudgetModel(StrictModel):
     """How many nodes may be disrupted at a time."""
 
-    nodes: Nodes = "10%"
+    nodes: Nodes = NODES
     reasons: Annotated[tuple[Literal["Underutilized", "Empty", "Drifted"], ...], Meta(max_length=50)] = ()
     schedule: str | None = None
     duration: BudgetDuration | None = None
@@ -122,37 +121,19 @@ class NodePoolModel(StrictObject, kw_only=True):
 
 def node_pool(model: NodePoolModel, _reading: Reading) -> Translation:
     """Return the pool; FieldError says what is wrong with it."""
-    meta, spec, template = model.metadata, model.spec, model.spec.template.spec
-    meta.validate()
-    at = "spec.template"
-    own = model.spec.template.metadata
-    check_pool_labels(own.labels, f"{at}.metadata.labels", Generation.V1)
-    check_annotations(own.annotations, f"{at}.metadata.annotations")
-    read = of_pool(template.requirements, f"{at}.spec.requirements", Generation.V1)
-    own_taints = taints(template.taints, f"{at}.spec.taints")
-    startup_taints = taints(template.startup_taints, f"{at}.spec.startupTaints")
-    check_taints_differ((f"{at}.spec.taints", own_taints), (f"{at}.spec.startupTaints", startup_taints))
+    spec, template = model.spec, model.spec.template.spec
+    taints = template.taints, template.startup_taints
+    read = template_of(model.metadata, spec.template.metadata, taints, template.requirements, Generation.V1)
     _check_static(spec)
-    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
-    pool = NodePool(
-        name=meta.name,
-        uid=meta.uid,
-        resource_version=meta.version,
-        generation=Generation.V1,
-        weight=spec.weight or 0,
-        labels=own.labels,
-        annotations=own.annotations,
-        taints=own_taints,
-        startup_taints=startup_taints,
-        requirements=read.requirements,
-        node_class=template.node_class_ref.value(f"{at}.spec.nodeClassRef"),
-        limits=None if spec.limits is None else resources(spec.limits, "spec.limits", most=MOST_IN_ALL),
+    pool = read.pool(
+        weight=spec.weight,
+        node_class=template.node_class_ref.value(f"{TEMPLATE}.nodeClassRef"),
+        limits=limits_of(spec.limits, "spec.limits"),
         disruption=_disruption(spec),
-        termination_grace_period=_grace_period(template),
-        deleting=meta.deletion_timestamp is not None,
-        not_acted_on=not_acted_on,
+        not_acted_on=_not_acted_on(spec),
     )
-    return Translation(objects=(pool,), not_acted_on=not_acted_on)
+    pool = replace(pool, termination_grace_period=_grace_period(template))
+    return Translation(objects=(pool,), not_acted_on=pool.not_acted_on)
 
 
 def _disruption(spec: NodePoolSpecModel) -> Disruption:
@@ -186,5 +167,4 @@ def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
         yield "spec.replicas"
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
-    yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")
+    yield from dated(spec.template.spec.taints, spec.template.spec.startup_taints, TEMPLATE)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, field
 
-from treenail.adapters.api.amounts import MOST_IN_ALL, resources, seconds
+from treenail.adapters.api.amounts import seconds
 from treenail.adapters.api.aws.v1alpha1_provider import ProviderModel, inline_provider
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.pools import Weight, limits_of, template_of
 from treenail.adapters.api.karpenter.references import ProviderRefModel, provider_of
-from treenail.adapters.api.karpenter.requirements import OldRequirementModel, check_pool_labels, of_pool
+from treenail.adapters.api.karpenter.requirements import OldRequirementModel
 from treenail.adapters.api.kubelet import OldKubeletModel
-from treenail.adapters.api.metadata import StrictObject
+from treenail.adapters.api.metadata import StrictObject, TemplateMetadata
 from treenail.adapters.api.model import PlainQuantities, StrictModel
-from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
+from treenail.adapters.api.selectors import StrictTaintModel, dated
 from treenail.domain import labels
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.node_pools import Budget, Disruption, Generation
 from treenail.domain.requirements import Operator, Requirement, Requirements
 
-Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 
 _DEFAULTS: Final = (
@@ -87,36 +87,24 @@ def provisioner(model: ProvisionerModel, _reading: Reading) -> Translation:
     Raises:
         FieldError: something is wrong with it.
     """
-    meta, spec = model.metadata, model.spec
-    meta.validate()
-    check_pool_labels(spec.labels, "spec.labels", Generation.V1ALPHA5)
-    check_annotations(spec.annotations, "spec.annotations")
-    read = of_pool(spec.requirements, "spec.requirements", Generation.V1ALPHA5)
-    own_taints = taints(spec.taints, "spec.taints")
-    startup_taints = taints(spec.startup_taints, "spec.startupTaints")
-    check_taints_differ(("spec.taints", own_taints), ("spec.startupTaints", startup_taints))
+    spec = model.spec
+    own = TemplateMetadata(labels=spec.labels, annotations=spec.annotations)
+    taints = spec.taints, spec.startup_taints
+    read = template_of(
+        model.metadata, own, taints, spec.requirements, Generation.V1ALPHA5, own_at="spec", at="spec"
+    )
     node_class, inline = _node_class(model)
-    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
-    limits = spec.limits.resources if spec.limits else None
-    pool = NodePool(
-        name=meta.name,
-        uid=meta.uid,
-        resource_version=meta.version,
+    pool = read.pool(
         generation=Generation.V1ALPHA5,
-        weight=spec.weight or 0,
-        labels=spec.labels,
-        annotations=spec.annotations,
-        taints=own_taints,
-        startup_taints=startup_taints,
-        requirements=with_defaults(read.requirements),
+        weight=spec.weight,
         node_class=node_class,
         kubelet=_kubelet(spec),
-        limits=None if limits is None else resources(limits, "spec.limits.resources", most=MOST_IN_ALL),
+        limits=limits_of(spec.limits.resources if spec.limits else None, "spec.limits.resources"),
         disruption=_disruption(spec),
-        deleting=meta.deletion_timestamp is not None,
-        not_acted_on=not_acted_on,
+        not_acted_on=_not_acted_on(spec),
     )
-    return Translation(objects=(pool, *inline), not_acted_on=not_acted_on)
+    pool = replace(pool, requirements=with_defaults(pool.requirements))
+    return Translation(objects=(pool, *inline), not_acted_on=pool.not_acted_on)
 
 
 def with_defaults(requirements: Requirements) -> Requirements:
@@ -169,5 +157,4 @@ def _disruption(spec: ProvisionerSpecModel) -> Disruption:
 def _not_acted_on(spec: ProvisionerSpecModel) -> Iterator[str]:
     if spec.consolidation is not None and spec.consolidation.enabled:
         yield "spec.consolidation.enabled"
-    yield from dated(spec.taints, "spec.taints")
-    yield from dated(spec.startup_taints, "spec.startupTaints")
+    yield from dated(spec.taints, spec.startup_taints, "spec")

@@ -9,32 +9,35 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, field
 
 from treenail.adapters.api.amounts import (
-    MOST_IN_ALL,
     NEVER,
     DurationOrNever,
     duration_or_never,
-    resources,
 )
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.pools import TEMPLATE, Weight, limits_of, template_of
 from treenail.adapters.api.karpenter.references import NodeClassByVersionModel
-from treenail.adapters.api.karpenter.requirements import BetaRequirementModel, check_pool_labels, of_pool
-from treenail.adapters.api.karpenter.v1_node_pool import BudgetDuration, BudgetModel, Nodes, Weight
+from treenail.adapters.api.karpenter.requirements import BetaRequirementModel
+from treenail.adapters.api.karpenter.v1_node_pool import (
+    EXPIRE_AFTER,
+    NODES,
+    BudgetDuration,
+    BudgetModel,
+    Nodes,
+)
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import PlainQuantities, StrictModel
-from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import StrictTaintModel, check_taints_differ, dated, taints
-from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.adapters.api.selectors import StrictTaintModel, dated
+from treenail.domain.node_pools import Budget, Disruption, Generation
 
-_EXPIRE_AFTER: Final = "720h"
 _WHEN_EMPTY: Final = "WhenEmpty"
 
 
 class BetaBudgetModel(StrictModel):
     """How many nodes may be disrupted at a time, for whichever reason."""
 
-    nodes: Nodes = "10%"
+    nodes: Nodes = NODES
     schedule: str | None = None
     duration: BudgetDuration | None = None
 
@@ -101,36 +104,20 @@ class BetaNodePoolModel(StrictObject, kw_only=True):
 
 def beta_node_pool(model: BetaNodePoolModel, _reading: Reading) -> Translation:
     """Return the pool; FieldError says what is wrong with it."""
-    meta, spec, template = model.metadata, model.spec, model.spec.template.spec
-    meta.validate()
-    at = "spec.template"
-    own = spec.template.metadata
-    check_pool_labels(own.labels, f"{at}.metadata.labels", Generation.V1BETA1)
-    check_annotations(own.annotations, f"{at}.metadata.annotations")
-    read = of_pool(template.requirements, f"{at}.spec.requirements", Generation.V1BETA1)
-    own_taints = taints(template.taints, f"{at}.spec.taints")
-    startup_taints = taints(template.startup_taints, f"{at}.spec.startupTaints")
-    check_taints_differ((f"{at}.spec.taints", own_taints), (f"{at}.spec.startupTaints", startup_taints))
-    not_acted_on = (*_not_acted_on(spec), *read.not_acted_on)
-    pool = NodePool(
-        name=meta.name,
-        uid=meta.uid,
-        resource_version=meta.version,
-        generation=Generation.V1,
-        weight=spec.weight or 0,
-        labels=own.labels,
-        annotations=own.annotations,
-        taints=own_taints,
-        startup_taints=startup_taints,
-        requirements=read.requirements,
-        node_class=template.node_class_ref.value(f"{at}.spec.nodeClassRef"),
-        kubelet=template.kubelet.value(f"{at}.spec.kubelet") if template.kubelet else None,
-        limits=None if spec.limits is None else resources(spec.limits, "spec.limits", most=MOST_IN_ALL),
-        disruption=_disruption(spec.disruption),
-        deleting=meta.deletion_timestamp is not None,
-        not_acted_on=not_acted_on,
+    spec, template = model.spec, model.spec.template.spec
+    taints = template.taints, template.startup_taints
+    read = template_of(
+        model.metadata, spec.template.metadata, taints, template.requirements, Generation.V1BETA1
     )
-    return Translation(objects=(pool,), not_acted_on=not_acted_on)
+    pool = read.pool(
+        weight=spec.weight,
+        node_class=template.node_class_ref.value(f"{TEMPLATE}.nodeClassRef"),
+        kubelet=template.kubelet.value(f"{TEMPLATE}.kubelet") if template.kubelet else None,
+        limits=limits_of(spec.limits, "spec.limits"),
+        disruption=_disruption(spec.disruption),
+        not_acted_on=_not_acted_on(spec),
+    )
+    return Translation(objects=(pool,), not_acted_on=pool.not_acted_on)
 
 
 def _disruption(own: BetaDisruptionModel) -> Disruption:
@@ -141,7 +128,7 @@ def _disruption(own: BetaDisruptionModel) -> Disruption:
         empty_after=timedelta(0)
         if after is None
         else duration_or_never(after, "spec.disruption.consolidateAfter"),
-        expire_after=duration_or_never(own.expire_after or _EXPIRE_AFTER, "spec.disruption.expireAfter"),
+        expire_after=duration_or_never(own.expire_after or EXPIRE_AFTER, "spec.disruption.expireAfter"),
         consolidation=own.consolidation_policy != _WHEN_EMPTY,
         budgets=tuple(b.value(f"spec.disruption.budgets[{n}]") for n, b in enumerate(budgets)),
     )
@@ -150,5 +137,4 @@ def _disruption(own: BetaDisruptionModel) -> Disruption:
 def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
     if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
-    yield from dated(spec.template.spec.taints, "spec.template.spec.taints")
-    yield from dated(spec.template.spec.startup_taints, "spec.template.spec.startupTaints")
+    yield from dated(spec.template.spec.taints, spec.template.spec.startup_taints, TEMPLATE)

@@ -6,7 +6,7 @@ from typing import Final
 
 from treenail.adapters.api.karpenter.v1alpha5_machine import MachineModel, MachineStatusModel
 from treenail.adapters.api.schema.constraints import below
-from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition, label
+from treenail.adapters.api.schema.definitions import Column, Definition, Version, label
 from treenail.adapters.api.schema.rules import claims
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import provider_ref
@@ -19,13 +19,7 @@ _V1ALPHA5: Final = Version(
     constraints=below(
         "", claims.claim(), below("spec", kubelet("kubelet"), provider_ref("machineTemplateRef"))
     ),
-    columns=(
-        label("Type", labels.INSTANCE_TYPE),
-        label("Zone", labels.ZONE),
-        Column("Node", ".status.nodeName"),
-        condition("Ready"),
-        AGE,
-        label("Capacity", labels.CAPACITY_TYPE, wide=True),
+    columns=claims.columns(
         label("Provisioner", labels.PROVISIONER, wide=True),
         Column("Template", ".spec.machineTemplateRef.name", wide=True),
     ),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.amounts import MOST_IN_ALL
-from treenail.adapters.api.karpenter.v1_node_pool import CRON, EXPIRE_AFTER, NodePoolModel
+from treenail.adapters.api.karpenter.v1_node_pool import EXPIRE_AFTER, NodePoolModel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Version, condition
 from treenail.adapters.api.schema.kinds.v1beta1_node_pools import NODE_POOLS_V1BETA1
 from treenail.adapters.api.schema.rules import forms, label_keys, requirements, taints
+from treenail.adapters.api.schema.rules.budgets import budgets
 from treenail.adapters.api.schema.rules.references import node_class_ref
 from treenail.adapters.api.schema.statuses import NodePoolStatusModel
 from treenail.domain.node_pools import Generation
@@ -27,23 +28,13 @@ _STATIC: Final = (
         "replicas",
     ),
 )
-_BUDGET: Final = (
-    Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither"),
-)
-
-_NODES: Final = "10%"
-
 _DISRUPTION: Final[Constraints] = {
     # The defaults of what is within are only written in where there is something to be within.
     "": Constraint().otherwise({"consolidateAfter": "0s"}),
     "consolidateAfter": forms.duration_or_never().otherwise("0s"),
     "consolidationPolicy": Constraint().otherwise("WhenEmptyOrUnderutilized"),
-    "budgets": Constraint().otherwise([{"nodes": _NODES}]),
-    "budgets[].nodes": Constraint().otherwise(_NODES),
-    "budgets[]": Constraint(_BUDGET),
+    **budgets("budgets"),
     "budgets[].reasons": Constraint(keywords={"x-kubernetes-list-type": "set"}),
-    "budgets[].duration": forms.duration(),
-    "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
 }
 _TEMPLATE: Final[Constraints] = {
     **label_keys.own_labels("metadata.labels", Generation.V1),

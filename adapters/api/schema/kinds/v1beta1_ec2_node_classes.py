@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.adapters.api.aws.v1beta1_node_class import HOP_LIMIT, RESTRICTED_TAGS, BetaEC2NodeClassModel
+from treenail.adapters.api.aws.v1beta1_node_class import (
+    BETA_RESTRICTED_TAGS,
+    HOP_LIMIT,
+    BetaEC2NodeClassModel,
+)
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.constraints import Constraint, Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Version, condition
@@ -31,7 +35,7 @@ EC2_NODE_CLASSES_V1BETA1: Final = Version(
         selector_terms.subnets("subnetSelectorTerms"),
         selector_terms.security_groups("securityGroupSelectorTerms"),
         selector_terms.images_of_v1beta1("amiSelectorTerms"),
-        tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
+        tags("tags", restricted=BETA_RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
         block_devices("blockDeviceMappings"),
         metadata_options("metadataOptions", hop_limit=HOP_LIMIT),
     ),

@@ -7,7 +7,7 @@ from typing import Final
 from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimStatusModel
 from treenail.adapters.api.karpenter.v1beta1_node_claim import BetaNodeClaimModel
 from treenail.adapters.api.schema.constraints import below
-from treenail.adapters.api.schema.definitions import AGE, Column, Version, condition, label
+from treenail.adapters.api.schema.definitions import Column, Version, label
 from treenail.adapters.api.schema.rules import claims
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import node_class_by_version
@@ -20,13 +20,7 @@ NODE_CLAIMS_V1BETA1: Final = Version(
     constraints=below(
         "", claims.claim(), below("spec", kubelet("kubelet"), node_class_by_version("nodeClassRef"))
     ),
-    columns=(
-        label("Type", labels.INSTANCE_TYPE),
-        label("Zone", labels.ZONE),
-        Column("Node", ".status.nodeName"),
-        condition("Ready"),
-        AGE,
-        label("Capacity", labels.CAPACITY_TYPE, wide=True),
+    columns=claims.columns(
         label("NodePool", labels.NODEPOOL, wide=True),
         Column("NodeClass", ".spec.nodeClassRef.name", wide=True),
     ),

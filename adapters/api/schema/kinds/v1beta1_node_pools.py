@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.amounts import MOST_IN_ALL
-from treenail.adapters.api.karpenter.v1_node_pool import CRON
+from treenail.adapters.api.karpenter.v1_node_pool import EXPIRE_AFTER
 from treenail.adapters.api.karpenter.v1beta1_node_pool import BetaNodePoolModel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
 from treenail.adapters.api.schema.definitions import AGE, Column, Version, condition
 from treenail.adapters.api.schema.rules import forms, label_keys, requirements, taints
+from treenail.adapters.api.schema.rules.budgets import budgets
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import node_class_by_version
 from treenail.adapters.api.schema.statuses import NodePoolStatusModel
 from treenail.domain.node_pools import Generation
 
-_NODES: Final = "10%"
-_EXPIRE_AFTER: Final = "720h"
 _POLICY: Final = "WhenUnderutilized"
 _WHEN_EMPTY: Final = "has(self.consolidationPolicy) && self.consolidationPolicy == 'WhenEmpty'"
 
@@ -32,18 +31,13 @@ _TOGETHER: Final = (
         "consolidateAfter",
     ),
 )
-_BUDGET: Final = Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither")
 
 _DISRUPTION: Final[Constraints] = {
-    "": Constraint(_TOGETHER).otherwise({"consolidationPolicy": _POLICY, "expireAfter": _EXPIRE_AFTER}),
+    "": Constraint(_TOGETHER).otherwise({"consolidationPolicy": _POLICY, "expireAfter": EXPIRE_AFTER}),
     "consolidateAfter": forms.duration_or_never(),
     "consolidationPolicy": Constraint().otherwise(_POLICY),
-    "expireAfter": forms.duration_or_never().otherwise(_EXPIRE_AFTER),
-    "budgets": Constraint().otherwise([{"nodes": _NODES}]),
-    "budgets[].nodes": Constraint().otherwise(_NODES),
-    "budgets[]": Constraint([_BUDGET]),
-    "budgets[].duration": forms.duration(),
-    "budgets[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
+    "expireAfter": forms.duration_or_never().otherwise(EXPIRE_AFTER),
+    **budgets("budgets"),
 }
 _TEMPLATE: Final[Constraints] = {
     **label_keys.own_labels("metadata.labels", Generation.V1BETA1),

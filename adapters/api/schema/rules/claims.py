@@ -1,11 +1,13 @@
-"""What the claims of all generations have in common."""
+"""What the definitions of claims have in common, of all generations."""
 
 from __future__ import annotations
 
 from treenail.adapters.api.amounts import MOST_OF_ONE
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
+from treenail.adapters.api.schema.definitions import AGE, Column, condition, label
 from treenail.adapters.api.schema.rules import requirements, taints
 from treenail.adapters.api.schema.rules.forms import amounts
+from treenail.domain import labels
 
 
 def claim(*own: Rule) -> Constraints:
@@ -18,4 +20,17 @@ def claim(*own: Rule) -> Constraints:
         amounts("spec.resources.requests", most=MOST_OF_ONE),
         amounts("status.capacity", most=MOST_OF_ONE),
         amounts("status.allocatable", most=MOST_OF_ONE),
+    )
+
+
+def columns(*own: Column) -> tuple[Column, ...]:
+    """Return what is shown of a claim before v1, and `own`: what generations call differently."""
+    return (
+        label("Type", labels.INSTANCE_TYPE),
+        label("Zone", labels.ZONE),
+        Column("Node", ".status.nodeName"),
+        condition("Ready"),
+        AGE,
+        label("Capacity", labels.CAPACITY_TYPE, wide=True),
+        *own,
     )

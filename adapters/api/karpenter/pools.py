@@ -1,0 +1,94 @@
+"""What the pools of all generations have in common, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta
+
+from treenail.adapters.api.amounts import MOST_IN_ALL, resources
+from treenail.adapters.api.karpenter.requirements import AnyRequirement, Read, check_pool_labels, of_pool
+from treenail.adapters.api.metadata import ObjectMeta, TemplateMetadata
+from treenail.adapters.api.model import PlainQuantities
+from treenail.adapters.api.names import check_annotations
+from treenail.adapters.api.selectors import StrictTaintModel, node_taints
+from treenail.domain.node_classes import Kubelet, NodeClassRef
+from treenail.domain.node_pools import Disruption, Generation, NodePool
+from treenail.domain.resources import Resources
+from treenail.domain.taints import Taint
+
+TEMPLATE: Final = "spec.template.spec"
+
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """What a pool gives its nodes and demands of them, checked."""
+
+    meta: ObjectMeta
+    own: TemplateMetadata
+    requirements: Read
+    taints: tuple[Taint, ...]
+    startup_taints: tuple[Taint, ...]
+
+    def pool(
+        self,
+        *,
+        generation: Generation = Generation.V1,
+        weight: int | None,
+        node_class: NodeClassRef,
+        kubelet: Kubelet | None = None,
+        limits: Resources | None,
+        disruption: Disruption,
+        not_acted_on: Iterable[str],
+    ) -> NodePool:
+        """Return the pool. What its requirements set that is not acted on is named after `not_acted_on`."""
+        return NodePool(
+            name=self.meta.name,
+            uid=self.meta.uid,
+            resource_version=self.meta.version,
+            generation=generation,
+            weight=weight or 0,
+            labels=self.own.labels,
+            annotations=self.own.annotations,
+            taints=self.taints,
+            startup_taints=self.startup_taints,
+            requirements=self.requirements.requirements,
+            node_class=node_class,
+            kubelet=kubelet,
+            limits=limits,
+            disruption=disruption,
+            deleting=self.meta.deletion_timestamp is not None,
+            not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
+        )
+
+
+def template_of(
+    meta: ObjectMeta,
+    own: TemplateMetadata,
+    taints: tuple[Sequence[StrictTaintModel], Sequence[StrictTaintModel]],
+    requirements: Sequence[AnyRequirement],
+    version: Generation,
+    *,
+    own_at: str = "spec.template.metadata",
+    at: str = TEMPLATE,
+) -> Template:
+    """Return the template of a pool of `version`: its `own` metadata stand at `own_at`, the rest at `at`.
+
+    Raises:
+        FieldError: something is wrong with it, or with `meta`.
+    """
+    meta.validate()
+    check_pool_labels(own.labels, f"{own_at}.labels", version)
+    check_annotations(own.annotations, f"{own_at}.annotations")
+    read = of_pool(requirements, f"{at}.requirements", version)
+    lasting, startup = node_taints(*taints, at)
+    return Template(meta=meta, own=own, requirements=read, taints=lasting, startup_taints=startup)
+
+
+def limits_of(quantities: PlainQuantities | None, at: str) -> Resources | None:
+    """Return the limits of a pool, None where it has none; FieldError says which is no amount."""
+    return None if quantities is None else resources(quantities, at, most=MOST_IN_ALL)

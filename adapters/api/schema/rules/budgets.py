@@ -1,0 +1,25 @@
+"""Budgets of disruptions, as the NodePools of both generations write them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treenail.adapters.api.karpenter.v1_node_pool import CRON, NODES
+from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
+from treenail.adapters.api.schema.rules import forms
+
+_TOGETHER: Final = Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither")
+
+
+def budgets(path: str) -> Constraints:
+    """Return what is demanded of the budgets that stand at `path`."""
+    return below(
+        path,
+        {
+            "": Constraint().otherwise([{"nodes": NODES}]),
+            "[]": Constraint([_TOGETHER]),
+            "[].nodes": Constraint().otherwise(NODES),
+            "[].duration": forms.duration(),
+            "[].schedule": Constraint(keywords={"pattern": f"^({CRON.pattern})$"}),
+        },
+    )
