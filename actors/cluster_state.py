@@ -11,6 +11,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.actors.life_lines import tell_packing
+from treenail.actors.notice_settler import NoticeSettler
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
 from treenail.domain.changes import Changes
@@ -26,6 +27,7 @@ from treenail.domain.disruption import (
     DisruptionRefused,
     DisruptNodes,
     NodeInterrupted,
+    NoticeSettled,
     PoolChanged,
 )
 from treenail.domain.giving_up import objection
@@ -92,6 +94,7 @@ class Audience:
     termination: Ref[NodeChanged]
     arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
+    listener: Ref[NoticeSettled]
     early_binder: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
@@ -121,6 +124,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._setbacks = Setbacks()
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._candidates = CandidateTeller(model, audience.disruptor)
+        self._settler = NoticeSettler(model, audience.listener)
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -161,6 +165,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 # That there are none is news as well: what was made for those there were is left over.
                 self._audience.keeper.tell(PoolsSeen(pools=(), node_classes=()))
             self._synced = True
+            self._settler.know_all()
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
             for aside in fact.set_aside:
                 self._set_aside(aside)
@@ -257,6 +262,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _interrupt(self, message: NodeInterrupted) -> None:
+        self._settler.note(message.instance_id, synced=self._synced)
         name = self._model.view_of_instance(message.instance_id)
         view = self._model.view(name) if name is not None else None
         # Our own terminations are announced too: a node that goes already is no news.
@@ -304,6 +310,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for name in changes.views:
             self._tell_view(name, now)
         if changes.views:
+            self._settler.settle(changes.views)
             there = max(len(self._model.claims), len(self._model.nodes))
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:

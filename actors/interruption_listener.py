@@ -11,7 +11,7 @@ from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
-from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption import Notice, NoticeError, parse_notice
 from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption_trace import notice_spans
@@ -39,13 +39,23 @@ class _Deleted:
     outcome: Outcome[None]
 
 
-ListenerInbox: TypeAlias = QueueMessage | _DeleteNow | _Deleted
+@dataclass(slots=True)
+class _Open:
+    """A message by its last receipt, and the instances that it is still needed for."""
+
+    receipt: str
+    instance_ids: dict[str, None]
+
+
+ListenerInbox: TypeAlias = QueueMessage | NoticeSettled | _DeleteNow | _Deleted
 
 
 class InterruptionListener(DomainActor[ListenerInbox]):
     """Turn queue messages into facts: once each, however often they come.
 
-    Owns what was seen already. Tells the termination actor and the cluster state `NodeInterrupted`.
+    A message stays in the queue until the cluster state says that all that follows from it is written down,
+    so that none is lost with this process. Owns what was seen already, and which messages are still needed.
+    Tells the termination actor and the cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -64,11 +74,15 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         self._policy = policy
         self._receipts: list[str] = []
         self._seen: TTLCache[str, bool] = TTLCache(_MOST_SEEN, _SEEN_SECONDS, timer=runtime.timers.monotonic)
+        self._open: dict[str, _Open] = {}
+        self._messages_about: dict[str, dict[str, None]] = {}
 
     def handle(self, message: ListenerInbox) -> None:
         match message:
             case QueueMessage():
                 self._receive(message)
+            case NoticeSettled(instance_id=instance_id):
+                self._settle(instance_id)
             case _DeleteNow():
                 self._delete()
             case _Deleted():
@@ -79,12 +93,32 @@ class InterruptionListener(DomainActor[ListenerInbox]):
 
     def _receive(self, message: QueueMessage) -> None:
         received_at = self._timers.now()
+        if message.id in self._open:
+            self._open[message.id].receipt = message.receipt  # the one before it holds no longer
+            return
         if message.id not in self._seen:
             self._seen[message.id] = True
             self._read(message, received_at)
+        if message.id not in self._open:
+            self._delete_soon(message.receipt)
+
+    def _need(self, message: QueueMessage, instance_id: str) -> None:
+        """Keep a message until what it says of an instance is settled."""
+        self._open.setdefault(message.id, _Open(message.receipt, {})).instance_ids[instance_id] = None
+        self._messages_about.setdefault(instance_id, {})[message.id] = None
+
+    def _settle(self, instance_id: str) -> None:
+        for message_id in self._messages_about.pop(instance_id, ()):
+            needed = self._open[message_id]
+            needed.instance_ids.pop(instance_id, None)
+            if not needed.instance_ids:
+                del self._open[message_id]
+                self._delete_soon(needed.receipt)
+
+    def _delete_soon(self, receipt: str) -> None:
         if not self._receipts:
             self.later("delete", _DeleteNow(), seconds=_GATHER_SECONDS)
-        self._receipts.append(message.receipt)
+        self._receipts.append(receipt)
 
     def _delete(self) -> None:
         receipts, self._receipts = self._receipts, []
@@ -118,5 +152,6 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         )
         for span in notice_spans(interrupted, message, now):
             self._telemetry.record(span)
+        self._need(message, instance_id)
         self._cluster.tell(interrupted)
         self._termination.tell(interrupted)

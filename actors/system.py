@@ -170,6 +170,7 @@ class System:
             accountant=host(PoolAccountant, runtime, writer=ports.writer),
             teller=host(EventTeller, runtime, writer=ports.writer),
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
+            listener=self.listener,
             surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),

@@ -119,6 +119,13 @@ class NodeInterrupted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSettled:
+    """What was announced of an instance follows from the API by now, or concerns nobody here."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionEnded:
     """A node that was to go is gone, or (`abandoned`) stays after all."""
 

@@ -27,6 +27,7 @@ class Knowing(Stage):
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
+        self.listener = Probe()
         self.arbiter, self.disruptor, self.reporter, self.keeper = Probe(), Probe(), Probe(), Probe()
         self.model = ClusterModel(promise_lasts=LASTS)
         audience = Audience(
@@ -40,6 +41,7 @@ class Knowing(Stage):
             termination=self.termination,
             arbiter=self.arbiter,
             tagger=Probe(),
+            listener=self.listener,
             accountant=Probe(),
             surveyor=Probe(),
             teller=Probe(),

@@ -69,6 +69,7 @@ ROLES = {
     "disruptor": "Disruptor",
     "early_binder": "EarlyBinder",
     "tagger": "InstanceTagger",
+    "listener": "InterruptionListener",
     "observer": "observer",
 }
 

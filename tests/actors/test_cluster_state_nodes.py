@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.builders import (
     view,
 )
 from treenail.domain.batching import UrgentWork
-from treenail.domain.cluster_facts import Kind
+from treenail.domain.cluster_facts import Kind, Resynced
 from treenail.domain.disruption import (
     Cause,
     DisruptionAllowed,
@@ -29,9 +30,11 @@ from treenail.domain.disruption import (
     DisruptNodes,
     NodeEmptied,
     NodeInterrupted,
+    NoticeSettled,
     PoolChanged,
 )
 from treenail.domain.launching import ClaimFailed
+from treenail.domain.taints import DISRUPTED
 from treenail.domain.watching import NodeChanged, PoolsChanged
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
@@ -225,6 +228,47 @@ def test_a_second_interruption_of_a_node_is_no_news() -> None:
     interrupt(stage)
 
     assert len(stage.batcher.received) == 1
+
+
+def test_a_notice_is_settled_when_the_end_of_its_node_is_written_down() -> None:
+    stage = Knowing(*IN_USE)
+    interrupt(stage)
+    stage.see(replace(node_of(view()), taints=(DISRUPTED,), resource_version=5))
+    assert stage.listener.received == []
+
+    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_one_of_a_node_that_goes_meanwhile_is_settled_by_that() -> None:
+    stage = Knowing(*IN_USE)
+    interrupt(stage)
+
+    stage.lose(Kind.NODE_CLAIM, "c1")
+    stage.lose(Kind.NODE, "node-c1")
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_one_of_a_node_on_its_way_out_or_of_nobody_is_settled_at_once() -> None:
+    going = view(of_claim={"deleting_since": START})
+    stage = Knowing(claim_of(going), node_of(going))
+
+    interrupt(stage)
+    interrupt(stage, "i-other")
+
+    assert [settled.instance_id for settled in stage.listener.of(NoticeSettled)] == ["i-c1", "i-other"]
+
+
+def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
+    stage = Knowing(*IN_USE, synced=False)
+    interrupt(stage, "i-other")
+    assert stage.listener.received == []
+
+    stage.tell(Resynced(revision=2, objects=IN_USE))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
 
 
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:

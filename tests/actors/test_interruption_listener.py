@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
 from treenail.domain.ending_trace import interruption_context
 from treenail.domain.interruption_policy import InterruptionPolicy
 
@@ -21,13 +22,29 @@ REBALANCE = "EC2 Instance Rebalance Recommendation"
 HEALTH = "AWS Health Event"
 
 
-class Listening(Stage):
-    """A listener at a queue whose messages take no time, and come again after twenty seconds."""
+class Settling(Probe):
+    """One who settles what is announced at once."""
 
-    def __init__(self, policy: InterruptionPolicy | None = None) -> None:
+    def __init__(self, listener: Callable[[], Any]) -> None:
+        super().__init__()
+        self._listener = listener
+
+    def tell(self, message: Any) -> None:
+        super().tell(message)
+        self._listener().tell(NoticeSettled(instance_id=message.instance_id))
+
+
+class Listening(Stage):
+    """A listener at a queue whose messages take no time, and come again after twenty seconds.
+
+    What it announces is settled at once, unless that is left to the test.
+    """
+
+    def __init__(self, policy: InterruptionPolicy | None = None, *, settles: bool = True) -> None:
         super().__init__()
         self.policy = policy or InterruptionPolicy()
-        self.cluster, self.termination = Probe(), Probe()
+        self.cluster = Settling(lambda: self.actor) if settles else Probe()
+        self.termination = Probe()
         settings = QueueSettings(delay=(0, 0))
         self.queue = FakeQueue(self.world, random.Random(0), settings=settings)
         self.start()
@@ -42,7 +59,13 @@ class Listening(Stage):
                 policy=self.policy,
             )
         )
+        self.actor = actor
         self.queue.feed(actor)
+
+    def settle(self, *instances: str) -> None:
+        """Say of instances that what was announced is written down."""
+        for instance in instances:
+            self.actor.tell(NoticeSettled(instance_id=instance))
 
 
 def event(kind: str, *instances: str, **detail: object) -> str:
@@ -97,7 +120,7 @@ def test_an_event_about_several_instances_is_told_for_each() -> None:
     assert stage.telemetry.counted("karpenter_interruption_received_messages_total") == 1
 
 
-def test_a_message_that_comes_twice_is_told_once_and_deleted_each_time() -> None:
+def test_a_message_that_comes_twice_is_told_once_and_deleted() -> None:
     stage = Listening()
     stage.queue.faults = QueueFaults(duplicate=1.0)
 
@@ -105,7 +128,7 @@ def test_a_message_that_comes_twice_is_told_once_and_deleted_each_time() -> None
     stage.run(1)
 
     assert len(stage.cluster.received) == 1
-    assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 2
+    assert stage.queue.backlog() == ()
 
 
 def test_a_message_that_could_not_be_deleted_comes_again_and_is_known() -> None:
@@ -120,6 +143,48 @@ def test_a_message_that_could_not_be_deleted_comes_again_and_is_known() -> None:
 
     assert stage.queue.backlog() == ()
     assert len(stage.cluster.received) == 1
+
+
+def test_a_message_stays_in_the_queue_until_what_follows_from_it_is_settled() -> None:
+    stage = Listening(settles=False)
+    stage.queue.put(event(HEALTH, "i-1", "i-2", "i-1"))
+    stage.run(1)
+    stage.settle("i-1")
+    stage.run(30)
+    # It came again meanwhile, and what it said was known.
+    assert len(stage.queue.backlog()) == 1
+    assert len(stage.cluster.received) == 2
+
+    stage.settle("i-2", "i-2", "i-of-nobody")
+    stage.run(1)
+
+    assert stage.queue.backlog() == ()
+    assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 1
+
+
+def test_all_messages_about_an_instance_go_when_it_is_settled() -> None:
+    stage = Listening(settles=False)
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.queue.put(event(HEALTH, "i-1"))
+    stage.run(1)
+    assert len(stage.queue.backlog()) == 2
+
+    stage.settle("i-1")
+    stage.run(1)
+
+    assert stage.queue.backlog() == ()
+
+
+def test_what_was_announced_and_not_settled_is_announced_again_after_a_restart() -> None:
+    stage = Listening(settles=False)
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(10)
+
+    stage.kill()
+    stage.start()
+    stage.run(30)
+
+    assert len(stage.cluster.received) == 2
 
 
 def test_a_message_nobody_deleted_before_a_restart_is_told_after_it() -> None:

@@ -17,9 +17,9 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
 from tests.real.system.moments import BUYING, Moment
-from tests.real.system.scene import SERVICE, Scene, machines
-from tests.real.system.traces import orphans, spans_of, tree
+from tests.real.system.scene import Scene, machines
 from tests.real.system.walkthrough import inflate
+from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
 
 # Every machine has four processors, so that each takes three of these pods and no other one.
 PODS: Final = 6
@@ -78,7 +78,7 @@ class Killing:
     def find_api_server(self) -> None:
         """Have the API server again, and the other parts as if it had never been away.
 
-        They would hear of it only after a minute, and take pods for broken, which KWOK's kubelets never mend.
+        They would hear of it only after a minute, and take pods for broken meanwhile.
         """
         plane = self.scene.cluster.plane
         for part in PARTS[2:]:
@@ -98,17 +98,8 @@ class Killing:
         return took
 
     def _whole(self) -> bool:
-        cluster = self.scene.cluster
-        if cluster.running() < self._rounds * PODS:
-            return False
-        claims, nodes, instances = cluster.claims(), cluster.nodes(), self.scene.instances()
-        ids = {_instance_id(claim.get("status", {}).get("providerID", "")) for claim in claims}
-        return (
-            ids == {_instance_id(node["spec"].get("providerID", "")) for node in nodes}
-            and ids == {i["InstanceId"] for i in instances}
-            and len(ids) == len(claims) == len(nodes) == self._rounds * MACHINES
-            and all(_holds(claim, "MachineInitialized") for claim in claims)
-        )
+        running = self.scene.cluster.running() == self._rounds * PODS
+        return running and is_whole(self.scene, self._rounds * MACHINES)
 
     def _calls_of_instances(self) -> Counter[str]:
         """Return how many instances each call to CreateFleet bought, by its token."""
@@ -136,24 +127,7 @@ class Killing:
 
     def expect_parents_of_all_spans(self) -> None:
         """Wait until no stored span names a parent that is not there, and every claim's decision is there."""
-        eventually(lambda: not self._incomplete(), lambda: "\n\n".join(self._incomplete()), within=15)
-
-    def _incomplete(self) -> list[str]:
-        """Return the traces that lack something, as trees."""
-        jaeger = self.scene.jaeger
-        assert jaeger is not None
-        traces = [spans_of(trace) for trace in jaeger.find(service=SERVICE)]
-        ours = {t[0].trace_id: t for t in traces if t[-1].end / 1e6 >= self._begun}
-        lacking = [
-            f"{orphans(spans)} without parents in:\n{tree(spans)}"
-            for spans in ours.values()
-            if orphans(spans)
-        ]
-        for claim in self.scene.cluster.claims():
-            trace_id = claim["metadata"]["annotations"]["tracing.k8s.io/traceparent"].split("-")[1]
-            if "decide" not in {span.name for span in ours.get(trace_id, ())}:
-                lacking.append(f"no decision on {claim['metadata']['name']} in {trace_id}")
-        return lacking
+        expect_parents_of_all_spans(self.scene, since=self._begun)
 
 
 @contextmanager
@@ -190,13 +164,3 @@ def _named(deployment: dict[str, Any], name: str) -> dict[str, Any]:
     template = {**spec["template"], "metadata": {"labels": chosen}}
     spec = {**spec, "selector": {"matchLabels": chosen}, "template": template}
     return {**deployment, "metadata": {"name": name}, "spec": spec}
-
-
-def _instance_id(provider_id: str) -> str:
-    return provider_id.rpartition("/")[2]
-
-
-def _holds(claim: dict[str, Any], condition: str) -> bool:
-    return any(
-        c["type"] == condition and c["status"] == "True" for c in claim["status"].get("conditions", ())
-    )

@@ -92,7 +92,7 @@ def _decisions(scene: Scene) -> int:
     return sum(line["nodeclaims"] > 0 for line in scene.controller.said("decided on pods"))
 
 
-def _around(what: str, method: str, path: str, body: str = "", *, skip: int = 0) -> tuple[AtRequest, ...]:
+def around(what: str, method: str, path: str, body: str = "", *, skip: int = 0) -> tuple[AtRequest, ...]:
     """Return the moment before a request is carried out, and the one after."""
     begun = Stop(method=method, path=path, body=body, skip=skip)
     done = Stop(method=method, path=path, body=body, skip=skip, done=True)
@@ -107,20 +107,20 @@ _MARK: Final = '"treenail.sh/launch"'
 _TYPE: Final = '"node.kubernetes.io/instance-type"'
 _ID: Final = '"providerID"'
 
-_FIRST_CLAIM = _around("the first claim", "POST", _CLAIMS)
-_SECOND_CLAIM = _around("the second claim", "POST", _CLAIMS, skip=1)
-_FIRST_MARK = _around("the first mark", "PATCH", _CLAIM, _MARK)
-_SECOND_MARK = _around("the second mark", "PATCH", _CLAIM, _MARK, skip=1)
+_FIRST_CLAIM = around("the first claim", "POST", _CLAIMS)
+_SECOND_CLAIM = around("the second claim", "POST", _CLAIMS, skip=1)
+_FIRST_MARK = around("the first mark", "PATCH", _CLAIM, _MARK)
+_SECOND_MARK = around("the second mark", "PATCH", _CLAIM, _MARK, skip=1)
 _LAUNCH = AtCall("the first call of a launch is on its way", ("CreateLaunchTemplate", "CreateFleet"))
 BUYING: Final = AtCall("CreateFleet is on its way", ("CreateFleet",))
 _LOST_ANSWER = AtLostAnswer("the answer of CreateFleet is lost")
-_LABELS = _around("what was bought", "PATCH", _CLAIM, _TYPE)
-_FIRST_ID = _around("the first provider id", "PATCH", _STATUS, _ID)
-_SECOND_ID = _around("the second provider id", "PATCH", _STATUS, _ID, skip=1)
-_NODE_REGISTERED = _around("the node's registration", "PATCH", _NODE, '"karpenter.sh/registered"')
-_CLAIM_REGISTERED = _around("the claim's registration", "PATCH", _STATUS, '"nodeName"')
-_NODE_INITIALIZED = _around("the node's initialization", "PATCH", _NODE, '"karpenter.sh/initialized"')
-_CLAIM_INITIALIZED = _around("the claim's initialization", "PATCH", _STATUS, '"MachineInitialized"')
+_LABELS = around("what was bought", "PATCH", _CLAIM, _TYPE)
+_FIRST_ID = around("the first provider id", "PATCH", _STATUS, _ID)
+_SECOND_ID = around("the second provider id", "PATCH", _STATUS, _ID, skip=1)
+_NODE_REGISTERED = around("the node's registration", "PATCH", _NODE, '"karpenter.sh/registered"')
+_CLAIM_REGISTERED = around("the claim's registration", "PATCH", _STATUS, '"nodeName"')
+_NODE_INITIALIZED = around("the node's initialization", "PATCH", _NODE, '"karpenter.sh/initialized"')
+_CLAIM_INITIALIZED = around("the claim's initialization", "PATCH", _STATUS, '"MachineInitialized"')
 
 _RANDOM_EVERY: Final = 5
 
@@ -148,9 +148,9 @@ _EXACT: Final[tuple[Moment, ...]] = (
 
 # With early binding alone.
 _BINDING: Final = "/binding$"
-_EARLY_NODE = _around("the node made early", "POST", "/nodes$")
-_FIRST_BINDING = _around("the first binding", "POST", _BINDING)
-_FOURTH_BINDING = _around("the fourth binding", "POST", _BINDING, skip=3)
+_EARLY_NODE = around("the node made early", "POST", "/nodes$")
+_FIRST_BINDING = around("the first binding", "POST", _BINDING)
+_FOURTH_BINDING = around("the fourth binding", "POST", _BINDING, skip=3)
 _EXACT_EARLY: Final[tuple[Moment, ...]] = (
     _FOURTH_BINDING[0],
     *_EARLY_NODE,
