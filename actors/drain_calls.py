@@ -22,6 +22,7 @@ from treenail.domain.drain import (
     uncordon,
 )
 from treenail.domain.ending_conditions import disrupting
+from treenail.domain.instants import read_instant, write_instant
 from treenail.domain.launching import LaunchMark, deal
 from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -82,6 +83,8 @@ class DrainCalls:
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
         if state.ends_at is not None:
             annotations[ENDS_AT] = state.ends_at.isoformat()
+        if state.deadline is not None and labels.TERMINATION_TIMESTAMP not in claim.annotations:
+            annotations[labels.TERMINATION_TIMESTAMP] = write_instant(state.deadline)
         why = disrupting(claim, state.cause)
         self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations, conditions=why))
         self._writer.delete_claim(claim.name, uid=claim.uid)
@@ -134,12 +137,7 @@ def cause_of(view: NodeView) -> Cause:
 
 def ends_at_of(view: NodeView) -> datetime | None:
     """Return when EC2 takes a node's machine, as its claim says."""
-    said = view.claim.annotations.get(ENDS_AT, "") if view.claim is not None else ""
-    try:
-        at = datetime.fromisoformat(said)
-    except ValueError:
-        return None
-    return at if at.tzinfo is not None else None
+    return read_instant(view.claim.annotations.get(ENDS_AT, "") if view.claim is not None else "")
 
 
 def trace_of(view: NodeView) -> SpanContext | None:

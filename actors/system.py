@@ -27,6 +27,7 @@ from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_watcher import PodWatcher, PodWatcherInbox
 from treenail.actors.pool_accountant import PoolAccountant
+from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.batching import BatchWindow
@@ -254,6 +255,15 @@ class System:
                 queue=ports.queue,
                 policy=self._settings.interruptions,
             )
+        )
+
+        host(
+            StatusPoller,
+            runtime,
+            cluster=self.cluster,
+            termination=self.termination,
+            cloud=ports.cloud,
+            policy=self._settings.interruptions,
         )
 
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:

@@ -44,10 +44,7 @@ from treenail.domain.drain import (
     seen_gone,
     surely_nothing,
 )
-from treenail.domain.ending_trace import (
-    disruption_context,
-    interruption_context,
-)
+from treenail.domain.ending_trace import disruption_context
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
@@ -180,18 +177,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
         state = self._leaving.get(view.name)
         if state is not None:
-            state.warn(notice.deadline)
+            state.heed(notice)
             if state.may_stay and view.claim is not None and not view.claim.leaving:
                 state.insist(notice.cause)  # whatever comes now, it does not stay
             return
-        trace = interruption_context(notice.instance_id, notice.cause).child("process")
-        self._leaving[view.name] = Leaving(
-            cause=notice.cause,
-            trace=trace,
-            ends_at=notice.deadline,
-            forced=self._forced,
-            began_at=notice.noticed_at,
-        )
+        self._leaving[view.name] = Leaving.of(notice, forced=self._forced)
         self._views[view.name] = view
         tell_taken(self.log, view, notice)
         self._look(view.name)

@@ -26,6 +26,9 @@ class Cause(StrEnum):
     INSTANCE_TERMINATED = "instance_terminated"
     REBALANCE_RECOMMENDED = "rebalance_recommendation"
     CAPACITY_RESERVATION_INTERRUPTED = "capacity_reservation_interrupted"
+    INSTANCE_STATUS = "instance_status"
+    SYSTEM_STATUS = "system_status"
+    EVENT_STATUS = "event_status"
     INSUFFICIENT_CAPACITY = "insufficient_capacity"
     LAUNCH_FAILED = "launch_failed"
     LAUNCH_TIMEOUT = "launch_timeout"
@@ -109,12 +112,16 @@ class DisruptNodes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeInterrupted:
-    """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not."""
+    """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not.
+
+    With `forceful`, nothing that runs there can be relied on: its pods leave at once, whatever protects them.
+    """
 
     instance_id: str
     cause: Cause
     noticed_at: datetime
     deadline: datetime | None = None
+    forceful: bool = False
     message_id: str = ""
 
 

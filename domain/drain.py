@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
+from treenail.domain.instants import read_instant
 from treenail.domain.launching import LaunchMark
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut, move_out
@@ -138,9 +139,13 @@ def must_leave(view: NodeView) -> bool:
 def deadline_of(view: NodeView) -> datetime | None:
     """Return when a claim that is being deleted must be gone, None where it has all the time it takes."""
     claim = view.claim
-    if claim is None or claim.deleting_since is None or claim.termination_grace_period is None:
+    if claim is None or claim.deleting_since is None:
         return None
-    return claim.deleting_since + claim.termination_grace_period
+    said = read_instant(claim.annotations.get(labels.TERMINATION_TIMESTAMP, ""))
+    if claim.termination_grace_period is None:
+        return said
+    granted = claim.deleting_since + claim.termination_grace_period
+    return granted if said is None else min(said, granted)
 
 
 def marked(view: NodeView) -> bool:

@@ -23,7 +23,7 @@ class NoticeError(ValueError):
 
 
 class InterruptionKind(StrEnum):
-    """What a message is about, as Karpenter's metrics name it."""
+    """What a message, or what EC2 says of a status, is about, as Karpenter's metrics name it."""
 
     SPOT_INTERRUPTED = "spot_interrupted"
     REBALANCE_RECOMMENDATION = "rebalance_recommendation"
@@ -31,6 +31,9 @@ class InterruptionKind(StrEnum):
     INSTANCE_TERMINATED = "instance_terminated"
     SCHEDULED_CHANGE = "scheduled_change"
     CAPACITY_RESERVATION_INTERRUPTED = "capacity_reservation_interrupted"
+    INSTANCE_STATUS = "instance_status"
+    SYSTEM_STATUS = "system_status"
+    EVENT_STATUS = "event_status"
     NO_OP = "no_op"
 
     @property

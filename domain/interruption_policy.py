@@ -1,4 +1,4 @@
-"""What is done about EC2's warnings: the user's choice, by what they are about."""
+"""What is done about what EC2 says of instances: the user's choice, by what it is about."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class InterruptionPolicy:
     scheduled_change: Response = Response.ACT
     instance_state_change: Response = Response.ACT
     capacity_reservation_interruption: Response = Response.ACT
+    impaired_status: Response = Response.ACT
     delete_pods_at_deadline: bool = True
 
     def acts_on(self, kind: InterruptionKind) -> bool:
@@ -37,12 +38,14 @@ class InterruptionPolicy:
                 response = self.spot_interruption
             case InterruptionKind.REBALANCE_RECOMMENDATION:
                 response = self.rebalance_recommendation
-            case InterruptionKind.SCHEDULED_CHANGE:
+            case InterruptionKind.SCHEDULED_CHANGE | InterruptionKind.EVENT_STATUS:
                 response = self.scheduled_change
             case InterruptionKind.INSTANCE_STOPPED | InterruptionKind.INSTANCE_TERMINATED:
                 response = self.instance_state_change
             case InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED:
                 response = self.capacity_reservation_interruption
+            case InterruptionKind.INSTANCE_STATUS | InterruptionKind.SYSTEM_STATUS:
+                response = self.impaired_status
             case InterruptionKind.NO_OP:
                 response = Response.RECORD
         return response is Response.ACT

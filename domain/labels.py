@@ -41,6 +41,7 @@ SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"
 RESERVED: Final = "reserved"
 
+TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DO_NOT_EVICT: Final = "karpenter.sh/do-not-evict"
 DO_NOT_CONSOLIDATE: Final = "karpenter.sh/do-not-consolidate"

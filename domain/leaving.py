@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.ending_trace import interruption_context
 from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
@@ -44,6 +45,20 @@ class Leaving:
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, notice: NodeInterrupted, *, forced: bool) -> Leaving:
+        """Return how a node begins to leave that EC2 takes, or should be rid of."""
+        trace = interruption_context(notice.instance_id, notice.cause).child("process")
+        state = cls(cause=notice.cause, trace=trace, forced=forced, began_at=notice.noticed_at)
+        state.heed(notice)
+        return state
+
+    def heed(self, notice: NodeInterrupted) -> None:
+        """Take in by when the node must be gone; what was said earlier holds where it is sooner."""
+        self.ends_at = _earlier(self.ends_at, notice.deadline)
+        if notice.forceful:
+            self.hasten(notice.noticed_at)
+
     @property
     def may_stay(self) -> bool:
         """Whether there is a way back, until the claim is deleted."""
@@ -61,10 +76,6 @@ class Leaving:
     def hasten(self, deadline: datetime | None) -> None:
         """Let the node be gone by `deadline`, unless it must be gone earlier already."""
         self.deadline = _earlier(self.deadline, deadline)
-
-    def warn(self, ends_at: datetime | None) -> None:
-        """Take in when EC2 takes the machine; what was said earlier holds where it is sooner."""
-        self.ends_at = _earlier(self.ends_at, ends_at)
 
     def hurry(self, uid: str) -> bool:
         """Take in that a pod is deleted because time is up; tell whether that is news."""

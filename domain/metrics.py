@@ -126,6 +126,11 @@ INTERRUPTION_RECEIVED: Final = _counter(
 INTERRUPTION_DELETED: Final = _counter(
     "karpenter_interruption_deleted_messages_total", "Messages deleted from the interruption queue."
 )
+INSTANCE_STATUS_UNHEALTHY: Final = _counter(
+    "karpenter_interruption_instance_status_unhealthy_total",
+    "Instances whose status EC2 found to be unhealthy, by what it is.",
+    "category",
+)
 DISRUPTION_DECISIONS: Final = _counter(
     "karpenter_voluntary_disruption_decisions_total",
     "Decisions to give nodes back, by what was decided and why.",

@@ -17,6 +17,7 @@ _WITH_NOTICE: Final = frozenset(
         Cause.SPOT_INTERRUPTED,
         Cause.REBALANCE_RECOMMENDED,
         Cause.SCHEDULED_CHANGE,
+        Cause.EVENT_STATUS,
         Cause.CAPACITY_RESERVATION_INTERRUPTED,
         Cause.EXPIRED,
         Cause.DRIFTED,

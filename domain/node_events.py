@@ -42,6 +42,9 @@ _NOTICES: Final[Mapping[Cause, _Notice]] = {
         "CapacityReservationInstanceInterrupted", "EC2 warned that the reserved capacity ends"
     ),
     Cause.SCHEDULED_CHANGE: _Notice("InstanceUnhealthy", "AWS Health announced a change of the instance"),
+    Cause.EVENT_STATUS: _Notice("InstanceUnhealthy", "EC2 has planned an event of the instance"),
+    Cause.INSTANCE_STATUS: _Notice("InstanceUnhealthy", "The instance fails its status check"),
+    Cause.SYSTEM_STATUS: _Notice("InstanceUnhealthy", "The host of the instance fails its status check"),
     Cause.INSTANCE_STOPPED: _Notice("InstanceStopping", "The instance is stopping"),
     Cause.INSTANCE_TERMINATED: _Notice("InstanceTerminating", "The instance is terminating"),
 }

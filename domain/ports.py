@@ -10,6 +10,7 @@ from typing import Protocol
 from treenail.domain.cluster_facts import ClusterFact
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.impairments import Impairment
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
@@ -275,6 +276,10 @@ class Cloud(Protocol):
 
     def instances(self) -> tuple[Instance, ...]:
         """Return all instances of this cluster, terminated ones left out."""
+        ...
+
+    def impairments(self) -> tuple[Impairment, ...]:
+        """Return which instances of this cluster are unwell, or what is planned with them, sorted by id."""
         ...
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:

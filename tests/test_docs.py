@@ -21,6 +21,7 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.cli.rehearsal_report import as_json
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
+from treenail.domain.disruption import Cause
 from treenail.domain.reasons import Reason
 from treenail.domain.remedies import ChangeKind
 from treenail.domain.requirements import Operator
@@ -84,6 +85,7 @@ def test_every_event_of_an_eventful_rehearsal_is_documented_with_its_fields(tmp_
         rehearsal.interrupt()
         rehearsal.recommend_rebalance()
         rehearsal.run("3m")
+        rehearsal.impair()
         rehearsal.terminate_outside()
         rehearsal.crash()
         rehearsal.restart(after=3)
@@ -121,6 +123,10 @@ def _keys(part: list[Any]) -> set[str]:
 
 def test_every_reason_is_documented() -> None:
     assert {reason.value for reason in Reason} <= in_code(page("packing"))
+
+
+def test_every_cause_of_an_end_is_documented() -> None:
+    assert {cause.value for cause in Cause} <= in_code(page("rehearsing"))
 
 
 def test_every_change_that_may_help_is_documented() -> None:

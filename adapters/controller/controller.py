@@ -182,6 +182,7 @@ class Controller:
                 scheduled_change=settings.on_scheduled_change,
                 instance_state_change=settings.on_instance_state_change,
                 capacity_reservation_interruption=settings.on_capacity_reservation_interruption,
+                impaired_status=settings.on_impaired_status,
                 delete_pods_at_deadline=settings.delete_pods_at_deadline,
             ),
         )

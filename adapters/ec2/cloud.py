@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
 from treenail.adapters.ec2.discovery.memory import Log, unheard
+from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
 from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
@@ -19,6 +20,7 @@ from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.impairments import Impairment
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
@@ -84,6 +86,7 @@ class EC2Cloud:
             profile_of=self._profiles.of,
             prices=prices,
         )
+        self._statuses = InstanceStatuses(aws)
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(
             lambda ids, purpose: aws.gate.call(
@@ -149,6 +152,17 @@ class EC2Cloud:
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
         """
         return self._listing.get()
+
+    def impairments(self) -> tuple[Impairment, ...]:
+        """Return which instances of this cluster are unwell, or what is planned with them, sorted by id.
+
+        Raises:
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+        """
+        found = self._statuses.impairments()
+        # A status does not say whose instance it is of, and mostly there is none.
+        ours = {instance.id for instance in self._listing.get()} if found else set()
+        return tuple(one for one in found if one.instance_id in ours)
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.

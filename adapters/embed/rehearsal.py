@@ -265,6 +265,13 @@ class Rehearsal:
         self.ec2.terminate_outside(instance_id)
         return name
 
+    def impair(self, node: str | None = None) -> str:
+        """Let the status check of a node's instance fail from now on; return its name."""
+        name, instance_id = self.machines.find(node, spot=False)
+        self.timeline.add("StatusCheckFailed", {"node": name, "instance": instance_id})
+        self.ec2.health.fail(instance_id)
+        return name
+
     def run_out(self, instance_type: str, zone: str) -> None:
         """Let EC2 have no more of a type in a zone; "*" is any."""
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})

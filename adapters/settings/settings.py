@@ -121,6 +121,13 @@ class Settings:
             "The same, for instances in reserved capacity that its owner takes back.",
         )
     )
+    on_impaired_status: Response = field(
+        metadata=_variable(
+            "act",
+            values.one_of(Response),
+            "The same, for instances that fail EC2's status checks for two minutes.",
+        )
+    )
     delete_pods_at_deadline: bool = field(
         metadata=_variable(
             "true",

@@ -25,6 +25,7 @@ from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_accountant import PoolAccountant
+from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
 from treenail.domain.runtime import Ref
@@ -45,6 +46,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     InstanceSurveyor,
     InstanceTagger,
     InterruptionListener,
+    StatusPoller,
     TerminationActor,
     Disruptor,
     BudgetArbiter,

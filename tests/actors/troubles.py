@@ -12,6 +12,7 @@ from typing import TypeVar
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
+from treenail.domain.impairments import Impairment
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import NOTHING_BOUGHT
 from treenail.domain.learned_memory import LearnedMemory
@@ -124,6 +125,7 @@ class StubCloud:
         self.troubles = Troubles()
         self.types = types
         self.stands = NodeClassStanding()
+        self.unwell: tuple[Impairment, ...] = ()
         self.leftovers: tuple[str, ...] = ()
         self.stock: int | None = None
         self.shortage: tuple[FleetError, ...] = (
@@ -207,6 +209,9 @@ class StubCloud:
     def _visible(self) -> tuple[Instance, ...]:
         there = {**self.bought, **(self.ending if self.lingers else {})}
         return tuple(i for i in there.values() if i.id not in self.invisible)
+
+    def impairments(self) -> tuple[Impairment, ...]:
+        return self.troubles.run("impairments", "", lambda: self.unwell)
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         self.purposes.append(purpose)

@@ -19,6 +19,7 @@ from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_classes import Kubelet, SelectorTerm
 from treenail.domain.nodes import Status
 from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError, NotFoundError
@@ -41,11 +42,14 @@ class Setup:
     """A cloud, and how to let enough time pass for what was done to be seen.
 
     `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
+    `fail_check` lets a status check of an instance fail, `plan_event` plans to stop it in an hour.
     """
 
     cloud: Cloud
     settle: Callable[[], None]
     profiles: Callable[[], list[str]] = list
+    fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None
+    plan_event: Callable[[str], None] = lambda _name: None
 
 
 @pytest.fixture(scope="session")
@@ -61,11 +65,17 @@ def demo_lab() -> Iterator[Lab]:
 def setup(request: pytest.FixtureRequest) -> Setup:
     if request.param == "ec2":
         subject = EC2Subject(request.getfixturevalue("demo_lab"))
-        return Setup(subject.cloud, subject.settle, subject.profiles)
+        return Setup(subject.cloud, subject.settle, subject.profiles, subject.fail_check, subject.plan_event)
     agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
     if request.param == "fake":
         cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo", roles=[OF_ROLE.role])
-        return Setup(cloud, lambda: agenda.run(90), lambda: [profile.name for profile in cloud.iam.all])
+        return Setup(
+            cloud,
+            lambda: agenda.run(90),
+            lambda: [profile.name for profile in cloud.iam.all],
+            cloud.health.fail,
+            lambda name: cloud.health.plan(name, after_seconds=3600),
+        )
     cluster = FakeCluster(agenda=agenda, dice=dice)
     types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
     return Setup(KwokCloud(cluster, cluster, types), lambda: agenda.run(90))
@@ -266,6 +276,40 @@ def test_tags_come_beside_those_there_are_and_in_place_of_their_like(setup: Setu
 def test_what_never_was_cannot_be_tagged(setup: Setup) -> None:
     with pytest.raises(NotFoundError):
         setup.cloud.tag("i-00000000000000000", {"Name": "nobody"})
+
+
+@of_ec2
+def test_instances_are_well_that_nothing_is_known_of(setup: Setup) -> None:
+    setup.cloud.launch(request())
+    setup.settle()
+
+    assert setup.cloud.impairments() == ()
+
+
+@of_ec2
+def test_what_is_wrong_with_an_instance_is_told_until_it_is_terminated(setup: Setup) -> None:
+    checked, hosted, planned, well = setup.cloud.launch(request(count=4)).instances
+    setup.settle()
+    setup.fail_check(checked.id, InterruptionKind.INSTANCE_STATUS)
+    setup.fail_check(hosted.id, InterruptionKind.SYSTEM_STATUS)
+    setup.plan_event(planned.id)
+
+    found = {one.instance_id: one for one in setup.cloud.impairments()}
+
+    assert {name: one.kind for name, one in found.items()} == {
+        checked.id: InterruptionKind.INSTANCE_STATUS,
+        hosted.id: InterruptionKind.SYSTEM_STATUS,
+        planned.id: InterruptionKind.EVENT_STATUS,
+    }
+    assert list(found) == sorted(found)
+    since, deadline = found[checked.id].since, found[planned.id].deadline
+    assert since is not None
+    assert deadline is not None
+    assert timedelta(minutes=59) < deadline - since < timedelta(minutes=61)
+
+    setup.cloud.terminate((checked.id, hosted.id, planned.id, well.id))
+    setup.settle()
+    assert setup.cloud.impairments() == ()
 
 
 def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:

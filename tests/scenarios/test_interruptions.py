@@ -209,3 +209,36 @@ def test_what_ec2_takes_back_is_not_bought_again_at_once(seed: int) -> None:
         later = [record.instance for record in rehearsal.ec2.all_instances()[1:]]
         assert later
         assert taken not in {(one.instance_type, one.zone) for one in later}
+
+
+def test_a_node_whose_instance_fails_its_status_check_is_replaced_whatever_protects_its_pods() -> None:
+    kept = deployment(replicas=3)
+    kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+    with running(1, kept) as rehearsal:
+        old = rehearsal.impair()
+        failed = rehearsal.seconds
+
+        rehearsal.run_until(lambda: old not in pods_by_node(rehearsal), within="5m")
+        rehearsal.run_until(lambda: rehearsal.running() == 3, within="3m")
+
+        first, second = rehearsal.history()
+        assert (first.name, first.cause) == (old, "instance_status")
+        assert second.terminated_at is None
+        (interrupted,) = told(rehearsal, "NodeInterrupted")
+        assert 120 <= interrupted.at - failed <= 181
+        expect_whole_traces(rehearsal)
+
+
+def test_a_forceful_end_goes_on_by_force_after_a_crash() -> None:
+    kept = deployment(replicas=3)
+    kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+    with running(2, kept) as rehearsal:
+        old = rehearsal.impair()
+        rehearsal.run_until(lambda: any(claim.leaving for claim in rehearsal.claims()), within="5m")
+        rehearsal.ec2.health.recover(rehearsal.ec2.live()[0].instance.id)
+
+        rehearsal.crash()
+        rehearsal.restart(after=5)
+        rehearsal.run_until(lambda: old not in pods_by_node(rehearsal), within="3m")
+
+        assert next(r.cause for r in rehearsal.history() if r.name == old) == "instance_status"

@@ -9,9 +9,10 @@ from datetime import datetime
 from math import fsum
 from typing import TypeAlias
 
-from treenail.adapters.fake.ec2.capacity import ANY, Pool
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.fleets import Fleets
+from treenail.adapters.fake.ec2.happenings import Happenings
+from treenail.adapters.fake.ec2.health import Health
 from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.latency import latency_of
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
@@ -37,6 +38,7 @@ from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.impairments import Impairment
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -50,7 +52,7 @@ OnRunning: TypeAlias = Callable[[Instance, FleetRequest], None]
 OnGone: TypeAlias = Callable[[Instance], None]
 
 
-class FakeEC2:
+class FakeEC2(Happenings):
     """EC2 in memory, in virtual time. Implements the port `Cloud`; its calls meet limits and `faults`.
 
     The agenda gives the time and calls back; `dice` decides all that is left to chance. `faults` may be
@@ -96,6 +98,7 @@ class FakeEC2:
         self._standings = Standings(self._region, self._admit, cluster=cluster_name)
         self._memory = NodeMemory()
         self._troubles = Troubles(self._region, queue)
+        self.health = Health(self._region, self._admit, cluster=cluster_name)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []
         # Stopped or ended, by id: an instance may be ended after it was stopped.
@@ -163,6 +166,15 @@ class FakeEC2:
         """
         self._admit(DESCRIBE_INSTANCES)
         return self._machines.describe(self.cluster_name)
+
+    def impairments(self) -> tuple[Impairment, ...]:
+        """Return which running instances of this cluster are unwell, as `health` was told, sorted by id.
+
+        Raises:
+            UnavailableError: no answer.
+            TooManyRequestsError: a rate limit.
+        """
+        return self.health.impairments()
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.
@@ -317,57 +329,6 @@ class FakeEC2:
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""
         self._memory.set(instance_type, memory)
-
-    # --- for users: what happens
-
-    def launch_outside(self, request: FleetRequest) -> tuple[Instance, ...]:
-        """Launch as somebody else would, who need not tag instances as this cluster's."""
-        return self._fleets.create(request).instances
-
-    def run_out(
-        self, instance_type: str, zone: str, capacity_type: str | None = None, until: float | None = None
-    ) -> None:
-        """Have nothing left of a type ("*" is any) in a zone ("*") and way of buying (None).
-
-        `until` is a monotonic second; None is for good, or until `restock`.
-        """
-        self._region.pools.run_out(Pool(capacity_type or ANY, instance_type, zone), until)
-
-    def limit(self, instance_type: str, zone: str, capacity_type: str | None = None, *, most: int) -> None:
-        """Have at most `most` instances at a time in each of these pools."""
-        self._region.pools.limit(Pool(capacity_type or ANY, instance_type, zone), most)
-
-    def restock(self, instance_type: str = ANY, zone: str = ANY, capacity_type: str | None = None) -> None:
-        """End the shortages and limits of these pools."""
-        self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
-
-    def interrupt(self, instance_id: str, notice_seconds: float = 120) -> None:
-        """Warn of the end of a spot instance, and end it when the notice is over."""
-        self._troubles.interrupt(instance_id, notice_seconds)
-
-    def recommend_rebalance(self, instance_id: str) -> None:
-        """Tell that a spot instance is at an elevated risk of interruption."""
-        self._troubles.recommend_rebalance(instance_id)
-
-    def terminate_outside(self, instance_id: str) -> None:
-        """Terminate an instance as somebody at a console would."""
-        self._troubles.terminate(instance_id)
-
-    def stop_outside(self, instance_id: str) -> None:
-        """Stop an instance as somebody at a console would."""
-        self._troubles.stop(instance_id)
-
-    def retire(self, *instance_ids: str, after_seconds: float = 14 * 86_400) -> None:
-        """Announce the retirement of the hardware of instances, and end them at that time."""
-        self._troubles.retire(instance_ids, after_seconds)
-
-    def begin(self, spell: Spell, seconds: float) -> None:
-        """Have something go wrong with all calls for so many seconds."""
-        self._spells.begin(spell, seconds)
-
-    def delete_templates(self) -> None:
-        """Delete all launch templates as somebody at a console would: the next launch finds none."""
-        self._templates.delete_all()
 
     # --- for users: how things stand
 

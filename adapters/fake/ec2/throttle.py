@@ -29,6 +29,7 @@ _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     DESCRIBE_INSTANCE_TYPES: (100, 20),
     TERMINATE_INSTANCES: (100, 5),
     "DescribeImages": (100, 20),
+    "DescribeInstanceStatus": (100, 20),
     "DescribeSecurityGroups": (100, 20),
     "DescribeSubnets": (100, 20),
     "GetInstanceProfile": (100, 20),

@@ -16,6 +16,7 @@ from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
@@ -84,6 +85,7 @@ class EC2Subject:
     """A cloud over an account in which nothing runs."""
 
     def __init__(self, lab: Lab) -> None:
+        self._lab = lab
         lab.reset()
         lab.set_pace(pending=0.0, hidden=0.0, shutdown=0.0)
         self._ec2, self._iam = lab.client("ec2"), lab.client("iam")
@@ -103,6 +105,14 @@ class EC2Subject:
         """Return the names of the instance profiles made for node classes, sorted."""
         found = self._iam.list_instance_profiles()["InstanceProfiles"]
         return sorted(one["InstanceProfileName"] for one in found if one["Path"].startswith("/karpenter/"))
+
+    def fail_check(self, instance_id: str, kind: InterruptionKind) -> None:
+        """Let a status check of an instance fail from now on."""
+        self._lab.fail_check(instance_id, kind.value.removesuffix("_status"))
+
+    def plan_event(self, instance_id: str) -> None:
+        """Plan to stop an instance in an hour."""
+        self._lab.plan_event(instance_id, "instance-stop", seconds=3600)
 
     def settle(self) -> None:
         """Wait until instances are what they were about to be, and skip the time that looks are shared."""

@@ -37,6 +37,8 @@ class Control:
             "state-events": self._state_events,
             "run-out": world.run_out,
             "restock": world.restock,
+            "fail-check": lab.statuses.fail,
+            "plan-event": lab.statuses.plan,
             "spot-price": world.set_spot_price,
             "on-demand-price": world.set_on_demand_price,
             "spot-price-of": world.spot_price,

@@ -234,6 +234,18 @@ class Lab:
         """Announce that an instance is in another state, whether it is or not."""
         self._notices.state_change(instance_id, state)
 
+    def fail_check(self, instance_id: str, check: str = "instance", *, seconds: float = 0.0) -> None:
+        """Let a status check ("instance" or "system") have failed for so many seconds."""
+        self._control("fail-check", instance_id=instance_id, check=check, seconds=seconds)
+
+    def plan_event(
+        self, instance_id: str, code: str, *, seconds: float, description: str = "retirement"
+    ) -> None:
+        """Have EC2 plan an event, such as "instance-stop", in so many seconds."""
+        self._control(
+            "plan-event", instance_id=instance_id, code=code, seconds=seconds, description=description
+        )
+
     def scheduled_change(self, instance_ids: Sequence[str], starts_at: datetime | None = None) -> None:
         """Announce by AWS Health that instances are retired, in two weeks where no time is given."""
         self._notices.retirement(instance_ids, starts_at or datetime.now(UTC) + timedelta(days=14))

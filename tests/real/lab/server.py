@@ -29,6 +29,7 @@ from tests.real.lab.faults import Fault, Faults
 from tests.real.lab.machines import Machines
 from tests.real.lab.placement_groups import PlacementGroups
 from tests.real.lab.schedule import Schedule
+from tests.real.lab.statuses import Statuses
 from tests.real.lab.tokens import Tokens
 from tests.real.lab.wire import App, Call, Environ, StartResponse, answer, refuse
 from tests.real.lab.world import World
@@ -71,6 +72,7 @@ class Laboratory:
         self._schedule, self._tokens = Schedule(), Tokens()
         self._machines = Machines(self.world, self._schedule)
         self._placement_groups = PlacementGroups()
+        self.statuses = Statuses()
         self._moto: App = DomainDispatcherApplication(create_backend_app)
         self._control = Control(self)
         self._counting = threading.Lock()
@@ -81,6 +83,7 @@ class Laboratory:
         """Patch moto, and lay out the account."""
         self._machines.install()
         self._placement_groups.install()
+        self.statuses.install()
         fleets.install(self.world, self._tokens)
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
@@ -91,7 +94,8 @@ class Laboratory:
     def reset(self) -> None:
         """Be as at the start, but for the errors noted."""
         self._schedule.clear()
-        for part in (self.world, self.faults, self._tokens, self._machines, self._placement_groups):
+        parts = (self.world, self.faults, self._tokens, self._machines, self._placement_groups, self.statuses)
+        for part in parts:
             part.reset()
         moto_api_backend.reset()
         with self._counting:

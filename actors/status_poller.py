@@ -1,0 +1,105 @@
+"""Ask EC2 how its instances are, and have those act who must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain import metrics
+from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.impairments import Impairment
+from treenail.domain.interruption import InterruptionKind
+from treenail.domain.interruption_policy import InterruptionPolicy
+from treenail.domain.ports import Cloud
+from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.status_trace import status_spans
+
+_POLL_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """Private timer tick: ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Polled:
+    """What was answered to what was asked then."""
+
+    asked_at: datetime
+    outcome: Outcome[tuple[Impairment, ...]]
+
+
+PollerInbox: TypeAlias = _Poll | _Polled
+
+
+class StatusPoller(DomainActor[PollerInbox]):
+    """Ask every minute which instances EC2 finds unwell, and turn that into facts: once each.
+
+    Owns what was told already. Tells the termination actor and the cluster state `NodeInterrupted`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[NodeInterrupted],
+        termination: Ref[NodeInterrupted],
+        cloud: Cloud,
+        policy: InterruptionPolicy,
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._termination = termination
+        self._cloud = cloud
+        self._policy = policy
+        self._told: dict[tuple[str, InterruptionKind], None] = {}
+
+    def begin(self) -> None:
+        self.later("poll", _Poll(), seconds=_POLL_SECONDS)
+
+    def handle(self, message: PollerInbox) -> None:
+        match message:
+            case _Poll():
+                asked_at = self._timers.now()
+                self._tasks.run(
+                    ("ec2", "statuses"), self._cloud.impairments, self.me, partial(_Polled, asked_at)
+                )
+                self.later("poll", _Poll(), seconds=_POLL_SECONDS)
+            case _Polled():
+                self._note(message)
+            case _:
+                assert_never(message)
+
+    def _note(self, polled: _Polled) -> None:
+        if not isinstance(polled.outcome, Done):
+            # The next poll asks again; what was told before is not told again for that.
+            self.log("cannot poll instance status", level="warning", error=str(polled.outcome.error))
+            return
+        now = self._timers.now()
+        lasting = {(one.instance_id, one.kind): one for one in polled.outcome.value if one.lasts(now)}
+        for key, impairment in lasting.items():
+            if key not in self._told:
+                self._tell(impairment, polled.asked_at, now)
+        self._told = dict.fromkeys(lasting)
+
+    def _tell(self, impairment: Impairment, asked_at: datetime, now: datetime) -> None:
+        kind, cause = impairment.kind, impairment.kind.cause
+        self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
+        if cause is None or not self._policy.acts_on(kind):
+            self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
+            return
+        interrupted = NodeInterrupted(
+            instance_id=impairment.instance_id,
+            cause=cause,
+            noticed_at=now,
+            deadline=impairment.ends_at(now),
+            forceful=impairment.checked,
+        )
+        for span in status_spans(interrupted, asked_at, self._timers.now()):
+            self._telemetry.record(span)
+        self._cluster.tell(interrupted)
+        self._termination.tell(interrupted)

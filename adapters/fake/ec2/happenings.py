@@ -1,0 +1,70 @@
+"""What happens to a fake EC2 by others than who launches: shortages, interruptions, people at consoles."""
+
+from __future__ import annotations
+
+from treenail.adapters.fake.ec2.capacity import ANY, Pool
+from treenail.adapters.fake.ec2.fleets import Fleets
+from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
+from treenail.adapters.fake.ec2.region import Region
+from treenail.adapters.fake.ec2.spells import Spell, Spells
+from treenail.adapters.fake.ec2.troubles import Troubles
+from treenail.domain.fleets import FleetRequest, Instance
+
+
+class Happenings:
+    """What users of the fake let happen. Methods raise ValueError where it cannot."""
+
+    _region: Region
+    _fleets: Fleets
+    _spells: Spells
+    _templates: LaunchTemplates
+    _troubles: Troubles
+
+    def launch_outside(self, request: FleetRequest) -> tuple[Instance, ...]:
+        """Launch as somebody else would, who need not tag instances as this cluster's."""
+        return self._fleets.create(request).instances
+
+    def run_out(
+        self, instance_type: str, zone: str, capacity_type: str | None = None, until: float | None = None
+    ) -> None:
+        """Have nothing left of a type ("*" is any) in a zone ("*") and way of buying (None).
+
+        `until` is a monotonic second; None is for good, or until `restock`.
+        """
+        self._region.pools.run_out(Pool(capacity_type or ANY, instance_type, zone), until)
+
+    def limit(self, instance_type: str, zone: str, capacity_type: str | None = None, *, most: int) -> None:
+        """Have at most `most` instances at a time in each of these pools."""
+        self._region.pools.limit(Pool(capacity_type or ANY, instance_type, zone), most)
+
+    def restock(self, instance_type: str = ANY, zone: str = ANY, capacity_type: str | None = None) -> None:
+        """End the shortages and limits of these pools."""
+        self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
+
+    def interrupt(self, instance_id: str, notice_seconds: float = 120) -> None:
+        """Warn of the end of a spot instance, and end it when the notice is over."""
+        self._troubles.interrupt(instance_id, notice_seconds)
+
+    def recommend_rebalance(self, instance_id: str) -> None:
+        """Tell that a spot instance is at an elevated risk of interruption."""
+        self._troubles.recommend_rebalance(instance_id)
+
+    def terminate_outside(self, instance_id: str) -> None:
+        """Terminate an instance as somebody at a console would."""
+        self._troubles.terminate(instance_id)
+
+    def stop_outside(self, instance_id: str) -> None:
+        """Stop an instance as somebody at a console would."""
+        self._troubles.stop(instance_id)
+
+    def retire(self, *instance_ids: str, after_seconds: float = 14 * 86_400) -> None:
+        """Announce the retirement of the hardware of instances, and end them at that time."""
+        self._troubles.retire(instance_ids, after_seconds)
+
+    def begin(self, spell: Spell, seconds: float) -> None:
+        """Have something go wrong with all calls for so many seconds."""
+        self._spells.begin(spell, seconds)
+
+    def delete_templates(self) -> None:
+        """Delete all launch templates as somebody at a console would: the next launch finds none."""
+        self._templates.delete_all()
