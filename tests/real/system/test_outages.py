@@ -21,51 +21,15 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system import outages
 from tests.real.system.controller import eventually
+from tests.real.system.loners import DEPLOYMENT, loners
 from tests.real.system.outages import Outage, Surroundings
 from tests.real.system.scene import Scene, machines
 from tests.real.system.swings import Swings
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, WATCHED
 from treenail.domain.metrics import SOLVER_RESTARTS, SPANS_DROPPED
 
-DEPLOYMENT: Final = "loners"
 AT_REST: Final = 2
 SIZES: Final = (4, 1, 3, 5)
-MANIFESTS: Final = """
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {{name: default}}
-spec:
-  amiSelectorTerms: [{{alias: al2023@latest}}]
-  instanceProfile: {profile}
-  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
-  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: default}}
-spec:
-  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: 1s, budgets: [{{nodes: "100%"}}]}}
-  template:
-    spec:
-      expireAfter: Never
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}}
-        - {{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: loners}}
-spec:
-  replicas: {replicas}
-  selector: {{matchLabels: {{app: loners}}}}
-  template:
-    metadata: {{labels: {{app: loners}}}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-        - {{name: pause, image: pause, resources: {{requests: {{cpu: "1"}}}}}}
-"""
 # Claims are listed for garbage too, now and then, and each such list is tried up to four times.
 LISTED_FOR_GARBAGE: Final = (NODE_CLAIM.path(), MACHINE.path())
 GARBAGE_SECONDS: Final = 120.0
@@ -211,7 +175,7 @@ def world(
         opened.enter_context(machines(scene, boot_seconds=0.2))
         opened.enter_context(scene.controller)
         profile = scene.lab.estate["instance_profile"]
-        scene.cluster.apply(MANIFESTS.format(profile=profile, cluster=lab_process.cluster, replicas=AT_REST))
+        scene.cluster.apply(loners(lab_process.cluster, replicas=AT_REST, instanceProfile=profile))
         yield World(scene, Surroundings(plane=control_plane, proxy=proxy, lab=lab_process, jaeger=jaeger))
     lab_process.check()
 

@@ -10,44 +10,11 @@ import pytest
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.system.controller import eventually
+from tests.real.system.loners import loners
 from tests.real.system.scene import Scene, machines
 
 NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
 NODE_POOL = ("karpenter.sh/v1", "NodePool")
-MANIFESTS = """
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {{name: default}}
-spec:
-  amiSelectorTerms: [{{alias: al2023@latest}}]
-  role: {role}
-  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
-  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: default}}
-spec:
-  template:
-    spec:
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["2"]}}
-        - {{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {{name: loners}}
-spec:
-  replicas: 2
-  selector: {{matchLabels: {{app: loners}}}}
-  template:
-    metadata: {{labels: {{app: loners}}}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-        - {{name: pause, image: pause, resources: {{requests: {{cpu: "1"}}}}}}
-"""
 
 
 @pytest.fixture
@@ -72,7 +39,7 @@ def profiles(scene: Scene) -> list[str]:
 
 def test_nothing_is_left_in_aws_once_pools_and_node_classes_are_deleted(scene: Scene) -> None:
     cluster = scene.cluster
-    cluster.apply(MANIFESTS.format(role=scene.lab.estate["role"], cluster=scene.lab.cluster))
+    cluster.apply(loners(scene.lab.cluster, replicas=2, role=scene.lab.estate["role"]))
     eventually(lambda: cluster.running() == 2, scene.summary, within=120)
     assert len(scene.instances()) == 2
     assert templates(scene)

@@ -24,6 +24,22 @@ FULL: Final = Kubelet(
     cluster_dns=("10.100.0.53",),
     container_runtime="containerd",
 )
+# What a kubelet is called with that is set up so, for the node of the orders.
+FULL_FLAGS: Final = [
+    "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=web,team=a",
+    "--register-with-taints=example.com/agent-not-ready=yes:NoSchedule,karpenter.sh/unregistered:NoExecute",
+    "--max-pods=29",
+    "--pods-per-core=10",
+    "--system-reserved=cpu=100m,ephemeral-storage=1Gi,memory=100Mi",
+    "--kube-reserved=cpu=200m",
+    "--eviction-hard=memory.available<5%,nodefs.available<1Gi",
+    "--eviction-soft=memory.available<10%",
+    "--eviction-soft-grace-period=memory.available=1m30s",
+    "--eviction-max-pod-grace-period=60",
+    "--image-gc-high-threshold=85",
+    "--image-gc-low-threshold=80",
+    "--cpu-cfs-quota=false",
+]
 PARTS: Final = """MIME-Version: 1.0
 Content-Type: multipart/mixed; boundary="BOUNDARY"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.adapters.ec2.launch.kubelets import FULL, PARTS
+from tests.adapters.ec2.launch.kubelets import FULL, FULL_FLAGS, PARTS
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import bootstrap_call, parts
 from treenail.adapters.ec2.launch.user_data import user_data
@@ -19,21 +19,7 @@ def test_bootstrap_is_told_of_the_cluster_and_of_all_that_is_set(family: AmiFami
     cluster, options = bootstrap_call(user_data(node_class(family), FACTS, settings(FULL)))
 
     assert cluster == "demo"
-    assert shlex.split(options.pop("--kubelet-extra-args")) == [
-        "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=web,team=a",
-        "--register-with-taints=example.com/agent-not-ready=yes:NoSchedule,karpenter.sh/unregistered:NoExecute",
-        "--max-pods=29",
-        "--pods-per-core=10",
-        "--system-reserved=cpu=100m,ephemeral-storage=1Gi,memory=100Mi",
-        "--kube-reserved=cpu=200m",
-        "--eviction-hard=memory.available<5%,nodefs.available<1Gi",
-        "--eviction-soft=memory.available<10%",
-        "--eviction-soft-grace-period=memory.available=1m30s",
-        "--eviction-max-pod-grace-period=60",
-        "--image-gc-high-threshold=85",
-        "--image-gc-low-threshold=80",
-        "--cpu-cfs-quota=false",
-    ]
+    assert shlex.split(options.pop("--kubelet-extra-args")) == FULL_FLAGS
     assert options == {
         "--apiserver-endpoint": "https://api.example.com",
         "--b64-cluster-ca": "Q0E=",

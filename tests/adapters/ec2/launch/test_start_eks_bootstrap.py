@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.ec2.launch.kubelets import FULL
+from tests.adapters.ec2.launch.kubelets import FULL, FULL_FLAGS
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import powershell
 from treenail.adapters.ec2.launch.user_data import user_data
@@ -35,21 +35,7 @@ def test_windows_is_told_of_the_cluster_and_of_all_that_is_set(family: AmiFamily
         "ContainerRuntime": "containerd",
     }
     assert '--eviction-hard="memory.available<5%,nodefs.available<1Gi"' in extra
-    assert shlex.split(extra) == [
-        "--node-labels=karpenter.sh/do-not-sync-taints=true,karpenter.sh/nodepool=web,team=a",
-        "--register-with-taints=example.com/agent-not-ready=yes:NoSchedule,karpenter.sh/unregistered:NoExecute",
-        "--max-pods=29",
-        "--pods-per-core=10",
-        "--system-reserved=cpu=100m,ephemeral-storage=1Gi,memory=100Mi",
-        "--kube-reserved=cpu=200m",
-        "--eviction-hard=memory.available<5%,nodefs.available<1Gi",
-        "--eviction-soft=memory.available<10%",
-        "--eviction-soft-grace-period=memory.available=1m30s",
-        "--eviction-max-pod-grace-period=60",
-        "--image-gc-high-threshold=85",
-        "--image-gc-low-threshold=80",
-        "--cpu-cfs-quota=false",
-    ]
+    assert shlex.split(extra) == FULL_FLAGS
 
 
 def test_what_nobody_set_is_left_to_the_image() -> None:
