@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import TAKEN, Cause
 from treenail.domain.drain import AwaitGone, Terminate
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import TaskKey
@@ -14,9 +14,6 @@ GATHER_SECONDS: Final = 0.1
 # Between two looks at which instances are gone: machines take longer than that to shut down.
 _LOOKS_APART: Final = 2.0
 _MOST_AT_ONCE: Final = 500
-_CANNOT_WAIT: Final = frozenset(
-    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,7 @@ class GatheredEnds:
         """Let the step of a node be taken with the next call."""
         match step:
             case Terminate():
-                urgent = cause in _CANNOT_WAIT
+                urgent = cause in TAKEN
                 self._terminate[name] = (step, Purpose.INTERRUPTION if urgent else Purpose.DISRUPTION)
             case AwaitGone():
                 self._await[name] = step

@@ -45,6 +45,10 @@ BUDGETED: dict[Cause, str] = {
 }
 # Those for which nodes are replaced: other places for their pods are decided on first.
 REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED})
+# Those for which EC2 takes the machine, and says so before: nothing holds it up.
+TAKEN: frozenset[Cause] = frozenset(
+    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

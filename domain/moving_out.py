@@ -7,22 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import REPLACED, TAKEN, Cause
 from treenail.domain.leaving import Leaving
 from treenail.domain.pods import Pod
 
 # Pods that EC2's warning, or we, leave time for stay until their new places are ready.
-_WITH_NOTICE: Final = frozenset(
-    {
-        Cause.SPOT_INTERRUPTED,
-        Cause.REBALANCE_RECOMMENDED,
-        Cause.SCHEDULED_CHANGE,
-        Cause.EVENT_STATUS,
-        Cause.CAPACITY_RESERVATION_INTERRUPTED,
-        Cause.EXPIRED,
-        Cause.DRIFTED,
-    }
-)
+_WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED, Cause.EVENT_STATUS}
 # Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
 # What is left to a machine when the last pod's grace period is over.
