@@ -13,11 +13,12 @@ from tests.builders import bound_pod, claim_of, instance, node_class, node_of, n
 from tests.probes import Probe
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.termination_actor import TerminationActor
+from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.pods import LabelSelector, Pod
 from treenail.domain.watching import NodeChanged
 
 OURS = (labels.TERMINATION_FINALIZER,)
@@ -119,3 +120,19 @@ class Ending(Stage):
         assert self.api.claims() == ()
         assert self.api.nodes() == ()
         assert self.cloud.bought == {}
+
+
+def moved(stage: Ending) -> list[str]:
+    """Return the pods that were evicted or deleted, in order, each as often as it was."""
+    return [c for c in stage.calls() if c.startswith(("evict_pod", "delete_pod"))]
+
+
+def budget(stage: Ending, *, allowed: int) -> None:
+    """Let so many pods with the label app=web be disrupted at a time."""
+    stage.api.apply(
+        PodDisruptionBudget(
+            name="web",
+            selector=LabelSelector(match_labels=(("app", "web"),)),
+            max_unavailable=Portion(allowed),
+        )
+    )
