@@ -36,7 +36,8 @@ class Leaving:
     root_recorded: bool = False
     # The decisions that found other places for its pods, in the order they were heard of.
     decisions: dict[str, None] = field(default_factory=dict)
-    # Its pods that have a place on another node, by uid: whether that is ready. It stays so.
+    # Its pods that have a place on another node, by uid: whether that is ready. It stays so until they get
+    # another one.
     places: dict[str, bool] = field(default_factory=dict)
     # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
     # that nobody uses any more are detached.
@@ -92,7 +93,7 @@ class Leaving:
     def note_places(self, places: Mapping[str, bool]) -> None:
         """Take in which of the pods have a place on another node, and whether it is ready."""
         ready = {uid: True for uid, was in self.places.items() if was}
-        self.places = {**places, **ready}
+        self.places = {**ready, **places}
 
 
 def why_it_stays(cause: Cause) -> str:

@@ -15,6 +15,8 @@ from treenail.domain.pods import Pod
 _WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED, Cause.EVENT_STATUS}
 # Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
+# EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.
+_SWARM: Final = timedelta(seconds=5)
 # What is left to a machine when the last pod's grace period is over.
 _MARGIN: Final = timedelta(seconds=10)
 # Places come to be ready by themselves; a look now and then heals what was not heard.
@@ -84,17 +86,20 @@ def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
 
 def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
     """Tell whether a pod waits for its new place."""
-    if state.cause not in _WITH_NOTICE or pod.daemon or state.places.get(pod.uid, False):
+    if state.cause not in _WITH_NOTICE or pod.daemon:
         return False
+    ready = state.places.get(pod.uid, False)
     if call is not None:
-        return now < call
-    return pod.uid in state.places or now < state.began_at + _DECIDED_WITHIN
+        return now < call and not (ready and now >= state.began_at + _SWARM)
+    return not ready and (pod.uid in state.places or now < state.began_at + _DECIDED_WITHIN)
 
 
 def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
     if call is None and any(p.uid not in state.places for p in stay):
         return state.began_at + _DECIDED_WITHIN
     again = now + _LOOK_AGAIN
+    if any(state.places.get(p.uid, False) for p in stay):
+        again = min(again, state.began_at + _SWARM)
     return again if call is None else min(call, again)
 
 

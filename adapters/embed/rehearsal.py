@@ -22,7 +22,7 @@ from treenail.adapters.embed.machines import Machines
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
-from treenail.adapters.fake.ec2 import EC2Faults, FakeEC2, Spell
+from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.solver.inline import AdvisingSolver
@@ -46,6 +46,7 @@ class Conditions:
     system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
     cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
+    ec2: EC2Settings = field(default_factory=EC2Settings)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
     catalogue: Catalogue | None = None
     prices: PriceOverrides = NO_OVERRIDES
@@ -78,6 +79,7 @@ class Rehearsal:
             catalogue=PricedCatalogue(self.catalogue, self.conditions.prices),
             cluster_name=self.conditions.system.cluster_name,
             queue=self.queue,
+            settings=self.conditions.ec2,
             faults=self.conditions.ec2_faults,
         )
         self.machines = Machines(self.cluster, self.ec2)

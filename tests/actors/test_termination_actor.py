@@ -47,7 +47,7 @@ def test_each_step_follows_soon_after_the_one_before_it() -> None:
     stage.interrupt()
     stage.decide()
     stage.world.run_until(lambda: "evict_pod p1" in stage.calls(), at_most=150)
-    assert stage.seconds - 90 < 4
+    assert 5 <= stage.seconds - 90 < 6  # five in which other warnings may come
     stage.world.run_until(lambda: stage.api.claims() == (), at_most=150)
 
     assert stage.seconds - 90 < 10  # five of which pods have to show up that were bound before the cordon

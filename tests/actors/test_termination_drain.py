@@ -244,6 +244,23 @@ def test_pods_leave_an_interrupted_node_when_their_new_one_is_ready() -> None:
     assert moved(stage) == ["evict_pod p1"]
 
 
+def test_pods_stay_for_five_seconds_though_there_is_room_as_its_node_may_be_warned_of_next() -> None:
+    stage = Ending()
+    stage.pod("p1")
+
+    stage.interrupt()
+    stage.run(4)
+    assert moved(stage) == []
+
+    stage.decide(ready=False)
+    stage.run(30)
+    assert moved(stage) == []
+
+    stage.decide(ready=True)
+    stage.run(1)
+    assert moved(stage) == ["evict_pod p1"]
+
+
 @pytest.mark.parametrize("decided", [True, False])
 def test_the_end_of_the_machine_is_waited_for_no_longer_than_pods_need_to_stop(*, decided: bool) -> None:
     stage = Ending()

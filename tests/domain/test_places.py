@@ -45,6 +45,14 @@ def test_pods_that_stay_until_the_end_need_no_place() -> None:
     assert places_awaited((P1, KEPT), state, START) is None
 
 
+def test_a_place_that_was_ready_counts_until_there_is_another() -> None:
+    state = leaving()
+    state.note_places({"p1": True, "p2": True})
+    state.note_places({"p2": False})
+
+    assert state.places == {"p1": True, "p2": False}
+
+
 def test_a_node_may_stay_until_somebody_insists() -> None:
     state = leaving()
     assert state.may_stay
