@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -49,12 +49,6 @@ class Shelf:
 
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
         raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def cloud(account: Account, profile: str = "", shelf: Shelf | None = None) -> EC2Cloud:

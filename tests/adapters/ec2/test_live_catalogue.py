@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -30,12 +29,6 @@ HISTORY, SUBNETS = "ec2.describe_spot_price_history", "ec2.describe_subnets"
 def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the sources be asked in their order, as the account must be told of the calls in order."""
     monkeypatch.setattr("treenail.adapters.ec2.live_catalogue._MOST_THREADS", 1)
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def catalogue(account: Account) -> LiveCatalogue:

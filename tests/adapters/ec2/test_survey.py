@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.adapters.ec2.discovery.account import ANY, Account
@@ -10,12 +8,6 @@ from tests.adapters.ec2.discovery.test_types import OFFERINGS, TYPES, described
 from tests.agenda import START
 from treenail.adapters.ec2.data.survey import survey
 from treenail.domain.ports import UnavailableError
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def sells(account: Account, by: str, **sold: str) -> None:

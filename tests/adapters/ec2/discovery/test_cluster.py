@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -19,12 +18,6 @@ TOLD = ClusterFacts(
     service_cidr="172.20.0.0/16",
 )
 SET = ClusterIdentity(name="demo", endpoint="https://own", certificate_authority="T1dO")
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def cluster(

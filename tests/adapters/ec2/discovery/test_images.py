@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,12 +15,6 @@ GET, DESCRIBE = "ssm.get_parameter", "ec2.describe_images"
 AVAILABLE = {"Name": "state", "Values": ["available"]}
 AL2023 = "/aws/service/eks/optimized-ami/1.34/amazon-linux-2023"
 LATEST = SelectorTerm(alias="al2023@latest")
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def images(account: Account) -> Images:

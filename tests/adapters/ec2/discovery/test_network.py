@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.adapters.ec2.discovery.account import ANY, CLUSTER_TAG, Account, node_class
@@ -12,12 +10,6 @@ from treenail.domain.ports import NodeClassNotReadyError, TooManyRequestsError, 
 
 DESCRIBE_SUBNETS, DESCRIBE_GROUPS = "ec2.describe_subnets", "ec2.describe_security_groups"
 BY_CLUSTER = [{"Name": "tag:karpenter.sh/discovery", "Values": ["demo"]}]
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def subnet(name: str, zone: str = "a", free: int = 100) -> dict[str, object]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,12 +13,6 @@ from treenail.domain.ports import InvalidError, NodeClassNotReadyError
 
 DESCRIBE = "ec2.describe_placement_groups"
 NAMED, BY_ID = SelectorTerm(name="close"), SelectorTerm(id="pg-1")
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def of(term: SelectorTerm) -> NodeClass:

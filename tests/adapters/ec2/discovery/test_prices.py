@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,12 +12,6 @@ from treenail.adapters.ec2.discovery.prices import OnDemand, Spot, shipped_price
 
 PRODUCTS, HISTORY = "pricing.get_products", "ec2.describe_spot_price_history"
 HALF_A_DAY = 12 * 3600
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def listed(name: str, price: str, currency: str = "USD") -> str:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -23,12 +22,6 @@ SUBNET = {
     "AvailabilityZoneId": "use1-az1",
     "AvailableIpAddressCount": 10,
 }
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def stands(account: Account, of: NodeClass) -> NodeClassStanding:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.adapters.ec2.discovery.account import Account
@@ -11,12 +9,6 @@ from treenail.domain.ports import UnavailableError
 
 TYPES, OFFERINGS = "ec2.describe_instance_types", "ec2.describe_instance_type_offerings"
 HALF_A_DAY = 12 * 3600
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def described(

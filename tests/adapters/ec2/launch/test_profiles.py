@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,12 +23,6 @@ GET, CREATE, ADD, REMOVE, DELETE, LIST = (
     "iam.delete_instance_profile",
     "iam.list_instance_profiles",
 )
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def profiles(account: Account, **settings: Any) -> Profiles:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.adapters.ec2.discovery.account import Account
@@ -14,12 +12,6 @@ DESCRIBE, CREATE, DELETE = (
 )
 ONE = Template(name="treenail.sh/1", data={"UserData": "eA=="}, tags={"b": "2", "a": "1"})
 HALF_AN_HOUR = 1800.0
-
-
-@pytest.fixture
-def account() -> Iterator[Account]:
-    with Account() as account:
-        yield account
 
 
 def templates(account: Account, *there: str) -> Templates:
