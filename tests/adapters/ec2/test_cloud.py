@@ -1,123 +1,35 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from tests.adapters.ec2.buying import (
+    CREATE,
+    FLEET,
+    GONE,
+    LIST,
+    NOON,
+    OWN,
+    STATES,
+    TEMPLATES,
+    Shelf,
+    answer,
+    any_call,
+    cloud,
+    error,
+    instance,
+    into,
+    reservations,
+)
 from tests.adapters.ec2.discovery.account import ANY, Account
-from tests.adapters.ec2.launch.orders import FACTS, node_class, request
-from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
-from treenail.adapters.ec2.cloud import EC2Cloud
-from treenail.adapters.ec2.resolved import Resolved
+from tests.adapters.ec2.launch.orders import node_class, request
+from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, A, B
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, NO_SPOT, FleetError, FleetRequest, InstanceState
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.managed_profiles import profile_name
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
+from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
-
-LIST, FLEET, TEMPLATES, CREATE = (
-    "ec2.describe_instances",
-    "ec2.create_fleet",
-    "ec2.describe_launch_templates",
-    "ec2.create_launch_template",
-)
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-STATES = ["pending", "running", "shutting-down", "stopping", "stopped"]
-OWN = request(f"m5.large/{A}", f"m5.large/{B}", node_class=node_class(launch_template="theirs"))
-GONE = "InvalidLaunchTemplateName.NotFoundException"
-
-
-class Shelf:
-    """Node classes that all mean the same."""
-
-    def __init__(self) -> None:
-        self.resolved = RESOLVED
-
-    def resolve(self, _node_class: NodeClass) -> Resolved:
-        return self.resolved
-
-    def standing(self, _node_class: NodeClass) -> NodeClassStanding:
-        return NodeClassStanding()
-
-    def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
-        return tuple(TYPES.values())
-
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
-
-
-def cloud(account: Account, profile: str = "", shelf: Shelf | None = None) -> EC2Cloud:
-    return EC2Cloud(
-        account.aws,
-        account.time,
-        cluster_name="demo",
-        node_classes=shelf or Shelf(),
-        facts=lambda: FACTS,
-        default_instance_profile=profile,
-    )
-
-
-def instance(name: str, tags: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    return {
-        "InstanceId": name,
-        "InstanceType": "m5.large",
-        "ImageId": "ami-x",
-        "LaunchTime": NOON,
-        "State": {"Name": "running"},
-        "Placement": {"AvailabilityZone": A},
-        "Tags": [{"Key": key, "Value": value} for key, value in (tags or {}).items()],
-        **more,
-    }
-
-
-def reservations(*instances: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"Instances": [one]} for one in instances]
-
-
-def answer(*ids: str, errors: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    override = {"InstanceType": "m5.large", "AvailabilityZone": A, "SubnetId": "subnet-a"}
-    group = {"InstanceType": "m5.large", "InstanceIds": list(ids)}
-    return {
-        "FleetId": "fleet-1",
-        "Instances": [{**group, "LaunchTemplateAndOverrides": {"Overrides": override}}] if ids else [],
-        "Errors": list(errors),
-        "ResponseMetadata": {"RequestId": "request-1"},
-    }
-
-
-def error(code: str, **override: str) -> dict[str, Any]:
-    where = {"LaunchTemplateAndOverrides": {"Overrides": override}} if override else {}
-    return {"ErrorCode": code, "ErrorMessage": "no", **where}
-
-
-def any_call(token: str) -> dict[str, Any]:
-    """Return the parameters of a call with this token, whatever else they are."""
-    others = (
-        "Type",
-        "LaunchTemplateConfigs",
-        "TargetCapacitySpecification",
-        "OnDemandOptions",
-        "TagSpecifications",
-    )
-    return {"ClientToken": token, **dict.fromkeys(others, ANY)}
-
-
-def into(subnet: str, zone: str) -> list[dict[str, Any]]:
-    """Return the configuration of a call that launches m5.large by the user's template into one subnet."""
-    override = {
-        "InstanceType": "m5.large",
-        "SubnetId": subnet,
-        "AvailabilityZone": zone,
-        "ImageId": "ami-x",
-    }
-    template = {"LaunchTemplateName": "theirs", "Version": "$Latest"}
-    return [{"LaunchTemplateSpecification": template, "Overrides": [override]}]
-
 
 # --- looking
 
@@ -301,85 +213,6 @@ def test_a_mismatch_that_the_instances_do_not_settle_is_told(
 
     with pytest.raises(kind):
         cloud(account).launch(OWN)
-
-
-def test_a_class_needs_an_instance_profile(account: Account) -> None:
-    without = replace(node_class(), instance_profile="")
-
-    for ask in (
-        lambda: cloud(account).launch(request(node_class=without)),
-        lambda: cloud(account).instance_types(without, DEFAULT_KUBELET),
-    ):
-        with pytest.raises(NodeClassNotReadyError, match="names no role and no instance profile") as raised:
-            ask()
-        assert raised.value.reason == "InstanceProfileNotFound"
-
-
-UNSEEN = "Value (demo_1) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name"
-OF_ROLE = node_class(role="nodes", uid="uid-1")
-
-
-def with_profile(account: Account) -> None:
-    """Let the profile of the role be there in IAM, and no template in EC2."""
-    name = profile_name("demo", "us-east-1", replace(OF_ROLE, instance_profile=""))
-    role = {
-        "Path": "/",
-        "RoleName": "nodes",
-        "RoleId": "A" * 16,
-        "Arn": "arn:aws:iam::123456789012:role/nodes",
-        "CreateDate": NOON,
-    }
-    profile = {
-        "Path": "/",
-        "InstanceProfileName": name,
-        "InstanceProfileId": "A" * 16,
-        "Arn": f"arn:aws:iam::123456789012:instance-profile/{name}",
-        "CreateDate": NOON,
-        "Roles": [role],
-    }
-    account.answers("iam.get_instance_profile", {"InstanceProfile": profile})
-    account.answers(TEMPLATES, {"LaunchTemplates": []})
-    account.answers(CREATE, {})
-
-
-def test_a_profile_that_ec2_does_not_see_yet_is_waited_for(account: Account) -> None:
-    with_profile(account)
-    unseen = {"ErrorCode": "InvalidParameterValue", "ErrorMessage": UNSEEN}
-    account.answers(FLEET, answer(errors=(unseen,)), **any_call("call-1"))
-    account.refuses(FLEET, "InvalidParameterValue", message=UNSEEN)
-    account.answers(FLEET, answer("i-1"), **any_call("call-1-2"))
-
-    told = cloud(account).launch(request(node_class=replace(OF_ROLE, instance_profile="")))
-
-    assert [i.id for i in told.instances] == ["i-1"]
-    assert account.time.slept == [5.0, 5.0]
-
-
-def test_a_profile_that_ec2_never_sees_is_told_after_a_quarter_of_a_minute(account: Account) -> None:
-    with_profile(account)
-    account.refuses(FLEET, "InvalidParameterValue", message=UNSEEN, times=4)
-
-    told = cloud(account).launch(request(node_class=replace(OF_ROLE, instance_profile="")))
-
-    assert (told.instances, told.errors) == ((), (FleetError("InvalidParameterValue", UNSEEN),))
-    assert sum(account.time.slept) == 15.0
-
-
-def test_a_profile_that_is_named_and_not_there_is_told_at_once(account: Account) -> None:
-    account.answers(TEMPLATES, {"LaunchTemplates": []})
-    account.answers(CREATE, {})
-    account.refuses(FLEET, "InvalidParameterValue", message=UNSEEN)
-
-    told = cloud(account).launch(request(node_class=replace(node_class(), instance_profile="ghost")))
-
-    assert told.errors == (FleetError("InvalidParameterValue", UNSEEN),)
-    assert account.time.slept == []
-
-
-def test_a_class_with_a_launch_template_of_its_own_needs_no_instance_profile(account: Account) -> None:
-    own = replace(node_class(), instance_profile="", launch_template="mine")
-
-    assert cloud(account).instance_types(own, DEFAULT_KUBELET)
 
 
 def test_instances_of_other_clusters_are_not_bought(account: Account) -> None:
