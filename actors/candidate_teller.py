@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TypeAlias
 
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import CandidateChanged, NodeEmptied, PoolChanged
+from treenail.domain.disruption import CandidateChanged, DisruptionRefused, NodeEmptied, PoolChanged
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.runtime import Ref
 from treenail.domain.watching import NodeChanged
 
-DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged
+DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | DisruptionRefused
 
 
 class CandidateTeller:

@@ -12,6 +12,7 @@ from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.actors.life_lines import tell_packing
 from treenail.actors.notice_settler import NoticeSettler
+from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, Decision, UrgentWork
 from treenail.domain.changes import Changes
@@ -24,13 +25,13 @@ from treenail.domain.disruption import (
     Cause,
     DisruptionAllowed,
     DisruptionEnded,
+    DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
     NodeInterrupted,
     NoticeSettled,
     PoolChanged,
 )
-from treenail.domain.giving_up import objection
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
 from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
@@ -63,6 +64,7 @@ ClusterStateInbox: TypeAlias = (
     | PlanDecided
     | ClaimFailed
     | NodeInterrupted
+    | DisruptionProposed
     | DisruptionAllowed
     | DisruptionEnded
     | _PromisesExpire
@@ -92,7 +94,7 @@ class Audience:
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
     termination: Ref[NodeChanged]
-    arbiter: Ref[DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
+    arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     early_binder: Ref[NodeChanged] | None = None
@@ -124,6 +126,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._setbacks = Setbacks()
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._candidates = CandidateTeller(model, audience.disruptor)
+        self._judge = ProposalJudge(model, arbiter=audience.arbiter, disruptor=audience.disruptor)
         self._settler = NoticeSettler(model, audience.listener)
 
     def handle(self, message: ClusterStateInbox) -> None:
@@ -142,8 +145,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._fail_claim(message)
             case NodeInterrupted():
                 self._interrupt(message)
+            case DisruptionProposed():
+                self._judge.screen(message, now)
             case DisruptionAllowed():
-                self._disrupt(message, now)
+                self._disrupt(self._judge.accept(message, now))
             case DisruptionEnded():
                 self._model.spare(message.name)
             case _PromisesExpire():
@@ -277,26 +282,13 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.launcher.tell(ran_out)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
-    def _disrupt(self, message: DisruptionAllowed, now: datetime) -> None:
-        """Give the nodes up that are still as the proposal says; refuse the others."""
-        proposal = message.proposal
-        against = {name: objection(self._model, name, proposal, now) for name in message.candidates}
-        for why in sorted({why for why in against.values() if why is not None}):
-            refused = tuple(name for name in message.candidates if against[name] == why)
-            self._audience.arbiter.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
-        kept = [name for name in message.candidates if against[name] is None]
-        views = tuple(v for name in kept if (v := self._model.view(name)) is not None)
-        for name in kept:
-            self._model.condemn(name)
-        if not views:
+    def _disrupt(self, order: DisruptNodes | None) -> None:
+        if order is None:
             return
-        replaced = proposal.cause in REPLACED
-        first = replaced and not proposal.forceful
-        order = DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
         self._audience.arbiter.tell(order)
         self._audience.teller.tell(order)
-        if replaced:
-            self._audience.batcher.tell(UrgentWork(why=proposal.cause.value))
+        if order.cause in REPLACED:
+            self._audience.batcher.tell(UrgentWork(why=order.cause.value))
 
     # --- telling
 

@@ -70,15 +70,15 @@ DisruptorInbox: TypeAlias = (
 class Disruptor(DomainActor[DisruptorInbox]):
     """Watch the nodes of one pool, and propose those that have stood empty, or lived, for its time.
 
-    Owns its candidates. Tells the arbiter `DisruptionProposed`.
+    Owns its candidates. Tells the cluster state `DisruptionProposed`.
     """
 
     def __init__(
-        self, runtime: Runtime, *, pool: str, arbiter: Ref[DisruptionProposed], writer: ClusterWriter
+        self, runtime: Runtime, *, pool: str, cluster: Ref[DisruptionProposed], writer: ClusterWriter
     ) -> None:
         super().__init__(runtime)
         self._name = pool
-        self._arbiter = arbiter
+        self._cluster = cluster
         self._writer = writer
         self._pool: NodePool | None = None
         self._empty = EmptyNodes()
@@ -155,7 +155,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
             # Whatever comes of it, these are not proposed again until they were refused or a while is over.
             self._empty.postpone(due, now + 6 * _PROPOSE_AGAIN)
             self.log("deprovisioning via emptiness", logger="controller.deprovisioning", nodeclaims=list(due))
-            self._arbiter.tell(
+            self._cluster.tell(
                 DisruptionProposed(pool=self._name, candidates=due, cause=Cause.EMPTY, proposed_at=now)
             )
         at = self._empty.next_due(after)
@@ -174,7 +174,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 logger="controller.deprovisioning",
                 nodeclaims=list(proposal.candidates),
             )
-            self._arbiter.tell(proposal)
+            self._cluster.tell(proposal)
         self._arm_replacing()
 
     def _arm_replacing(self) -> None:

@@ -274,6 +274,6 @@ class System:
         with self._making_disruptor:
             if pool not in self._disruptors:
                 self._disruptors[pool] = self._host.host(
-                    Disruptor, self._runtime, pool=pool, arbiter=self.arbiter, writer=self._ports.writer
+                    Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
                 )
             return self._disruptors[pool]

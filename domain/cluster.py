@@ -21,6 +21,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.promises import Promise
 from treenail.domain.resources import total
@@ -102,6 +103,8 @@ class ClusterModel(Standings):
             case Namespace():
                 self.namespaces[thing.name] = thing
                 self._changes.hope |= not says_the_same(thing, known)
+            case PodDisruptionBudget():
+                self.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._storage_changed(self.storage.put(thing))
 
@@ -123,6 +126,8 @@ class ClusterModel(Standings):
                     self._daemons_changed()
             case Kind.NAMESPACE:
                 self.namespaces.pop(key, None)
+            case Kind.POD_DISRUPTION_BUDGET:
+                self.pod_budgets.remove(key)
             case _:
                 self._storage_changed(self.storage.remove(kind, key))
 

@@ -12,6 +12,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -30,6 +31,7 @@ class Kind(StrEnum):
     PERSISTENT_VOLUME = "PersistentVolume"
     STORAGE_CLASS = "StorageClass"
     CSI_NODE = "CSINode"
+    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,15 @@ class DaemonSet:
 
 StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode
 ClusterObject: TypeAlias = (
-    Pod | Node | NodeClaim | NodePool | NodeClass | DaemonSet | Namespace | StorageObject
+    Pod
+    | Node
+    | NodeClaim
+    | NodePool
+    | NodeClass
+    | DaemonSet
+    | Namespace
+    | StorageObject
+    | PodDisruptionBudget
 )
 
 
@@ -100,7 +110,7 @@ def key_of(thing: ClusterObject) -> str:
             return thing.uid
         case NodeClass():
             return f"{thing.ref.kind}/{thing.ref.name}"
-        case PersistentVolumeClaim():
+        case PersistentVolumeClaim() | PodDisruptionBudget():
             return thing.key
         case _:
             return thing.name
@@ -123,6 +133,7 @@ _KINDS: Final[Mapping[type, Kind]] = {
     PersistentVolume: Kind.PERSISTENT_VOLUME,
     StorageClass: Kind.STORAGE_CLASS,
     CSINode: Kind.CSI_NODE,
+    PodDisruptionBudget: Kind.POD_DISRUPTION_BUDGET,
 }
 
 

@@ -8,7 +8,7 @@ from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import REPLACED, Cause, DisruptionProposed
 from treenail.domain.kept_nodes import kept_by
-from treenail.domain.nodes import NodeView
+from treenail.domain.pods import Pod
 
 
 def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
@@ -23,18 +23,20 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     kept = kept_by(view)
     if kept is not None:
         return f"node is kept by {kept}"
-    if proposal.cause not in REPLACED:
-        return None
-    return _kept_by_somebody(model, view, proposal.cause, now)
-
-
-def _kept_by_somebody(model: ClusterModel, view: NodeView, cause: Cause, now: datetime) -> str | None:
-    claim = view.claim
-    if model.promises.at(view.name):
+    if proposal.cause in REPLACED and model.promises.at(view.name):
         return "pods are on their way to it"
-    limited = claim is not None and claim.termination_grace_period is not None
-    if limited and cause is Cause.DRIFTED:
+    limited = view.claim is not None and view.claim.termination_grace_period is not None
+    if limited and proposal.cause is Cause.DRIFTED:
         # Its pods have to go by then, whatever they ask for.
         return None
-    kept = next((pod for pod in model.pods_of(view) if pod.protected(now)), None)
-    return None if kept is None else f"pod {kept.key} is kept by {labels.DO_NOT_DISRUPT}"
+    held = (_held(model, pod, now) for pod in model.pods_of(view))
+    return next((why for why in held if why is not None), None)
+
+
+def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
+    """Return why a pod may not be disrupted now: daemons are asked like others, as they are evicted too."""
+    if not pod.active:
+        return None
+    if pod.protected(now):
+        return f"pod {pod.key} is kept by {labels.DO_NOT_DISRUPT}"
+    return model.pod_budgets.holding(pod) if pod.drainable(now) else None

@@ -11,6 +11,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.pod_budgets import PodBudgets
 from treenail.domain.pods import Pod
 from treenail.domain.storage_book import StorageBook
 
@@ -33,6 +34,7 @@ class Inventory:
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.storage = StorageBook()
+        self.pod_budgets = PodBudgets()
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claim_of_provider: dict[str, str] = {}
         self._node_of_provider: dict[str, str] = {}
@@ -60,6 +62,7 @@ class Inventory:
             Kind.PERSISTENT_VOLUME: self.storage.volumes,
             Kind.STORAGE_CLASS: self.storage.classes,
             Kind.CSI_NODE: self.storage.csi_nodes,
+            Kind.POD_DISRUPTION_BUDGET: self.pod_budgets.all,
         }
         return stores[kind]
 

@@ -11,7 +11,6 @@ from treenail.adapters.api.workloads import (
     ApiObject,
     ConfigMap,
     Deployment,
-    PodDisruptionBudget,
     PriorityClass,
     ReplicaSet,
     StatefulSet,
@@ -21,6 +20,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 

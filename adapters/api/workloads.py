@@ -14,6 +14,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import LabelSelector, Owner, Pod, PodSpec, PodVolume
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -102,40 +103,6 @@ class StatefulSet:
         names = {volume.name for volume in own}
         others = tuple(v for v in self.template.spec.volumes if v.name not in names)
         return replace(self.template, spec=replace(self.template.spec, volumes=(*others, *own)))
-
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """A number of pods: an absolute one, or a percentage of all."""
-
-    number: int
-    percent: bool = False
-
-    def of(self, pods: int) -> int:
-        """Return how many of `pods` this is; a percentage is rounded up."""
-        return -(-pods * self.number // 100) if self.percent else self.number
-
-    def __str__(self) -> str:
-        return f"{self.number}%" if self.percent else str(self.number)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodDisruptionBudget:
-    """How many of the selected pods must stay, or may be gone, at a time: one of the two, or neither.
-
-    A `selector` of None selects nothing. `always_allow_unhealthy` lets pods go that are not ready.
-    `disruptions_allowed` is what the API server last said, None where it has not yet.
-    """
-
-    name: str
-    namespace: str = "default"
-    uid: str = ""
-    resource_version: int = 0
-    selector: LabelSelector | None = None
-    min_available: Portion | None = None
-    max_unavailable: Portion | None = None
-    always_allow_unhealthy: bool = False
-    disruptions_allowed: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

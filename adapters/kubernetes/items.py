@@ -28,6 +28,7 @@ KINDS: Final[Mapping[Resource, Kind]] = {
     known.PERSISTENT_VOLUME: Kind.PERSISTENT_VOLUME,
     known.PERSISTENT_VOLUME_CLAIM: Kind.PERSISTENT_VOLUME_CLAIM,
     known.CSI_NODE: Kind.CSI_NODE,
+    known.POD_DISRUPTION_BUDGET: Kind.POD_DISRUPTION_BUDGET,
     known.NODE_POOL: Kind.NODE_POOL,
     known.PROVISIONER: Kind.NODE_POOL,
     known.NODE_CLAIM: Kind.NODE_CLAIM,
@@ -100,7 +101,7 @@ class Items:
                 return header.uid
             case Kind.NODE_CLASS:
                 return f"{self._resource.kind}/{header.name}"
-            case Kind.PERSISTENT_VOLUME_CLAIM:
+            case Kind.PERSISTENT_VOLUME_CLAIM | Kind.POD_DISRUPTION_BUDGET:
                 return f"{header.namespace}/{header.name}"
             case _:
                 return header.name

@@ -50,6 +50,9 @@ STORAGE_CLASS: Final = Resource("StorageClass", "storage.k8s.io/v1", "storagecla
 CSI_NODE: Final = Resource("CSINode", "storage.k8s.io/v1", "csinodes")
 VOLUME_ATTACHMENT: Final = Resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments")
 DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
+POD_DISRUPTION_BUDGET: Final = Resource(
+    "PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True
+)
 NODE_POOL: Final = Resource("NodePool", "karpenter.sh/v1", "nodepools")
 NODE_CLAIM: Final = Resource("NodeClaim", "karpenter.sh/v1", "nodeclaims")
 EC2_NODE_CLASS: Final = Resource("EC2NodeClass", "karpenter.k8s.aws/v1", "ec2nodeclasses")
@@ -69,6 +72,7 @@ RESOURCES: Final[Mapping[str, Resource]] = {
         PERSISTENT_VOLUME_CLAIM,
         STORAGE_CLASS,
         CSI_NODE,
+        POD_DISRUPTION_BUDGET,
         DAEMON_SET,
         NODE_POOL,
         NODE_CLAIM,
@@ -92,6 +96,7 @@ WATCHED: Final[tuple[Resource, ...]] = (
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     CSI_NODE,
+    POD_DISRUPTION_BUDGET,
     NODE_CLAIM,
     MACHINE,
     NODE,
@@ -99,5 +104,12 @@ WATCHED: Final[tuple[Resource, ...]] = (
 )
 # What only some pods need to be known: where we may not see it, the others go on.
 DISPENSABLE: Final = frozenset(
-    {NAMESPACE, STORAGE_CLASS, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, CSI_NODE}
+    {
+        NAMESPACE,
+        STORAGE_CLASS,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+        CSI_NODE,
+        POD_DISRUPTION_BUDGET,
+    }
 )

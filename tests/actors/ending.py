@@ -13,11 +13,11 @@ from tests.builders import bound_pod, claim_of, instance, node_class, node_of, n
 from tests.probes import Probe
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.termination_actor import TerminationActor
-from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, Pod
 from treenail.domain.watching import NodeChanged
 

@@ -19,6 +19,7 @@ from tests.builders import (
     planned_claim,
     view,
 )
+from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
 from treenail.domain.cluster_facts import Kind, Resynced
 from treenail.domain.disruption import (
@@ -274,6 +275,33 @@ def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:
     proposal = DisruptionProposed(pool="default", candidates=names, cause=cause, proposed_at=START)
     stage.tell(DisruptionAllowed(proposal=proposal, candidates=names))
+
+
+def test_what_is_proposed_goes_to_the_budgets_less_what_may_not_go() -> None:
+    stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
+    proposal = DisruptionProposed(
+        pool="default", candidates=("stranger", "c1"), cause=Cause.DRIFTED, proposed_at=START
+    )
+
+    stage.tell(proposal)
+
+    assert stage.arbiter.of(DisruptionProposed) == [replace(proposal, candidates=("c1",))]
+    assert stage.disruptor.of(DisruptionRefused) == [
+        DisruptionRefused(pool="default", candidates=("stranger",), why="no longer as it was")
+    ]
+    assert stage.arbiter.of(DisruptNodes) == []
+
+
+def test_where_nothing_proposed_may_go_the_budgets_are_not_asked() -> None:
+    kept = replace(bound_pod("p1", "node-c1"), annotations={labels.DO_NOT_DISRUPT: "true"})
+    stage = Knowing(*IN_USE, kept)
+
+    stage.tell(DisruptionProposed(pool="default", candidates=("c1",), cause=Cause.DRIFTED, proposed_at=START))
+
+    assert stage.arbiter.of(DisruptionProposed) == []
+    assert stage.arbiter.of(DisruptionRefused) == []
+    (refused,) = stage.disruptor.of(DisruptionRefused)
+    assert refused.candidates == ("c1",)
 
 
 def test_an_empty_node_is_given_up_when_it_still_is_empty() -> None:

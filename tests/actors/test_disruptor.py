@@ -27,10 +27,10 @@ class Emptying(Stage):
 
     def __init__(self, *, after: float | None = 30) -> None:
         super().__init__()
-        self.arbiter = Probe()
+        self.cluster = Probe()
         self.api = Api(self.world)
         self.actor: Any = self.host(
-            lambda runtime: Disruptor(runtime, pool="default", arbiter=self.arbiter, writer=self.api)
+            lambda runtime: Disruptor(runtime, pool="default", cluster=self.cluster, writer=self.api)
         )
         self.allow(after)
 
@@ -54,7 +54,7 @@ class Emptying(Stage):
         """Return when which nodes were proposed."""
         return [
             ((m.proposed_at - START).total_seconds(), m.candidates)
-            for m in self.arbiter.of(DisruptionProposed)
+            for m in self.cluster.of(DisruptionProposed)
         ]
 
 
@@ -63,10 +63,10 @@ def test_a_node_is_proposed_when_it_has_stood_empty_for_the_pools_time() -> None
 
     stage.empty("c1")
     stage.run(29.9)
-    assert stage.arbiter.received == []
+    assert stage.cluster.received == []
     stage.run(0.1)
 
-    assert stage.arbiter.received == [
+    assert stage.cluster.received == [
         DisruptionProposed(pool="default", candidates=("c1",), cause=Cause.EMPTY, proposed_at=at(30))
     ]
 
@@ -194,7 +194,7 @@ def test_a_node_that_has_lived_its_time_is_proposed() -> None:
 
     stage.run(100)
 
-    causes = [(m.candidates, m.cause, m.forceful) for m in stage.arbiter.of(DisruptionProposed)]
+    causes = [(m.candidates, m.cause, m.forceful) for m in stage.cluster.of(DisruptionProposed)]
     assert causes == [(("c2",), Cause.EXPIRED, True), (("c1",), Cause.EXPIRED, True)]
     assert [when for when, _ in stage.proposed()] == [50, 100]
     assert len(stage.logged("deprovisioning via expiration")) == 2
@@ -212,7 +212,7 @@ def test_a_node_that_drifts_is_proposed_at_once_and_says_so() -> None:
     stage.actor.tell(PoolChanged(name="default", pool=changed, node_class=node_class()))
     stage.run(1)
 
-    (proposal,) = stage.arbiter.of(DisruptionProposed)
+    (proposal,) = stage.cluster.of(DisruptionProposed)
     assert (proposal.candidates, proposal.cause, proposal.forceful) == (("c1",), Cause.DRIFTED, False)
     (claim_now,) = stage.api.objects(NodeClaim)
     shown = condition_of(claim_now.conditions, DRIFTED)

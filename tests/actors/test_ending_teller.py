@@ -9,11 +9,11 @@ import pytest
 
 from tests.actors.ending import Ending
 from tests.builders import spec
-from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.node_pools import Generation
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, PodVolume
 from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
 

@@ -96,3 +96,42 @@ def test_nodes_are_replaced_where_another_security_group_is_selected() -> None:
 def reasons(rehearsal: Rehearsal) -> list[Any]:
     """Return why nodes were found to have drifted, in turn."""
     return [line.fields["reason"] for line in rehearsal.telemetry.logs if line.message == "detected drift"]
+
+
+def budget(*, allowed: int) -> dict[str, Any]:
+    spec = {"selector": {"matchLabels": {"app": "held"}}, "maxUnavailable": allowed}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "held"},
+        "spec": spec,
+    }
+
+
+def test_a_node_whose_pods_may_not_leave_holds_up_no_other_and_goes_when_they_may() -> None:
+    with Rehearsal(seed=5) as rehearsal:
+        held = deployment("held", replicas=1, node_selector=ONE_POD_EACH)
+        rehearsal.apply(text(node_class(), pool(at_once="1"), budget(allowed=0), held))
+        rehearsal.run("3m")
+        (stuck,) = pods_by_node(rehearsal)
+        rehearsal.apply(text(deployment("free", replicas=1, node_selector=ONE_POD_EACH)))
+        rehearsal.run("3m")
+
+        rehearsal.apply(text(pool(labels={"generation": "two"}, at_once="1")))
+        rehearsal.run("10m")
+
+        ended = [record for record in rehearsal.history() if record.terminated_at is not None]
+        assert [record.cause for record in ended] == ["drifted"]
+        assert stuck in pods_by_node(rehearsal)
+        assert "pdb prevents pod evictions (PDB=default/held)" in refusals(rehearsal)
+
+        rehearsal.apply(text(budget(allowed=1)))
+        rehearsal.run("10m")
+
+        assert stuck not in pods_by_node(rehearsal)
+        assert rehearsal.running() == 2
+        expect_whole_traces(rehearsal)
+
+
+def refusals(rehearsal: Rehearsal) -> set[str]:
+    return {str(entry.fields["why"]) for entry in told(rehearsal, "DisruptionRefused")}

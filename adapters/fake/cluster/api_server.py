@@ -28,7 +28,7 @@ class ApiServer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._budgets = Budgets(store)
+        self.budgets = Budgets(store)
         self._admission = Admission(store)
         self.statuses = Statuses(store)
 
@@ -169,7 +169,7 @@ class ApiServer:
             TooManyRequestsError: they do not, or more than one budget selects the pod.
         """
         pod = pods.pod_called(self._store, namespace, name, uid)
-        self._budgets.check(pod)
+        self.budgets.check(pod)
         pods.delete(self._store, pod, pod.spec.grace_seconds)
 
     def delete_pod(self, namespace: str, name: str, uid: str, grace_seconds: int) -> None:

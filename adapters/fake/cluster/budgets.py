@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from treenail.adapters.api.workloads import PodDisruptionBudget, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster.objects import Address, Change
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import TooManyRequestsError
 
@@ -36,6 +37,14 @@ class Budgets:
             raise TooManyRequestsError(f"Pod {pod.key} has more than one disruption budget")
         for address, budget in about:
             self._spend(pod, address, budget)
+
+    def selecting(self, pod: Pod) -> tuple[Address, ...]:
+        """Return where the budgets are that select a pod."""
+        return tuple(a for a, b in self._budgets.get(pod.namespace, {}).items() if b.selects(pod))
+
+    def allowed(self, address: Address, budget: PodDisruptionBudget) -> int:
+        """Return how many healthy pods may be evicted one after the other now."""
+        return max(self._healthy(address) - self._desired(address, budget), 0)
 
     def _spend(self, pod: Pod, address: Address, budget: PodDisruptionBudget) -> None:
         healthy, desired = self._healthy(address), self._desired(address, budget)
@@ -85,7 +94,7 @@ class Budgets:
         self._selected.pop(change.address, None)
         if isinstance(change.after, PodDisruptionBudget):
             budget = there[change.address] = change.after
-            chosen = (p for p in self._store.all(Pod) if p.namespace == namespace and _selects(budget, p))
+            chosen = (p for p in self._store.all(Pod) if budget.selects(p))
             self._selected[change.address] = {pod.uid: None for pod in chosen}
 
     def _pod_changed(self, change: Change) -> None:
@@ -96,11 +105,7 @@ class Budgets:
         if isinstance(before, Pod) and isinstance(after, Pod) and before.labels == after.labels:
             return
         for address, budget in self._budgets[pod.namespace].items():
-            if isinstance(after, Pod) and _selects(budget, after):
+            if isinstance(after, Pod) and budget.selects(after):
                 self._selected[address][pod.uid] = None
             else:
                 self._selected[address].pop(pod.uid, None)
-
-
-def _selects(budget: PodDisruptionBudget, pod: Pod) -> bool:
-    return budget.selector is not None and budget.selector.selects(pod.labels)

@@ -11,6 +11,7 @@ from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.attachments import Attachments
+from treenail.adapters.fake.cluster.budget_controller import BudgetController
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.gate import Gate
@@ -70,6 +71,7 @@ class FakeCluster:
         self._nodes = NodeController(plane, accounts)
         run_workloads(plane, accounts, self._server)
         self._attachments = Attachments(plane)
+        self._budgets = BudgetController(plane, self._server.budgets)
         self.apply(*self.settings.system_daemons)
 
     def _present_faults(self) -> ClusterFaults:

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from treenail.adapters.api.workloads import (
-    ApiObject,
-    Deployment,
-    PodDisruptionBudget,
-    PriorityClass,
-    ReplicaSet,
-    StatefulSet,
-)
+from treenail.adapters.api.workloads import ApiObject, Deployment, PriorityClass, ReplicaSet, StatefulSet
 from treenail.domain.cluster_facts import DaemonSet, Kind
 from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Owner, Pod
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -88,6 +82,7 @@ WATCHED: Final = (
     Kind.PERSISTENT_VOLUME,
     Kind.PERSISTENT_VOLUME_CLAIM,
     Kind.CSI_NODE,
+    Kind.POD_DISRUPTION_BUDGET,
     Kind.NODE_CLAIM,
     Kind.NODE,
     Kind.POD,

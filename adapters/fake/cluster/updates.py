@@ -10,6 +10,7 @@ from treenail.adapters.fake.cluster.objects import address_of, spoken
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod
 from treenail.domain.ports import InvalidError
 
@@ -48,6 +49,13 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
             return _pool(known, new)
         case NodeClass():
             return _node_class(known, new)
+        case PodDisruptionBudget() if isinstance(known, PodDisruptionBudget):
+            return replace(
+                new,
+                uid=known.uid,
+                resource_version=known.resource_version,
+                disruptions_allowed=known.disruptions_allowed,
+            )
         case ReplicaSet() if isinstance(known, ReplicaSet):
             return replace(new, uid=known.uid, resource_version=known.resource_version, owners=known.owners)
         case _:

@@ -5,17 +5,10 @@ from typing import Any
 import pytest
 
 from tests.adapters.api.builders import PAUSE, deployment_tree, problem_of, read
-from treenail.adapters.api.workloads import (
-    Deployment,
-    PodDisruptionBudget,
-    PodTemplate,
-    Portion,
-    PriorityClass,
-    ReplicaSet,
-    StatefulSet,
-)
+from treenail.adapters.api.workloads import Deployment, PodTemplate, PriorityClass, ReplicaSet, StatefulSet
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.namespaces import Namespace
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import Expression, LabelSelector, Owner, PodSpec
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources

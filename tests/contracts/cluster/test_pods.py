@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec
 from tests.contracts.cluster.subject import Subject, running, the_pod, unbound
-from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector
 from treenail.domain.ports import ConflictError, NotFoundError, TooManyRequestsError
 

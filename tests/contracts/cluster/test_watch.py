@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.adapters.fake.cluster.builders import a_claim, a_class, a_node, a_pool
 from tests.adapters.fake.cluster.rig import Listener
-from tests.contracts.cluster.subject import FINALIZER, OF_EVERY_CLUSTER, Subject, the_pod, unbound
+from tests.contracts.cluster.subject import FINALIZER, OF_EVERY_CLUSTER, Subject, running, the_pod, unbound
 from treenail.domain import labels
 from treenail.domain.cluster_facts import (
     ClusterObject,
@@ -17,7 +17,8 @@ from treenail.domain.cluster_facts import (
     kind_of,
 )
 from treenail.domain.namespaces import Namespace
-from treenail.domain.pods import Expression
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.pods import Expression, LabelSelector
 from treenail.domain.ports import ClaimPatch
 from treenail.domain.requirements import Operator
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -71,6 +72,20 @@ def test_a_feed_begins_with_all_there_is(subject: Subject) -> None:
         (Kind.NODE_CLAIM, "c-0"),
         (Kind.POD, "web"),
     }
+
+
+def test_a_budget_of_pods_is_told_with_what_it_allows(subject: Subject) -> None:
+    listener = Listener()
+    web = LabelSelector(match_labels=(("app", "web"),))
+    budget = PodDisruptionBudget(name="web", selector=web, min_available=Portion(1))
+    subject.apply(a_node("n-0"), running("web-0"), running("web-1"), budget)
+    subject.settle()
+
+    subject.reader.feed(listener)
+    subject.settle()
+
+    (told,) = (t for t in listener.of(Resynced)[0].objects if isinstance(t, PodDisruptionBudget))
+    assert (told.key, told.selector, told.disruptions_allowed) == ("default/web", web, 1)
 
 
 def test_every_change_of_an_object_is_told_in_order(subject: Subject) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.real.kubernetes.storage import storage_manifest
-from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
+from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.api.written.pods import pod_manifest
@@ -20,6 +20,7 @@ from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Node
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 

@@ -17,7 +17,7 @@ from treenail.adapters.api.documents import read_manifests
 from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.metadata import ConditionModel
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.api.workloads import ApiObject, PodDisruptionBudget
+from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.reader import KubernetesReader
@@ -29,6 +29,7 @@ from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectGone, ObjectS
 from treenail.domain.cluster_facts import kind_of as kind_of_object
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.nodes import Condition, Node
+from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
 from treenail.domain.runtime import Ref
@@ -164,7 +165,7 @@ class RealSubject:
                 return Kind.NODE_CLAIM, name
             case "Provisioner":
                 return Kind.NODE_POOL, name
-            case "PersistentVolumeClaim":
+            case "PersistentVolumeClaim" | "PodDisruptionBudget":
                 return resource.kind, f"{item['metadata']['namespace']}/{name}"
             case _:
                 return resource.kind, name

@@ -6,7 +6,8 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_spec
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.adapters.api.workloads import PodDisruptionBudget, Portion
+from treenail.domain.cluster_facts import ObjectSeen, Resynced
+from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, Phase
 from treenail.domain.ports import TooManyRequestsError
 
@@ -145,3 +146,19 @@ def test_a_pod_whose_labels_change_leaves_its_budget() -> None:
     rig.cluster.apply(replace(pod, labels={"app": "other"}))
 
     assert (before, evicted(rig)) == (0, 1)
+
+
+def test_a_budget_says_how_many_evictions_it_allows() -> None:
+    rig = with_pods(3, a_budget(max_unavailable=Portion(1)))
+    listener = rig.watched()
+    rig.run(1)
+
+    rig.cluster.delete("Pod", rig.cluster.pods()[0].name)
+    rig.run(0.5)
+    rig.cluster.apply(a_budget(max_unavailable=Portion(2)))
+    rig.run(0.5)
+
+    (listed,) = (t for t in listener.of(Resynced)[0].objects if isinstance(t, PodDisruptionBudget))
+    told = [fact.object for fact in listener.of(ObjectSeen) if isinstance(fact.object, PodDisruptionBudget)]
+    assert listed.disruptions_allowed == 1
+    assert [budget.disruptions_allowed for budget in told] == [0, 0, 1]
