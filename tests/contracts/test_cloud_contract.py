@@ -2,83 +2,19 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tests.adapters.fake.ec2.rig import ZONES, SmallCatalogue, node_class, request
-from tests.agenda import HeapAgenda
-from tests.real.ec2.subject import CLUSTER, EC2Subject
-from tests.real.lab.lab import Lab
-from treenail.adapters.fake.cluster import FakeCluster
-from treenail.adapters.fake.ec2 import FakeEC2
-from treenail.adapters.kwok.cloud import KwokCloud
+from tests.adapters.fake.ec2.rig import node_class, request
+from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
-from treenail.domain.node_classes import Kubelet, SelectorTerm
-from treenail.domain.nodes import Status
+from treenail.domain.node_classes import Kubelet
 from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError, NotFoundError
-
-NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
-OF_ROLE = replace(
-    node_class(amis=(SelectorTerm(alias="al2023@latest"),)), uid="uid-1", role="KarpenterNodeRole-demo"
-)
-SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
-# What the answer to a launch does not say, or says otherwise.
-LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups")
-# One worker runs all that is held against the laboratory, so that it is started once.
-ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
-# Node classes and accounts mean nothing to KWOK.
-of_ec2 = pytest.mark.parametrize("setup", ["fake", ec2], indirect=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """A cloud, and how to let enough time pass for what was done to be seen.
-
-    `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
-    `fail_check` lets a status check of an instance fail, `plan_event` plans to stop it in an hour.
-    """
-
-    cloud: Cloud
-    settle: Callable[[], None]
-    profiles: Callable[[], list[str]] = list
-    fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None
-    plan_event: Callable[[str], None] = lambda _name: None
-
-
-@pytest.fixture(scope="session")
-def demo_lab() -> Iterator[Lab]:
-    lab = Lab.start(cluster=CLUSTER)
-    try:
-        yield lab
-    finally:
-        lab.stop()
-
-
-@pytest.fixture(params=["fake", "kwok", ec2])
-def setup(request: pytest.FixtureRequest) -> Setup:
-    if request.param == "ec2":
-        subject = EC2Subject(request.getfixturevalue("demo_lab"))
-        return Setup(subject.cloud, subject.settle, subject.profiles, subject.fail_check, subject.plan_event)
-    agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
-    if request.param == "fake":
-        cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo", roles=[OF_ROLE.role])
-        return Setup(
-            cloud,
-            lambda: agenda.run(90),
-            lambda: [profile.name for profile in cloud.iam.all],
-            cloud.health.fail,
-            lambda name: cloud.health.plan(name, after_seconds=3600),
-        )
-    cluster = FakeCluster(agenda=agenda, dice=dice)
-    types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
-    return Setup(KwokCloud(cluster, cluster, types), lambda: agenda.run(90))
 
 
 def test_types_are_sorted_by_name_and_offered_where_the_class_has_subnets(setup: Setup) -> None:
@@ -343,84 +279,3 @@ def test_instances_of_other_clusters_are_none_of_ours(setup: Setup) -> None:
     setup.settle()
 
     assert setup.cloud.instances() == ()
-
-
-# --- what node classes mean
-
-
-@of_ec2
-def test_a_node_class_stands_well_where_all_it_wants_is_there(setup: Setup) -> None:
-    standing = setup.cloud.standing(OF_ROLE)
-
-    assert {c.type: c.status.value for c in standing.conditions} == {
-        "AMIsReady": "True",
-        "SubnetsReady": "True",
-        "SecurityGroupsReady": "True",
-        "InstanceProfileReady": "True",
-    }
-    meaning = standing.meaning
-    assert sorted({one.zone for one in meaning.subnets}) == list(ZONES)
-    assert all(one.id.startswith("sg-") for one in meaning.security_groups)
-    assert {"amd64", "arm64"} == {
-        need.single for image in meaning.images for need in image.requirements if need.key == labels.ARCH
-    }
-    assert meaning.instance_profile.startswith("demo_")
-
-
-@of_ec2
-def test_what_a_node_class_lacks_is_false_and_the_rest_is_told_nevertheless(setup: Setup) -> None:
-    standing = setup.cloud.standing(replace(OF_ROLE, subnet_terms=NOWHERE.subnet_terms))
-
-    lacking = [c for c in standing.conditions if c.status is not Status.TRUE]
-    assert [(c.type, c.status, c.reason) for c in lacking] == [
-        ("SubnetsReady", Status.FALSE, "SubnetsNotFound")
-    ]
-    assert standing.meaning.subnets == ()
-    assert standing.meaning.security_groups
-    assert standing.meaning.images
-
-
-@of_ec2
-def test_a_role_that_is_not_there_keeps_a_class_from_launching(setup: Setup) -> None:
-    of = replace(OF_ROLE, role="nobody")
-
-    standing = setup.cloud.standing(of)
-
-    (lacking,) = (c for c in standing.conditions if c.status is not Status.TRUE)
-    assert (lacking.type, lacking.reason) == ("InstanceProfileReady", "RoleNotFound")
-    for ask in (
-        lambda: setup.cloud.instance_types(of, Kubelet()),
-        lambda: setup.cloud.launch(request(of=of)),
-    ):
-        with pytest.raises(NodeClassNotReadyError, match="there is no role nobody"):
-            ask()
-
-
-@of_ec2
-def test_the_profile_of_a_role_serves_and_goes_with_the_class(setup: Setup) -> None:
-    name = setup.cloud.standing(OF_ROLE).meaning.instance_profile
-    (launched,) = setup.cloud.launch(request(of=OF_ROLE)).instances
-    assert setup.profiles() == [name]
-
-    assert setup.cloud.collect_profiles((OF_ROLE,)) == ()
-    setup.cloud.terminate((launched.id,))
-    setup.settle()
-    for _ in range(2):
-        setup.cloud.release(OF_ROLE)
-
-    assert setup.profiles() == []
-
-
-@of_ec2
-def test_a_profile_that_was_needed_within_the_hour_is_not_collected(setup: Setup) -> None:
-    name = setup.cloud.standing(OF_ROLE).meaning.instance_profile
-
-    assert setup.cloud.collect_profiles(()) == ()
-    assert setup.profiles() == [name]
-
-
-def test_nothing_is_wrong_with_a_cloud_that_node_classes_mean_nothing_to(setup: Setup) -> None:
-    setup.cloud.release(OF_ROLE)
-
-    assert setup.cloud.collect_profiles(()) == ()
-    assert all(c.status is Status.TRUE for c in setup.cloud.standing(OF_ROLE).conditions)

@@ -1,0 +1,40 @@
+"""The clouds that are held against the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.adapters.fake.ec2.rig import ZONES, node_class
+from treenail.domain.interruption import InterruptionKind
+from treenail.domain.node_classes import SelectorTerm
+from treenail.domain.ports import Cloud
+
+NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))
+OF_ROLE = replace(
+    node_class(amis=(SelectorTerm(alias="al2023@latest"),)), uid="uid-1", role="KarpenterNodeRole-demo"
+)
+SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
+# What the answer to a launch does not say, or says otherwise.
+LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups")
+# One worker runs all that is held against the laboratory, so that it is started once.
+ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
+# Node classes and accounts mean nothing to KWOK.
+of_ec2 = pytest.mark.parametrize("setup", ["fake", ec2], indirect=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A cloud, and how to let enough time pass for what was done to be seen.
+
+    `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
+    `fail_check` lets a status check of an instance fail, `plan_event` plans to stop it in an hour.
+    """
+
+    cloud: Cloud
+    settle: Callable[[], None]
+    profiles: Callable[[], list[str]] = list
+    fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None
+    plan_event: Callable[[str], None] = lambda _name: None
