@@ -9,13 +9,16 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.budgets import BudgetBook
 from treenail.domain.disruption import (
+    BUDGETED,
     DisruptionAllowed,
+    DisruptionBlocked,
     DisruptionEnded,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
     PoolChanged,
 )
+from treenail.domain.event_subjects import of_pool
 from treenail.domain.runtime import Ref
 from treenail.domain.watching import NodeChanged
 
@@ -28,7 +31,8 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
     """Take proposals one by one; have the cluster state confirm what budgets allow; pass on what holds.
 
     Owns the budgets in use. Tells the cluster state `DisruptionAllowed` and `DisruptionEnded`, the
-    termination actor `DisruptNodes`, a pool's disruptor `DisruptionRefused`.
+    termination actor `DisruptNodes`, a pool's disruptor `DisruptionRefused`, and who tells people
+    `DisruptionBlocked`.
     """
 
     def __init__(
@@ -38,11 +42,13 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         cluster: Ref[DisruptionAllowed | DisruptionEnded],
         termination: Ref[DisruptNodes],
         disruptor: Callable[[str], Ref[DisruptionRefused]],
+        teller: Ref[DisruptionBlocked],
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
         self._termination = termination
         self._disruptor = disruptor
+        self._teller = teller
         self._book = BudgetBook()
 
     def handle(self, message: ArbiterInbox) -> None:
@@ -70,10 +76,18 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         allowed = self._book.take(proposal, self._timers.now())
         refused = tuple(name for name in proposal.candidates if name not in allowed)
         if refused:
-            pools = ", ".join(self._book.pools_of(refused)) or proposal.pool
-            why = f"no allowed disruptions due to blocking budget of {pools}"
-            self._disruptor(proposal.pool).tell(
-                DisruptionRefused(pool=proposal.pool, candidates=refused, why=why)
-            )
+            self._refuse(proposal, refused)
         if allowed:
             self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed))
+
+    def _refuse(self, proposal: DisruptionProposed, refused: tuple[str, ...]) -> None:
+        pools = self._book.pools_of(refused)
+        why = f"no allowed disruptions due to blocking budget of {', '.join(pools) or proposal.pool}"
+        self._disruptor(proposal.pool).tell(
+            DisruptionRefused(pool=proposal.pool, candidates=refused, why=why)
+        )
+        blocked = tuple(of_pool(pool) for pool in self._book.those(pools))
+        reason = BUDGETED.get(proposal.cause)
+        if blocked and reason is not None:
+            why = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
+            self._teller.tell(DisruptionBlocked(about=blocked, why=why))

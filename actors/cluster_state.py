@@ -24,6 +24,7 @@ from treenail.domain.disruption import (
     REPLACED,
     Cause,
     DisruptionAllowed,
+    DisruptionBlocked,
     DisruptionEnded,
     DisruptionProposed,
     DisruptionRefused,
@@ -72,7 +73,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
-TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed
+TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
@@ -126,7 +127,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._setbacks = Setbacks()
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._candidates = CandidateTeller(model, audience.disruptor)
-        self._judge = ProposalJudge(model, arbiter=audience.arbiter, disruptor=audience.disruptor)
+        self._judge = ProposalJudge(
+            model, arbiter=audience.arbiter, disruptor=audience.disruptor, teller=audience.teller
+        )
         self._settler = NoticeSettler(model, audience.listener)
 
     def handle(self, message: ClusterStateInbox) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import Published, ToldLately, publish
-from treenail.domain.disruption import DisruptNodes, NodeInterrupted
+from treenail.domain.disruption import DisruptionBlocked, DisruptNodes, NodeInterrupted
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
-from treenail.domain.node_events import NodeEvents
+from treenail.domain.node_events import NodeEvents, blocked
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.watching import NodeChanged
 
-TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | ClaimFailed | Published
+# Budgets may change with every minute.
+_BLOCKED_SECONDS: Final = 60.0
+
+TellerInbox: TypeAlias = (
+    NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed | Published
+)
 
 
 class EventTeller(DomainActor[TellerInbox]):
@@ -25,15 +30,18 @@ class EventTeller(DomainActor[TellerInbox]):
         self._writer = writer
         self._events = NodeEvents()
         self._told = ToldLately(runtime.timers.monotonic)
+        self._blocked = ToldLately(runtime.timers.monotonic, seconds=_BLOCKED_SECONDS)
 
     def handle(self, message: TellerInbox) -> None:
         match message:
             case NodeChanged():
-                self._tell(self._events.note(message))
+                self._tell(self._events.note(message, self._timers.now()))
             case NodeInterrupted():
                 self._tell(self._events.interrupted(message))
             case DisruptNodes():
                 self._tell(self._events.disrupting(message))
+            case DisruptionBlocked():
+                self._tell(blocked(message), self._blocked)
             case ClaimFailed():
                 self._tell(self._events.failed(message))
             case Published():
@@ -41,7 +49,8 @@ class EventTeller(DomainActor[TellerInbox]):
             case _:
                 assert_never(message)
 
-    def _tell(self, events: Iterable[ClusterEvent]) -> None:
+    def _tell(self, events: Iterable[ClusterEvent], lately: ToldLately | None = None) -> None:
+        told = lately or self._told
         for event in events:
-            if self._told.news(event):
+            if told.news(event):
                 publish(self._tasks, self._writer, event, self.me)

@@ -89,7 +89,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     """Register nodes, initialize them, and collect what is left over on either side.
 
     Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
-    `NodeNeverCame` to those who want to know, and the selector `MemoryLearned`.
+    `NodeNeverCame` to those who want to know, the reporter among them, and the selector `MemoryLearned`.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         *,
         observer: Ref[LifecycleTells],
         selector: Ref[MemoryLearned],
+        reporter: Ref[NodeRegistered | NodeNeverCame],
         reader: ClusterReader,
         writer: ClusterWriter,
         cloud: Cloud,
@@ -105,6 +106,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         super().__init__(runtime)
         self._observer = observer
         self._selector = selector
+        self._reporter = reporter
         self._reader = reader
         self._writer = writer
         self._cloud = cloud
@@ -231,7 +233,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._span("register", claim, now)
                 where = {"nodepool": claim.pool, "zone": claim.zone}
                 self._telemetry.count(metrics.NODES_CREATED.name, **where)
-                self._observer.tell(NodeRegistered(claim=claim, node=patch.node_name))
+                registered = NodeRegistered(claim=claim, node=patch.node_name)
+                self._observer.tell(registered)
+                self._reporter.tell(registered)
                 self.log("registered nodeclaim", nodeclaim=claim.name, node=patch.node_name)
             case MarkInitialized(claim=claim, node=node):
                 self._span("initialize", claim, now)
@@ -241,7 +245,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 if claim.name in self._views:
                     self._given_back[claim.name] = None
                 self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
-                self._observer.tell(NodeNeverCame(claim=claim, cause=cause))
+                never = NodeNeverCame(claim=claim, cause=cause)
+                self._observer.tell(never)
+                self._reporter.tell(never)
                 self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
             case _:
                 pass

@@ -15,10 +15,11 @@ from treenail.domain.learned_memory import MemoryLearned
 from treenail.domain.log_facts import filled_by_system
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
-from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.nothing_to_buy import nothing_to_buy
+from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.planning import PackRequested, SnapshotTaken
 from treenail.domain.ports import Cloud, NodeClassNotReadyError
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, NothingToBuy
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.selection import CatalogueKey, catalogue_key, mark_unavailable
@@ -46,7 +47,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     """Join a snapshot with what its pools can buy, the heaviest pool first.
 
     Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes).
-    Tells the packer `PackRequested`, and the reporter what the cloud says of every node class.
+    Tells the packer `PackRequested`, and the reporter what the cloud says of every node class, and of which
+    pools nothing can be bought.
     """
 
     def __init__(
@@ -54,13 +56,15 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         runtime: Runtime,
         *,
         packer: Ref[PackRequested],
-        reporter: Ref[NodeClassChecked],
+        reporter: Ref[NodeClassChecked | NothingToBuy],
         cloud: Cloud,
+        min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
     ) -> None:
         super().__init__(runtime)
         self._packer = packer
         self._reporter = reporter
         self._cloud = cloud
+        self._strict = min_values is MinValuesPolicy.STRICT
         clock = runtime.timers.monotonic
         self._catalogues: TTLCache[CatalogueKey, tuple[InstanceType, ...]] = TTLCache(
             _MOST_CATALOGUES, _CATALOGUE_SECONDS, timer=clock
@@ -149,6 +153,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         types = mark_unavailable(self._catalogues[key], frozenset(self._ran_out))
         limits_left = taken.snapshot.limits_left.get(pool.name)
         self._tell_excluded(pool, key, taken)
+        nothing = nothing_to_buy(pool, types, strict=self._strict)
+        if nothing is not None:
+            self._reporter.tell(nothing)
         return PoolOffer(pool=pool, instance_types=types, limits_left=limits_left)
 
     def _tell_excluded(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> None:

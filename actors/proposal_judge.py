@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,16 +10,21 @@ from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import (
     REPLACED,
     DisruptionAllowed,
+    DisruptionBlocked,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
 )
-from treenail.domain.giving_up import objection
+from treenail.domain.event_subjects import of_view
+from treenail.domain.giving_up import CHANGED, objection
 from treenail.domain.runtime import Ref
 
 
 class ProposalJudge:
-    """Holds proposals against the model of the cluster. `disruptor` finds the one of a pool."""
+    """Holds proposals against the model of the cluster. `disruptor` finds the one of a pool.
+
+    Whoever is the `teller` tells people what keeps a node.
+    """
 
     def __init__(
         self,
@@ -27,10 +32,12 @@ class ProposalJudge:
         *,
         arbiter: Ref[DisruptionProposed | DisruptionRefused],
         disruptor: Callable[[str], Ref[DisruptionRefused]],
+        teller: Ref[DisruptionBlocked],
     ) -> None:
         self._model = model
         self._arbiter = arbiter
         self._disruptor = disruptor
+        self._teller = teller
 
     def screen(self, proposal: DisruptionProposed, now: datetime) -> None:
         """Pass on to the arbiter those that nothing speaks against, and send the others back.
@@ -61,4 +68,11 @@ class ProposalJudge:
         for why in sorted({why for why in against.values() if why is not None}):
             refused = tuple(name for name in names if against[name] == why)
             back.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
+            self._tell_blocked(refused, why)
         return tuple(name for name in names if against[name] is None)
+
+    def _tell_blocked(self, names: Iterable[str], why: str) -> None:
+        views = (self._model.view(name) for name in names)
+        about = tuple(ref for view in views if view is not None for ref in of_view(view))
+        if why != CHANGED and about:
+            self._teller.tell(DisruptionBlocked(about=about, why=why[:1].upper() + why[1:]))

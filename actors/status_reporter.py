@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, publish
+from treenail.actors.publishing import Published, ToldLately, publish
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.lifecycle import NodeNeverCame, NodeRegistered
 from treenail.domain.node_class_standing import NodeClassStood
+from treenail.domain.node_events import transition
+from treenail.domain.nothing_to_buy import no_compatible_types
 from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, PoolsSeen, ReadinessChanged
+from treenail.domain.readiness import (
+    NodeClassChecked,
+    NodeClassesWanted,
+    NothingToBuy,
+    PoolsSeen,
+    ReadinessChanged,
+)
 from treenail.domain.runtime import Done, Outcome, Ref
 from treenail.domain.set_aside import ObjectUnderstood, warning_of
 from treenail.domain.status_board import Showing, StatusBoard
@@ -23,6 +32,7 @@ _GATHERED: Final = 1.0
 # The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.
 _LOOK_SECONDS: Final = 300.0
 _LOOK_AGAIN_SECONDS: Final = 30.0
+_NOTHING_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,9 @@ ReporterInbox: TypeAlias = (
     | NodeClassStood
     | ObjectSetAside
     | ObjectUnderstood
+    | NothingToBuy
+    | NodeRegistered
+    | NodeNeverCame
     | _Show
     | _Look
     | Published
@@ -77,6 +90,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
         self._observer = observer
         self._board = StatusBoard()
         self._showing = False
+        self._nothing = ToldLately(runtime.timers.monotonic, seconds=_NOTHING_SECONDS)
 
     def begin(self) -> None:
         self.later("look", _Look(), seconds=_LOOK_SECONDS)
@@ -90,6 +104,12 @@ class StatusReporter(DomainActor[ReporterInbox]):
             case NodeClassChecked() | NodeClassStood() | ObjectSetAside() | ObjectUnderstood():
                 if self._learn(message):
                     self._show_soon()
+            case NodeRegistered() | NodeNeverCame():
+                failure = message.cause if isinstance(message, NodeNeverCame) else None
+                if self._board.register(message.claim.pool, failure):
+                    self._show_soon()
+            case NothingToBuy():
+                self._tell_nothing(message)
             case _Show():
                 self._showing = False
                 self._show()
@@ -132,6 +152,8 @@ class StatusReporter(DomainActor[ReporterInbox]):
             key = ("kubernetes", "condition", f"{showing.about.kind} {showing.about.name}")
             call = _setting(self._writer, showing)
             self._tasks.run(key, call, self.me, _written(showing.about))
+            if showing.annotations:
+                self._tasks.run(key, _annotating(self._writer, showing), self.me, _written(showing.about))
             self._tell(showing)
         self._look_later()
 
@@ -149,9 +171,21 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 ClusterEvent(about=about, reason=news.reason, message=news.message, warning=True)
             )
             self._observer.tell(ReadinessChanged(about=about, condition=news))
+        for condition, was in showing.moved:
+            self._write_event(transition(about, condition, was))
         if showing.recovered:
             self.log("object ready again", about=str(about))
             self._observer.tell(ReadinessChanged(about=about, condition=showing.ready))
+
+    def _tell_nothing(self, nothing: NothingToBuy) -> None:
+        event = no_compatible_types(nothing)
+        if self._nothing.news(event):
+            self.log(
+                "skipping, nodepool requirements filtered out all instance types",
+                logger="controller.provisioner",
+                about=str(event.about),
+            )
+            self._write_event(event)
 
     def _write_event(self, event: ClusterEvent) -> None:
         publish(self._tasks, self._writer, event, self.me)
@@ -170,6 +204,10 @@ class StatusReporter(DomainActor[ReporterInbox]):
 
 def _setting(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
     return lambda: writer.set_conditions(showing.about, showing.conditions, showing.meaning)
+
+
+def _annotating(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
+    return lambda: writer.annotate(showing.about, showing.annotations)
 
 
 def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:

@@ -15,7 +15,7 @@ from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateIn
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
-from treenail.actors.event_teller import EventTeller
+from treenail.actors.event_teller import EventTeller, TellerInbox
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
 from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
@@ -109,6 +109,8 @@ class System:
         self.lifecycle: Forward[LifecycleInbox] = Forward()
         self.termination: Forward[TerminationInbox] = Forward()
         self.arbiter: Forward[ArbiterInbox] = Forward()
+        self.teller: Forward[TellerInbox] = Forward()
+        self.reporter: Forward[ReporterInbox] = Forward()
         self.listener: Forward[ListenerInbox] = Forward()
         self._wire_planning()
         self._wire_nodes()
@@ -138,12 +140,15 @@ class System:
         packer: Ref[PackerInbox] = host(
             Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing
         )
-        reporter: Ref[ReporterInbox] = host(
-            StatusReporter,
-            runtime,
-            selector=self.selector,
-            writer=ports.writer,
-            observer=self._observer,
+        reporter = self.reporter
+        reporter.leads_to(
+            host(
+                StatusReporter,
+                runtime,
+                selector=self.selector,
+                writer=ports.writer,
+                observer=self._observer,
+            )
         )
         keeper: Ref[KeeperInbox] = host(
             NodeClassKeeper,
@@ -155,8 +160,16 @@ class System:
             cloud=ports.cloud,
         )
         self.selector.leads_to(
-            host(NodePoolSelector, runtime, packer=packer, reporter=reporter, cloud=ports.cloud)
+            host(
+                NodePoolSelector,
+                runtime,
+                packer=packer,
+                reporter=reporter,
+                cloud=ports.cloud,
+                min_values=settings.packing.min_values,
+            )
         )
+        self.teller.leads_to(host(EventTeller, runtime, writer=ports.writer))
         launcher = self._wire_launcher()
         audience = Audience(
             batcher=batcher,
@@ -169,7 +182,7 @@ class System:
             termination=self.termination,
             arbiter=self.arbiter,
             accountant=host(PoolAccountant, runtime, writer=ports.writer),
-            teller=host(EventTeller, runtime, writer=ports.writer),
+            teller=self.teller,
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
             surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
@@ -220,6 +233,7 @@ class System:
                 runtime,
                 observer=self._observer,
                 selector=self.selector,
+                reporter=self.reporter,
                 reader=ports.reader,
                 writer=ports.writer,
                 cloud=ports.cloud,
@@ -244,6 +258,7 @@ class System:
                 cluster=self.cluster,
                 termination=self.termination,
                 disruptor=self._disruptor,
+                teller=self.teller,
             )
         )
         self.listener.leads_to(

@@ -81,6 +81,10 @@ class BudgetBook:
         """Return the pools whose budgets these nodes count against, by name."""
         return tuple(sorted({self._pool_of[name] for name in names if name in self._pool_of}))
 
+    def those(self, names: Iterable[str]) -> tuple[NodePool, ...]:
+        """Return the pools of these names, as far as they are there."""
+        return tuple(pool for name in names if (pool := self._pools.get(name)) is not None)
+
     def release(self, names: Iterable[str]) -> None:
         """These no longer count as being disrupted."""
         for name in names:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from math import ceil
 
 from treenail.domain.budget_windows import counts
+from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -101,6 +102,14 @@ class DisruptionRefused:
 
     pool: str
     candidates: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionBlocked:
+    """These would be given up, or would give nodes up, and may not: a sentence says why."""
+
+    about: tuple[ObjectRef, ...]
     why: str
 
 

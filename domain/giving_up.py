@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
@@ -10,21 +11,24 @@ from treenail.domain.disruption import REPLACED, Cause, DisruptionProposed
 from treenail.domain.kept_nodes import kept_by
 from treenail.domain.pods import Pod
 
+# Nothing speaks against it, but it is not what it was proposed for any more.
+CHANGED: Final = "no longer as it was"
+
 
 def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
     """Return what speaks against giving up a node that was proposed, None where nothing does."""
     view = model.view(name)
     if view is None or not view.initialized or model.going(view):
-        return "no longer as it was"
+        return CHANGED
     if proposal.cause is Cause.EMPTY and not model.empty(name):
-        return "no longer as it was"
+        return CHANGED
     if proposal.forceful:
         return None
     kept = kept_by(view)
     if kept is not None:
-        return f"node is kept by {kept}"
+        return f'node has "{kept}" annotation'
     if proposal.cause in REPLACED and model.promises.at(view.name):
-        return "pods are on their way to it"
+        return "node is nominated for a pending pod"
     limited = view.claim is not None and view.claim.termination_grace_period is not None
     if limited and proposal.cause is Cause.DRIFTED:
         # Its pods have to go by then, whatever they ask for.
@@ -38,5 +42,5 @@ def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
     if not pod.active:
         return None
     if pod.protected(now):
-        return f"pod {pod.key} is kept by {labels.DO_NOT_DISRUPT}"
+        return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
     return model.pod_budgets.holding(pod) if pod.drainable(now) else None

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
-from treenail.domain.disruption import BUDGETED, Cause, DisruptNodes, NodeInterrupted
+from treenail.domain import labels
+from treenail.domain.claim_conditions import MILESTONES
+from treenail.domain.disruption import BUDGETED, Cause, DisruptionBlocked, DisruptNodes, NodeInterrupted
 from treenail.domain.event_subjects import of_claim, of_view
-from treenail.domain.events import ClusterEvent
+from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.kept_pods import kept_pod
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import (
-    INITIALIZED,
-    LAUNCHED,
-    REGISTERED,
-    Condition,
-    NodeClaim,
-    NodeView,
-    Status,
-    condition_of,
-)
+from treenail.domain.node_shape import shape_problems
+from treenail.domain.nodes import Condition, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.replacements import Replacements
+from treenail.domain.taints import UNREGISTERED
 from treenail.domain.watching import NodeChanged
 
-_MILESTONES: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 _LONGEST_WHY: Final = 300
 
 
@@ -59,20 +56,26 @@ class NodeEvents:
     def __init__(self) -> None:
         self._views: dict[str, NodeView] = {}
         self._by_instance: dict[str, str] = {}
+        self._replacements = Replacements()
 
-    def note(self, changed: NodeChanged) -> Iterator[ClusterEvent]:
-        """Take a view in as it stands; yield the conditions of its claim that have changed."""
+    def note(self, changed: NodeChanged, now: datetime) -> Iterator[ClusterEvent]:
+        """Take a view in as it stands; yield what has changed that people know of."""
         before = self._views.pop(changed.name, None)
         if before is not None and before.claim is not None:
             self._by_instance.pop(before.claim.instance_id, None)
         view = changed.view
         if view is None:
+            self._replacements.forget(changed.name)
+            yield from _finalized(before)
             return
         self._views[changed.name] = view
         if view.claim is not None and view.claim.instance_id:
             self._by_instance[view.claim.instance_id] = changed.name
-        if view.claim is not None and before is not None and before.claim is not None:
-            yield from _transitions(before.claim, view.claim)
+        for pod in changed.pods:
+            yield from kept_pod(pod, now)
+        yield from self._replacements.note(changed)
+        if before is not None:
+            yield from _changes(before, view)
 
     def interrupted(self, notice: NodeInterrupted) -> Iterator[ClusterEvent]:
         """Yield what is to be told of a warning: what it says, and that the node goes for it."""
@@ -88,6 +91,7 @@ class NodeEvents:
     def disrupting(self, order: DisruptNodes) -> Iterator[ClusterEvent]:
         """Yield, for nodes that are given back, why."""
         why = BUDGETED.get(order.cause, order.cause.value)
+        self._replacements.order(order)
         for view in order.nodes:
             for about in of_view(view):
                 yield ClusterEvent(about, "DisruptionTerminating", f"Disrupting {about.kind}: {why}")
@@ -101,19 +105,65 @@ class NodeEvents:
             yield ClusterEvent(about, "InsufficientCapacityError", message, warning=True)
 
 
+def blocked(by: DisruptionBlocked) -> Iterator[ClusterEvent]:
+    """Yield, for what would be given up and may not be, why."""
+    for about in by.about:
+        yield ClusterEvent(about, "DisruptionBlocked", by.why)
+
+
+def _changes(before: NodeView, after: NodeView) -> Iterator[ClusterEvent]:
+    was, claim = before.claim, after.claim
+    if claim is None:
+        return
+    if was is not None:
+        yield from _transitions(was, claim)
+    if _lacks_taint(after) and not _lacks_taint(before):
+        message = f"Missing {UNREGISTERED.key} taint: pods may come to the node before it is registered"
+        yield ClusterEvent(of_claim(claim), "UnregisteredTaintMissing", message, warning=True)
+    problems = shape_problems(before)
+    for problem in shape_problems(after):
+        if problem not in problems:
+            yield ClusterEvent(of_claim(claim), "FailedConsistencyCheck", problem, warning=True)
+
+
+def _lacks_taint(view: NodeView) -> bool:
+    """Tell whether a node has joined without the taint that keeps pods away until it is registered."""
+    claim, node = view.claim, view.node
+    if claim is None or node is None or claim.registered or labels.MADE_EARLY in node.annotations:
+        return False
+    synced = node.labels.get(labels.REGISTERED) == "true"
+    return not synced and not any(t.same_mark(UNREGISTERED) for t in node.taints)
+
+
 def _transitions(before: NodeClaim, after: NodeClaim) -> Iterator[ClusterEvent]:
-    for kind in _MILESTONES:
-        was, now = condition_of(before.conditions, kind), condition_of(after.conditions, kind)
-        if now is not None and now.status is not _status(was):
-            yield _transition(after, now, _status(was))
+    for now in after.conditions:
+        was = condition_of(before.conditions, now.type)
+        if now.status is not _status(was):
+            yield transition(of_claim(after), replace(now, type=_told_as(after, now.type)), _status(was))
 
 
-def _transition(claim: NodeClaim, now: Condition, was: Status) -> ClusterEvent:
-    name = f"Machine{now.type}" if claim.generation is Generation.V1ALPHA5 else now.type
-    said = [f"Type: {name}", f"Status: {was.value} -> {now.status.value}", f"Reason: {now.reason or name}"]
+def _told_as(claim: NodeClaim, kind: str) -> str:
+    old = claim.generation is Generation.V1ALPHA5 and kind in MILESTONES
+    return f"Machine{kind}" if old else kind
+
+
+def transition(about: ObjectRef, now: Condition, was: Status) -> ClusterEvent:
+    """Return that a condition has another status than it had."""
+    said = [
+        f"Type: {now.type}",
+        f"Status: {was.value} -> {now.status.value}",
+        f"Reason: {now.reason or now.type}",
+    ]
     if now.message:
         said.append(f"Message: {now.message}")
-    return ClusterEvent(of_claim(claim), name, f"Status condition transitioned, {', '.join(said)}")
+    return ClusterEvent(about, now.type, f"Status condition transitioned, {', '.join(said)}")
+
+
+def _finalized(before: NodeView | None) -> Iterator[ClusterEvent]:
+    """Yield, for a claim that is gone, which finalizers held it to the end."""
+    if before is not None and before.claim is not None and before.claim.leaving:
+        for finalizer in before.claim.finalizers or (labels.TERMINATION_FINALIZER,):
+            yield ClusterEvent(of_claim(before.claim), "Finalized", f"Finalized {finalizer}")
 
 
 def _status(condition: Condition | None) -> Status:

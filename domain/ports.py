@@ -218,6 +218,15 @@ class ClusterWriter(Protocol):
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
         """
 
+    def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
+        """Give a pool or a node class `annotations` beside those it has, or in their place.
+
+        Nothing is written where they are there already.
+
+        Raises:
+            InvalidError: objects of this kind are not annotated by us, or this one is not to be written.
+        """
+
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set in a pool's status how many nodes it has and what they have together.
 

@@ -64,6 +64,14 @@ class NodeClassesWanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NothingToBuy:
+    """No type that a pool's requirements allow can be bought now, or too few for its `minValues`."""
+
+    pool: ObjectRef
+    min_values: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassChecked:
     """What the cloud said of a node class: nothing can be launched from it where there is a `problem`.
 

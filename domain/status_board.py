@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from treenail.domain.cluster_facts import Kind, ObjectSetAside, says_the_same
+from treenail.domain.disruption import Cause
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
@@ -20,7 +21,9 @@ from treenail.domain.readiness import (
     node_class_conditions,
     pool_conditions,
 )
+from treenail.domain.registration_health import REGISTRATION_HEALTHY, RegistrationHealth
 from treenail.domain.set_aside import ObjectUnderstood
+from treenail.domain.template_hash import own_stamps
 
 _SHOW_CONDITIONS: Final = frozenset({Kind.NODE_POOL, Kind.NODE_CLASS})
 # A node class within a Provisioner is no object of its own: its pool shows how it stands.
@@ -39,13 +42,14 @@ class _Shown:
     subject: _Subject
     conditions: tuple[Condition, ...]
     meaning: NodeClassMeaning | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failed(self) -> tuple[Condition, ...]:
         """The conditions that say why the object is not ready, of one that is understood."""
         if isinstance(self.subject, str):
             return ()
-        parts = [c for c in self.conditions if c.type not in (VALIDATED, READY)]
+        parts = [c for c in self.conditions if c.type not in (VALIDATED, READY, REGISTRATION_HEALTHY)]
         failed = tuple(c for c in parts if c.status is Status.FALSE)
         ready = condition_of(self.conditions, READY)
         alone = (ready,) if ready is not None and ready.status is Status.FALSE else ()
@@ -54,17 +58,19 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showing:
-    """Conditions to be written. `before` is the one of type Ready that was shown until now, if any was.
+    """Conditions to be written, in place of those `before`.
 
-    `meaning` is to be written with them, where it is known what a node class means. `news` are those that
-    say why the object, though understood, is not ready, and that were not shown already.
+    `meaning` is to be written with them, where it is known what a node class means; `annotations` are those
+    that were not written already. `news` are the conditions that say why the object, though understood, is
+    not ready, and that were not shown already.
     """
 
     kind: Kind
     about: ObjectRef
     conditions: tuple[Condition, ...]
     meaning: NodeClassMeaning | None
-    before: Condition | None
+    annotations: Mapping[str, str]
+    before: tuple[Condition, ...]
     news: tuple[Condition, ...]
 
     @property
@@ -77,8 +83,17 @@ class Showing:
     @property
     def recovered(self) -> bool:
         """Whether the object was shown not to be ready, and is."""
-        was = self.before is not None and self.before.status is Status.FALSE
+        before = condition_of(self.before, READY)
+        was = before is not None and before.status is Status.FALSE
         return was and self.ready.status is Status.TRUE
+
+    @property
+    def moved(self) -> tuple[tuple[Condition, Status], ...]:
+        """The conditions whose status is another than it was shown to be, each with that."""
+        shown = {c.type: c.status for c in self.before}
+        return tuple(
+            (c, shown[c.type]) for c in self.conditions if shown.get(c.type, c.status) is not c.status
+        )
 
 
 class StatusBoard:
@@ -96,6 +111,7 @@ class StatusBoard:
         self._asked: dict[_Asked, int] = {}
         self._standings: dict[NodeClassRef, NodeClassStanding] = {}
         self._shown: dict[_Name, _Shown] = {}
+        self._health = RegistrationHealth()
 
     # --- facts
 
@@ -105,10 +121,21 @@ class StatusBoard:
         for name, known in self._classes.items():
             if name not in classes or not says_the_same(classes[name], known):
                 self._unlearn(known.ref)
+                self._begin_anew(pool for pool in seen.pools if pool.node_class == known.ref)
+        self._begin_anew(pool for pool in seen.pools if not says_the_same(pool, self._pools.get(pool.name)))
         self._pools = {pool.name: pool for pool in seen.pools}
+        self._health.keep(self._pools)
         self._classes = classes
         there = {name for name, _ in self._known()} | self._aside.keys()
         self._shown = {name: shown for name, shown in self._shown.items() if name in there}
+
+    def _begin_anew(self, pools: Iterable[NodePool]) -> None:
+        for pool in pools:
+            self._health.begin_anew(pool.name)
+
+    def register(self, pool: str, failure: Cause | None) -> bool:
+        """Take in that a node of a pool registered, or why it never came; tell whether that is news."""
+        return pool in self._pools and self._health.note(pool, failure)
 
     def _unlearn(self, ref: NodeClassRef) -> None:
         for known in (self._checks, self._asked):
@@ -177,13 +204,15 @@ class StatusBoard:
             if was == shown:
                 continue
             before = was.conditions if was is not None else ()
+            written = was.annotations if was is not None else {}
             due.append(
                 Showing(
                     kind=kind,
                     about=about,
                     conditions=shown.conditions,
                     meaning=shown.meaning,
-                    before=condition_of(before, READY),
+                    annotations=shown.annotations if shown.annotations != written else {},
+                    before=before,
                     news=tuple(c for c in shown.failed if c not in before),
                 )
             )
@@ -198,7 +227,8 @@ class StatusBoard:
     def settled(self) -> bool:
         """Whether everything is shown, and all of it is ready."""
         return all(
-            self._shown.get(_name(about)) == shown and all(c.status is Status.TRUE for c in shown.conditions)
+            self._shown.get(_name(about)) == shown
+            and all(c.status is Status.TRUE for c in shown.conditions if c.type != REGISTRATION_HEALTHY)
             for _, about, shown in self._all()
         )
 
@@ -214,11 +244,13 @@ class StatusBoard:
             conditions = self._of_pool(thing) if isinstance(thing, NodePool) else self._of_class(thing)
             if conditions is None:
                 continue
+            stamps = own_stamps(thing)
             if isinstance(thing, NodePool):
-                yield Kind.NODE_POOL, about, _Shown(subject, conditions)
+                told = (*conditions, *self._health.condition(thing))
+                yield Kind.NODE_POOL, about, _Shown(subject, told, annotations=stamps)
             else:
                 meaning = replace(self._standings[thing.ref].meaning, generation=thing.generation)
-                yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning)
+                yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning, stamps)
 
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
         for _, node_class in sorted(self._classes.items()):

@@ -81,6 +81,17 @@ def stamps(pool: NodePool, node_class: NodeClass | None) -> dict[str, str]:
     return hashes | {version_of(key): HASH_VERSION for key in hashes}
 
 
+def own_stamps(thing: NodePool | NodeClass) -> dict[str, str]:
+    """Return the annotations by which a pool or a node class tells its own hash, and their version.
+
+    Of node classes there are hashes of EC2NodeClasses alone.
+    """
+    if isinstance(thing, NodePool):
+        return stamps(thing, None)
+    hashes = {NODE_CLASS_HASH: node_class_hash(thing)} if thing.ref.kind == _HASHED_CLASS else {}
+    return hashes | {version_of(key): HASH_VERSION for key in hashes}
+
+
 def version_of(key: str) -> str:
     """Return the annotation that says of which version the hash `key` is."""
     return f"{key}-version"

@@ -18,7 +18,9 @@ from treenail.adapters.kubernetes.resources import (
     MACHINE,
     NODE,
     NODE_CLAIM,
+    NODE_POOL,
     POD,
+    PROVISIONER,
     RESOURCES,
     VOLUME_ATTACHMENT,
     WATCHED,
@@ -82,8 +84,9 @@ def _needed() -> dict[tuple[str, str], set[str]]:
             needed[_key(resource, "finalizers")] = {"update"}
     for resource in (NODE, NODE_CLAIM, MACHINE):
         needed[_key(resource)] |= {"create", "patch", "delete"}
-    # Their finalizers: no other kind is held that others make.
-    needed[_key(EC2_NODE_CLASS)] |= {"patch"}
+    # The annotations of their hashes; and the finalizers of one kind: no other is held that others make.
+    for resource in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS):
+        needed[_key(resource)] |= {"patch"}
     needed[_key(VOLUME_ATTACHMENT)] = {"list"}
     needed[_key(EVENT)] |= {"create", "patch"}
     needed[_key(POD)] |= {"delete"}

@@ -24,6 +24,7 @@ class _Metadata(msgspec.Struct, rename="camel"):
     resource_version: str = ""
     generation: int = 0
     finalizers: tuple[str, ...] = ()
+    annotations: dict[str, str] = {}
     deletion_timestamp: str = ""
 
 
@@ -98,6 +99,10 @@ class Stored:
     @property
     def finalizers(self) -> tuple[str, ...]:
         return self.content.metadata.finalizers
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.content.metadata.annotations
 
     @property
     def deleting(self) -> bool:

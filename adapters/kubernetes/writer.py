@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from treenail.adapters.kubernetes.annotation_writes import AnnotationWrites
 from treenail.adapters.kubernetes.api_calls import ApiCalls, Sender
 from treenail.adapters.kubernetes.claim_writes import ClaimWrites
 from treenail.adapters.kubernetes.condition_writes import ConditionWrites
@@ -38,6 +39,7 @@ class KubernetesWriter:
         self._pods = PodWrites(calls)
         self._events = EventWrites(calls, clock=clock)
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
+        self._annotations = AnnotationWrites(calls, retries)
         self._usage = UsageWrites(calls)
         self._holds = HoldWrites(calls, retries)
 
@@ -86,6 +88,10 @@ class KubernetesWriter:
     ) -> None:
         """Set conditions of a pool or a node class, and what the class means."""
         self._conditions.set(about, conditions, meaning)
+
+    def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
+        """Annotate a pool or a node class."""
+        self._annotations.annotate(about, annotations)
 
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""

@@ -40,7 +40,7 @@ class Living(Stage):
         self.api = Api(self.world)
         self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
         self.api.apply(node_pool(), node_class())
-        self.observer, self.selector = Probe(), Probe()
+        self.observer, self.selector, self.reporter = Probe(), Probe(), Probe()
         self.actor: Any = self.start()
         self.views = Views(self.api, self.actor)
 
@@ -50,6 +50,7 @@ class Living(Stage):
                 runtime,
                 observer=self.observer,
                 selector=self.selector,
+                reporter=self.reporter,
                 reader=self.api,
                 writer=self.api,
                 cloud=self.cloud,

@@ -10,12 +10,14 @@ from treenail.actors.budget_arbiter import BudgetArbiter
 from treenail.domain.disruption import (
     Cause,
     DisruptionAllowed,
+    DisruptionBlocked,
     DisruptionEnded,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
     PoolChanged,
 )
+from treenail.domain.events import ObjectRef
 from treenail.domain.node_pools import Budget, Disruption
 
 BLOCKED = "no allowed disruptions due to blocking budget of default"
@@ -27,10 +29,15 @@ class Weighing(Stage):
     def __init__(self, *, allowed: int) -> None:
         super().__init__()
         self.cluster, self.termination, self.disruptor = Probe(), Probe(), Probe()
+        self.teller = Probe()
         self.asked_for: list[str] = []
         self.arbiter: Any = self.host(
             lambda runtime: BudgetArbiter(
-                runtime, cluster=self.cluster, termination=self.termination, disruptor=self._disruptor
+                runtime,
+                cluster=self.cluster,
+                termination=self.termination,
+                disruptor=self._disruptor,
+                teller=self.teller,
             )
         )
         pool = replace(node_pool(), disruption=Disruption(budgets=(Budget(nodes=allowed),)))
@@ -74,6 +81,10 @@ def test_what_budgets_forbid_goes_back_to_the_pools_disruptor() -> None:
     assert stage.allowed() == [("c0", "c1")]
     assert stage.disruptor.received == [DisruptionRefused(pool="default", candidates=("c2",), why=BLOCKED)]
     assert stage.asked_for == ["default"]
+    why = "No allowed disruptions for disruption reason Empty due to blocking budget"
+    assert stage.teller.received == [
+        DisruptionBlocked(about=(ObjectRef("NodePool", "default", uid="default"),), why=why)
+    ]
 
 
 def test_with_nothing_allowed_the_cluster_state_is_not_asked() -> None:

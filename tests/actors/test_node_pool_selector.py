@@ -19,8 +19,9 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
 from treenail.domain.ports import NodeClassNotReadyError, PortError, UnavailableError
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
+from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, NothingToBuy
 from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.selection import CatalogueKey
 
 LARGE = instance_type("m5.large", 2, price=0.1)
@@ -391,3 +392,39 @@ def test_a_catalogue_that_was_read_while_something_was_learned_is_read_once_more
     # What nodes of another image have may well be something else for good.
     assert stage.read() == 2
     assert stage.only().offers[0].instance_types == (LARGE,)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "told"),
+    [
+        pytest.param((), [], id="anything goes"),
+        pytest.param((Requirement.of(labels.ZONE, Operator.IN, ("nowhere",)),), [False], id="no such zone"),
+        pytest.param(
+            (Requirement.of(labels.ARCH, Operator.IN, ("riscv",)),), [], id="what no type speaks of"
+        ),
+        pytest.param(
+            (Requirement.of(labels.INSTANCE_TYPE, Operator.EXISTS, min_values=2),), [True], id="too few types"
+        ),
+        pytest.param(
+            (Requirement.of(labels.INSTANCE_TYPE, Operator.EXISTS, min_values=1),), [], id="types enough"
+        ),
+    ],
+)
+def test_a_pool_that_nothing_can_be_bought_for_is_told_of(
+    requirements: tuple[Requirement, ...], told: list[bool]
+) -> None:
+    stage = Selecting()
+
+    stage.take(replace(node_pool(), requirements=Requirements(requirements)))
+
+    assert [nothing.min_values for nothing in stage.reporter.of(NothingToBuy)] == told
+
+
+def test_where_everything_ran_out_nothing_can_be_bought() -> None:
+    stage = Selecting()
+    every = tuple((o.capacity_type, LARGE.name, o.zone) for o in LARGE.offerings)
+    stage.selector.tell(CapacityRanOut(offerings=every))
+
+    stage.take()
+
+    assert len(stage.reporter.of(NothingToBuy)) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -7,22 +8,32 @@ import pytest
 
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api
-from tests.builders import DEFAULT_CLASS, node_class, node_pool
+from tests.builders import DEFAULT_CLASS, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.status_reporter import StatusReporter
 from treenail.domain.cluster_facts import Kind, ObjectSetAside
+from treenail.domain.disruption import Cause
 from treenail.domain.events import ObjectRef
+from treenail.domain.lifecycle import NodeNeverCame, NodeRegistered
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import DEFAULT_KUBELET
-from treenail.domain.nodes import Condition
+from treenail.domain.nodes import Condition, condition_of
 from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, PoolsSeen, ReadinessChanged
+from treenail.domain.readiness import (
+    NodeClassChecked,
+    NodeClassesWanted,
+    NothingToBuy,
+    PoolsSeen,
+    ReadinessChanged,
+)
 from treenail.domain.selection import CatalogueKey
 from treenail.domain.set_aside import ObjectUnderstood
+from treenail.domain.template_hash import HASH_VERSION, own_stamps
 
 POOL = ObjectRef(kind="NodePool", name="default")
 CLASS = ObjectRef(kind="EC2NodeClass", name="default")
 SEEN = PoolsSeen(pools=(node_pool(),), node_classes=(node_class(),))
+TRANSITIONED = "Status condition transitioned"
 NO_SUBNETS = "spec.subnetSelectorTerms: finds none"
 
 
@@ -36,6 +47,9 @@ class Shown(Api):
             super(Shown, self).set_conditions(about, conditions, meaning)
 
         self.troubles.run("set_conditions", str(about), write)
+
+    def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
+        self.troubles.run("annotate", str(about), lambda: super(Shown, self).annotate(about, annotations))
 
 
 class Reporting(Stage):
@@ -62,13 +76,19 @@ class Reporting(Stage):
         return "".join(c.status.value[0] for c in self.api.conditions(about))
 
     def events(self) -> list[tuple[str, str, str, bool]]:
-        return [
-            (str(r.event.about), r.event.reason, r.event.message, r.event.warning) for r in self.api.events()
-        ]
+        """Return the events but those that a condition has another status."""
+        told = [r.event for r in self.api.events() if not r.event.message.startswith(TRANSITIONED)]
+        return [(str(e.about), e.reason, e.message, e.warning) for e in told]
+
+    def transitions(self) -> list[str]:
+        """Return what the events say whose condition has another status."""
+        told = [r.event for r in self.api.events() if r.event.message.startswith(TRANSITIONED)]
+        return [f"{e.about}{e.message.removeprefix(TRANSITIONED)}" for e in told]
 
     def written(self) -> list[str]:
         """Return what was written since this was last called."""
-        calls = [c.removeprefix("set_conditions ") for c in self.api.troubles.calls]
+        written = [c for c in self.api.troubles.calls if not c.startswith("annotate")]
+        calls = [c.removeprefix("set_conditions ") for c in written]
         self.api.troubles.calls.clear()
         return calls
 
@@ -231,3 +251,119 @@ def test_a_pool_with_another_class_is_asked_about_at_once() -> None:
     stage.tell(PoolsSeen(pools=(node_pool(),), node_classes=(node_class(), other)), seconds=0)
 
     assert stage.selector.received == [NodeClassesWanted(wanted=((other, DEFAULT_KUBELET),))]
+
+
+# --- transitions, hashes, and how nodes register
+
+
+def test_a_condition_that_changes_is_told_as_karpenter_tells_it() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, STOOD, checked())
+
+    assert stage.transitions() == []
+    stage.tell(checked("no subnets"))
+    of_class = [told for told in stage.transitions() if told.startswith("EC2NodeClass")]
+    of_pool = [told for told in stage.transitions() if told.startswith("NodePool")]
+    failed = "Status: True -> False, Reason: SubnetsNotFound, Message: "
+    because = "spec.subnetSelectorTerms: no subnets"
+    assert f"EC2NodeClass default, Type: Ready, {failed}{because}" in of_class
+    assert of_pool[0] == f"NodePool default, Type: NodeClassReady, {failed}EC2NodeClass/default: {because}"
+    unhealthy = "Reason: UnhealthyDependents, Message: NodeClassReady=False"
+    assert of_pool[1] == f"NodePool default, Type: Ready, Status: True -> False, {unhealthy}"
+
+
+def test_pools_and_node_classes_bear_their_hashes_written_once() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, STOOD, checked())
+
+    assert stage.api.annotations(POOL) == own_stamps(node_pool())
+    assert stage.api.annotations(CLASS) == own_stamps(node_class())
+    versions = {key: value for key, value in stage.api.annotations(POOL).items() if "version" in key}
+    assert versions == {"karpenter.sh/nodepool-hash-version": HASH_VERSION}
+
+
+def test_the_hash_of_a_pool_follows_its_template() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, STOOD, checked())
+    before = stage.api.annotations(POOL)["karpenter.sh/nodepool-hash"]
+
+    labelled = replace(node_pool(version=2), labels={"team": "web"})
+    stage.tell(PoolsSeen(pools=(labelled,), node_classes=(node_class(),)))
+
+    assert stage.api.annotations(POOL) == own_stamps(labelled)
+    assert stage.api.annotations(POOL)["karpenter.sh/nodepool-hash"] != before
+
+
+def test_a_hash_that_cannot_be_written_is_tried_again() -> None:
+    stage = Reporting()
+    stage.api.troubles.fail("annotate", UnavailableError("away"), times=2)
+    stage.tell(SEEN, STOOD, checked(), seconds=65)
+
+    assert stage.api.annotations(POOL) == own_stamps(node_pool())
+
+
+def registered() -> NodeRegistered:
+    return NodeRegistered(claim=claim("c1"), node="n1")
+
+
+def never_came(cause: Cause = Cause.REGISTRATION_TIMEOUT) -> NodeNeverCame:
+    return NodeNeverCame(claim=claim("c1"), cause=cause)
+
+
+def health(stage: Reporting) -> tuple[str, str] | None:
+    found = condition_of(stage.api.conditions(POOL), "NodeRegistrationHealthy")
+    return None if found is None else (found.status.value, found.reason)
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ([], None),
+        ([registered()], ("True", "NodeRegistrationHealthy")),
+        ([never_came()], None),
+        ([never_came(), never_came()], ("False", "RegistrationFailed")),
+        ([never_came(), never_came(Cause.LAUNCH_TIMEOUT)], ("False", "LaunchFailed")),
+        ([registered(), never_came(), registered()], ("True", "NodeRegistrationHealthy")),
+        ([never_came(), never_came(), registered(), registered()], ("False", "RegistrationFailed")),
+        (
+            [never_came(), never_came(), registered(), registered(), registered()],
+            ("True", "NodeRegistrationHealthy"),
+        ),
+    ],
+)
+def test_a_pool_shows_whether_its_nodes_come_to_register(
+    ends: list[object], shown: tuple[str, str] | None
+) -> None:
+    stage = Reporting()
+    stage.tell(SEEN, STOOD, checked())
+
+    stage.tell(*ends)
+
+    assert health(stage) == shown
+    assert stage.ready(POOL)[:3] == "TTT"
+
+
+def test_a_pool_that_says_something_else_does_not_know_how_its_nodes_will_register() -> None:
+    stage = Reporting()
+    stage.tell(SEEN, STOOD, checked(), never_came(), never_came())
+
+    labelled = replace(node_pool(version=2), labels={"team": "web"})
+    stage.tell(PoolsSeen(pools=(labelled,), node_classes=(node_class(),)))
+
+    assert health(stage) == ("Unknown", "AwaitingReconciliation")
+
+
+def test_a_pool_that_nothing_can_be_bought_for_is_told_so_once_a_minute() -> None:
+    stage = Reporting()
+    for seconds in (1, 65, 40):
+        stage.tell(NothingToBuy(pool=POOL), seconds=seconds)
+    stage.tell(NothingToBuy(pool=POOL, min_values=True))
+
+    reason, message = "NoCompatibleInstanceTypes", "NodePool requirements filtered out all compatible"
+    few = f"{message} available instance types due to minValues incompatibility"
+    assert stage.events() == [
+        ("NodePool default", reason, f"{message} available instance types", True),
+        ("NodePool default", reason, few, True),
+    ]
+    [first, _] = [r for r in stage.api.events() if r.event.reason == "NoCompatibleInstanceTypes"]
+    assert first.count == 2

@@ -17,7 +17,7 @@ from treenail.domain.pods import LabelSelector, Owner
 
 KEEP = {labels.DO_NOT_DISRUPT: "true"}
 HELD_POD = "pdb prevents pod evictions (PDB=default/all)"
-KEPT_POD = f"pod default/p1 is kept by {labels.DO_NOT_DISRUPT}"
+KEPT_POD = f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=default/p1)'
 
 
 def against(

@@ -65,7 +65,8 @@ def test_a_pool_put_right_serves_and_says_that_all_is_well(tmp_path: Path) -> No
         rehearsal.run("3m")
 
         conditions = rehearsal.cluster.conditions(POOL)
-        assert {c.type for c in conditions} == {"ValidationSucceeded", "NodeClassReady", "Ready"}
+        shown = {"ValidationSucceeded", "NodeClassReady", "Ready", "NodeRegistrationHealthy"}
+        assert {c.type for c in conditions} == shown
         assert all(c.status is Status.TRUE for c in conditions)
         assert rehearsal.running() == 2
 

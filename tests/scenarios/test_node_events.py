@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import example
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain.events import ClusterEvent
@@ -24,7 +25,9 @@ def test_a_machine_tells_its_milestones_and_why_it_goes() -> None:
         milestones = ("Initialized", "Launched", "Registered")
         assert sorted(told(rehearsal, "Machine", "Node")) == [
             ("Machine", "DisruptionTerminating", "Disrupting Machine: Empty"),
+            ("Machine", "Finalized", "Finalized karpenter.sh/termination"),
             *(("Machine", f"Machine{name}", moved.format(name)) for name in milestones),
+            ("Machine", "Ready", moved.format("Ready").replace("Type: Machine", "Type: ")),
             ("Node", "DisruptionTerminating", "Disrupting Node: Empty"),
         ]
 
@@ -71,3 +74,54 @@ def test_after_a_restart_old_news_is_not_told_again() -> None:
 
         after = [r.event for r in rehearsal.cluster.events() if r.event.about.kind == "Machine"]
         assert after == before
+
+
+def drifting(rehearsal: Rehearsal, *, at_once: str = "1", annotations: dict[str, str] | None = None) -> None:
+    """Let a pool of one node with one pod say something else."""
+    made, pods = node_pool(), deployment(replicas=1)
+    made["spec"]["disruption"]["budgets"] = [{"nodes": at_once}]
+    pods["spec"]["template"]["metadata"]["annotations"] = annotations or {}
+    rehearsal.apply(text(node_class(), made, pods))
+    rehearsal.run("3m")
+    made["spec"]["template"]["metadata"] = {"labels": {"generation": "two"}}
+    rehearsal.apply(text(made))
+    rehearsal.run("12m")
+
+
+def test_a_drifted_node_and_its_replacement_tell_how_far_they_are() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        drifting(rehearsal)
+
+        [old] = [record.claim for record in rehearsal.history() if record.terminated_at is not None]
+        [new] = [claim.name for claim in rehearsal.claims()]
+        by_claim = {
+            (e.about.name, e.reason, e.message)
+            for e in (record.event for record in rehearsal.cluster.events())
+            if e.about.kind == "NodeClaim" and e.reason.startswith("Disruption")
+        }
+        moved = "Status condition transitioned, Type: DisruptionReason, Status: Unknown -> True"
+        assert by_claim == {
+            (old, "DisruptionTerminating", "Disrupting NodeClaim: Drifted"),
+            (old, "DisruptionReason", f"{moved}, Reason: Drifted, Message: Drifted"),
+            (new, "DisruptionLaunching", "Launching NodeClaim: Drifted"),
+            (new, "DisruptionWaitingReadiness", "Waiting on readiness to continue disruption"),
+        }
+
+
+def test_a_pool_whose_budget_lets_no_drifted_node_go_tells_so() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        drifting(rehearsal, at_once="0")
+
+        message = "No allowed disruptions for disruption reason Drifted due to blocking budget"
+        blocked = [event for event in told(rehearsal, "NodePool") if event[1] == "DisruptionBlocked"]
+        assert set(blocked) == {("NodePool", "DisruptionBlocked", message)}
+
+
+def test_a_drifted_node_with_a_pod_that_is_kept_tells_so() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        drifting(rehearsal, annotations={"karpenter.sh/do-not-disrupt": "true"})
+
+        blocked = [event for event in told(rehearsal, "Node", "NodeClaim") if event[1] == "DisruptionBlocked"]
+        assert {event[0] for event in blocked} == {"Node", "NodeClaim"}
+        begins = 'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/'
+        assert all(event[2].startswith(begins) for event in blocked)

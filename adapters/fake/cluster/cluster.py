@@ -171,6 +171,10 @@ class FakeCluster:
         """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
         return self._server.statuses.usage(about)
 
+    def annotations(self, about: ObjectRef) -> Mapping[str, str]:
+        """Return what a pool or a node class was annotated with."""
+        return self._server.statuses.annotations(about)
+
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
         """Return what the status of a node class says it means; None where it says nothing yet."""
         return self._server.statuses.meaning(about)
@@ -311,6 +315,10 @@ class FakeCluster:
     ) -> None:
         """Set conditions of a pool or a node class."""
         self._gate.write(None, partial(self._server.statuses.set_conditions, about, conditions, meaning))
+
+    def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
+        """Annotate a pool or a node class."""
+        self._gate.write(None, partial(self._server.statuses.annotate, about, annotations))
 
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""

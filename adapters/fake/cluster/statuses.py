@@ -1,8 +1,8 @@
-"""What stands in the status of pools and node classes, and who holds a node class."""
+"""What stands in the status of pools and node classes, and who holds a node class; their annotations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from treenail.domain.ports import InvalidError, NotFoundError
 
 _HELD: Final = "EC2NodeClass"
 _POOLS: Final = ("NodePool", "Provisioner")
+_ANNOTATED: Final = (*_POOLS, "EC2NodeClass")
 
 
 class Statuses:
@@ -28,6 +29,7 @@ class Statuses:
         self._conditions: dict[Address, tuple[Condition, ...]] = {}
         self._meanings: dict[Address, NodeClassMeaning] = {}
         self._usages: dict[Address, PoolUsage] = {}
+        self._annotations: dict[Address, dict[str, str]] = {}
         store.listen(self._forget, "NodePool", "NodeClass")
 
     def set_conditions(
@@ -81,6 +83,28 @@ class Statuses:
             self._usages[where] = usage
             self._store.put(thing)
 
+    def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
+        """Set annotations, beside those that are there; new ones, or other ones, change the object.
+
+        Raises:
+            InvalidError: objects of this kind are not annotated.
+            NotFoundError: the object is not there.
+        """
+        if about.kind not in _ANNOTATED:
+            raise InvalidError(f"{about}: nobody looks for annotations of ours there")
+        where = address(about.kind, about.name)
+        thing = self._store.find(where)
+        if thing is None:
+            raise NotFoundError(f"{about} is not there")
+        known = self._annotations.get(where, {})
+        if not annotations.items() <= known.items():
+            self._annotations[where] = {**known, **annotations}
+            self._store.put(thing)
+
+    def annotations(self, about: ObjectRef) -> Mapping[str, str]:
+        """Return what an object was annotated with."""
+        return self._annotations.get(address(about.kind, about.name), {})
+
     def usage(self, about: ObjectRef) -> PoolUsage | None:
         """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
         return self._usages.get(address(about.kind, about.name))
@@ -118,3 +142,4 @@ class Statuses:
             self._conditions.pop(change.address, None)
             self._meanings.pop(change.address, None)
             self._usages.pop(change.address, None)
+            self._annotations.pop(change.address, None)

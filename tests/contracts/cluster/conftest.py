@@ -42,6 +42,9 @@ class FakeSubject:
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         return self._rig.cluster.conditions(about)
 
+    def annotations(self, about: ObjectRef) -> Mapping[str, str]:
+        return self._rig.cluster.annotations(about)
+
     def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
         usage = self._rig.cluster.usage(about)
         if usage is not None:

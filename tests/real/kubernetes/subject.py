@@ -112,6 +112,11 @@ class RealSubject:
         written = found.get("status", {}).get("conditions", ())
         return tuple(msgspec.convert(c, ConditionModel).value() for c in written)
 
+    def annotations(self, about: ObjectRef) -> Mapping[str, str]:
+        _, found = self._server.request("GET", RESOURCES[about.kind].path(about.name))
+        annotations: dict[str, str] = found["metadata"].get("annotations", {})
+        return annotations
+
     def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
         code, found = self._server.request("GET", RESOURCES[about.kind].path(about.name))
         if code == 404:
