@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
+from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_pool, text
 from tests.simulation.witness import Witness
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
@@ -22,6 +22,7 @@ from treenail.domain.nodes import NodeClaim
 APPS: Final = 20
 _REPLICAS: Final = 10
 _LONGEST: Final = "4h"
+_SIZE: Final = "2xlarge"
 _LEGACY: Final = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 
 
@@ -50,7 +51,7 @@ class Migration:
         allowed = {f"app-{n}": self.dice.choice((1, 2, 4)) for n in range(self.apps)}
         with self.rehearsal as rehearsal:
             witness = Witness(rehearsal, {app: _REPLICAS - less for app, less in allowed.items()})
-            rehearsal.apply(text(_TEMPLATE, _provisioner(), *self._workloads(allowed)))
+            rehearsal.apply(text(old_node_class("old"), provisioner("old", _SIZE), *self._workloads(allowed)))
             rehearsal.run_until(self._all_run, within="15m")
             rehearsal.run(self.dice.uniform(0, 120))
             assert self._old_claims()
@@ -99,7 +100,7 @@ class Migration:
 
     def drift(self) -> None:
         """Taint the old pool, so that its nodes drift and nothing comes to new ones of it."""
-        self.rehearsal.apply(text(_provisioner(taints=[_LEGACY])))
+        self.rehearsal.apply(text(provisioner("old", _SIZE, taints=[_LEGACY])))
 
     def foreground(self) -> None:
         """Delete the old pool, which waits for its nodes."""
@@ -151,29 +152,34 @@ WAYS: Final[Mapping[str, Callable[[Migration], None]]] = {
 _BAD_DAYS: Final = ClusterFaults(conflict=0.05, answer_lost=0.03, unavailable=0.03, watch_duplicate=0.05)
 _BAD_CLOUD: Final = EC2Faults(answer_lost=0.1, unavailable=0.1, throttled=0.1, terminate_lost=0.1)
 
-_TEMPLATE: Final[Manifest] = {
-    "apiVersion": "karpenter.k8s.aws/v1alpha1",
-    "kind": "AWSNodeTemplate",
-    "metadata": {"name": "old"},
-    "spec": {
-        "instanceProfile": "node",
-        "subnetSelector": {"karpenter.sh/discovery": "demo"},
-        "securityGroupSelector": {"karpenter.sh/discovery": "demo"},
-    },
-}
+
+def old_node_class(name: str) -> Manifest:
+    """Return a node class of the oldest API."""
+    return {
+        "apiVersion": "karpenter.k8s.aws/v1alpha1",
+        "kind": "AWSNodeTemplate",
+        "metadata": {"name": name},
+        "spec": {
+            "instanceProfile": "node",
+            "subnetSelector": {"karpenter.sh/discovery": "demo"},
+            "securityGroupSelector": {"karpenter.sh/discovery": "demo"},
+        },
+    }
 
 
-def _provisioner(**more: Any) -> Manifest:
+def provisioner(name: str, size: str, *, capacity_type: str = "on-demand", **more: Any) -> Manifest:
+    """Return a pool of the oldest API, with machines of one size."""
     return {
         "apiVersion": "karpenter.sh/v1alpha5",
         "kind": "Provisioner",
-        "metadata": {"name": "old"},
+        "metadata": {"name": name},
         "spec": {
-            "providerRef": {"name": "old"},
+            "providerRef": {"name": name},
             "ttlSecondsAfterEmpty": 30,
             "requirements": [
-                {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["c5", "m5"]},
-                {"key": "karpenter.k8s.aws/instance-size", "operator": "In", "values": ["2xlarge"]},
+                need("karpenter.sh/capacity-type", capacity_type),
+                need("karpenter.k8s.aws/instance-family", "c5", "m5"),
+                need("karpenter.k8s.aws/instance-size", size),
             ],
             **more,
         },
