@@ -81,7 +81,7 @@ ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 class Audience:
     """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool.
 
-    There is an `early_binder` only where pods are to be bound early.
+    There is an `early_binder` only where pods are to be bound early, a `doctor` where nodes are repaired.
     """
 
     batcher: Ref[UrgentWork]
@@ -99,6 +99,7 @@ class Audience:
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     early_binder: Ref[NodeChanged] | None = None
+    doctor: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
 
@@ -355,6 +356,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             ref.tell(changed)
         if self._audience.early_binder is not None:
             self._audience.early_binder.tell(replace(changed, promised=self._promised(view)))
+        if self._audience.doctor is not None:
+            self._audience.doctor.tell(changed)
         self._candidates.tell(changed, now)
 
     def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:

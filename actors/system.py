@@ -22,6 +22,7 @@ from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.node_class_keeper import KeeperInbox, NodeClassKeeper
+from treenail.actors.node_doctor import DoctorInbox, NodeDoctor
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
@@ -33,6 +34,7 @@ from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.batching import BatchWindow
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.interruption_policy import InterruptionPolicy
+from treenail.domain.node_repair import RepairPolicy
 from treenail.domain.packing.problem import Settings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
 from treenail.domain.runtime import Ref
@@ -65,7 +67,7 @@ class SystemSettings:
 
     Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
     could not be bought again; nodes that must go (interrupted, deleted) are still seen out. `tags` are
-    those of all that is launched.
+    those of all that is launched. `repair` says which nodes are replaced as unhealthy, by default none.
     """
 
     cluster_name: str
@@ -77,6 +79,7 @@ class SystemSettings:
     early_binding: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
+    repair: tuple[RepairPolicy, ...] = ()
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -188,6 +191,7 @@ class System:
             surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),
+            doctor=self._doctor(),
         )
         self.cluster.leads_to(
             host(
@@ -204,6 +208,20 @@ class System:
             return None
         ports = self._ports
         return self._host.host(EarlyBinder, self._runtime, writer=ports.writer, cloud=ports.cloud)
+
+    def _doctor(self) -> Ref[DoctorInbox] | None:
+        """Return who has unhealthy nodes replaced, where that is wanted, and others can be bought."""
+        settings = self._settings
+        if not settings.repair or not settings.provisioning:
+            return None
+        return self._host.host(
+            NodeDoctor,
+            self._runtime,
+            cluster=self.cluster,
+            termination=self.termination,
+            writer=self._ports.writer,
+            policies=settings.repair,
+        )
 
     def _wire_launcher(self) -> Ref[LauncherInbox]:
         if not self._settings.provisioning:

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     INSTANCE_STATUS = "instance_status"
     SYSTEM_STATUS = "system_status"
     EVENT_STATUS = "event_status"
+    UNHEALTHY = "unhealthy"
     INSUFFICIENT_CAPACITY = "insufficient_capacity"
     LAUNCH_FAILED = "launch_failed"
     LAUNCH_TIMEOUT = "launch_timeout"
@@ -128,6 +129,7 @@ class NodeInterrupted:
     """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not.
 
     With `forceful`, nothing that runs there can be relied on: its pods leave at once, whatever protects them.
+    `why` says more of the cause, for people.
     """
 
     instance_id: str
@@ -135,6 +137,7 @@ class NodeInterrupted:
     noticed_at: datetime
     deadline: datetime | None = None
     forceful: bool = False
+    why: str = ""
     message_id: str = ""
 
 

@@ -75,6 +75,11 @@ NODECLAIMS_DISRUPTED: Final = _counter(
     "Claims on nodes that we began to give back, by why.",
     *("reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"),
 )
+NODECLAIMS_UNHEALTHY: Final = _counter(
+    "karpenter_nodeclaims_unhealthy_disrupted_total",
+    "Claims on nodes that were given up because their nodes were unhealthy, by the condition that said so.",
+    *("condition", "nodepool", "capacity_type", "image_id"),
+)
 NODES_CREATED: Final = _counter("karpenter_nodes_created_total", "Nodes that registered.", "nodepool", "zone")
 NODES_TERMINATED: Final = _counter(
     "karpenter_nodes_terminated_total", "Nodes that are gone after a drain.", "nodepool", "zone"

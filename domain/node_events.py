@@ -40,6 +40,7 @@ _NOTICES: Final[Mapping[Cause, _Notice]] = {
     ),
     Cause.SCHEDULED_CHANGE: _Notice("InstanceUnhealthy", "AWS Health announced a change of the instance"),
     Cause.EVENT_STATUS: _Notice("InstanceUnhealthy", "EC2 has planned an event of the instance"),
+    Cause.UNHEALTHY: _Notice("NodeUnhealthy", "The node is unhealthy for too long"),
     Cause.INSTANCE_STATUS: _Notice("InstanceUnhealthy", "The instance fails its status check"),
     Cause.SYSTEM_STATUS: _Notice("InstanceUnhealthy", "The host of the instance fails its status check"),
     Cause.INSTANCE_STOPPED: _Notice("InstanceStopping", "The instance is stopping"),
@@ -84,7 +85,8 @@ class NodeEvents:
         if view is None or told is None:
             return
         for about in of_view(view):
-            yield ClusterEvent(about, told.reason, told.message, warning=True)
+            what = f"{told.message}: {notice.why}" if notice.why else told.message
+            yield ClusterEvent(about, told.reason, what, warning=True)
             message = f"The warning ends the {about.kind}"
             yield ClusterEvent(about, "TerminatingOnInterruption", message, warning=True)
 

@@ -86,6 +86,7 @@ def test_every_event_of_an_eventful_rehearsal_is_documented_with_its_fields(tmp_
         rehearsal.recommend_rebalance()
         rehearsal.run("3m")
         rehearsal.impair()
+        rehearsal.sicken()
         rehearsal.terminate_outside()
         rehearsal.crash()
         rehearsal.restart(after=3)

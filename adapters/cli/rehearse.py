@@ -25,6 +25,7 @@ from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.durations import parse_duration
+from treenail.domain.node_repair import EC2_POLICIES
 from treenail.domain.ports import PortError
 
 _LONGEST_HOURS: Final = 24 * 31
@@ -43,13 +44,17 @@ def rehearse(
             "--at",
             metavar="TIME ACTION",
             help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
-            "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], api-away=DURATION, "
-            "queue-gone=DURATION, templates-gone, crash[=DURATION], and ec2-WHAT=DURATION, where WHAT is "
-            "away, throttled, slow, answers-lost, hidden, no-templates or no-profile.",
+            "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], impaired[=NODE], "
+            "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, crash[=DURATION], and "
+            "ec2-WHAT=DURATION, where WHAT is away, throttled, slow, answers-lost, hidden, no-templates or "
+            "no-profile.",
         ),
     ] = None,
     early_binding: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--early-binding", help="Bind pods to their nodes before the machines join.")
+    ] = False,
+    node_repair: Annotated[  # noqa: FBT002 (a flag)
+        bool, typer.Option("--node-repair", help="Replace nodes that stay unhealthy.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
@@ -67,7 +72,7 @@ def rehearse(
     decoded = decode_all(manifests)
     told = told_by(decoded)
     conditions = Conditions(
-        system=_system(told, early_binding=early_binding),
+        system=_system(told, early_binding=early_binding, node_repair=node_repair),
         catalogue=Catalogue.shipped(settings=sizes_of(told)),
         prices=own_prices(price_overrides_file),
     )
@@ -86,13 +91,14 @@ def rehearse(
             write_report(rehearsal, sys.stdout)
 
 
-def _system(told: Settings, *, early_binding: bool) -> SystemSettings:
+def _system(told: Settings, *, early_binding: bool, node_repair: bool) -> SystemSettings:
     return SystemSettings(
         cluster_name=told.cluster_name,
         batch_idle_seconds=told.batch_idle_duration,
         batch_max_seconds=told.batch_max_duration,
         tags=told.aws_tags,
         early_binding=early_binding,
+        repair=EC2_POLICIES if node_repair else (),
     )
 
 

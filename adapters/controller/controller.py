@@ -24,10 +24,11 @@ from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.settings import CloudName, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain import metrics
 from treenail.domain.interruption_policy import InterruptionPolicy
+from treenail.domain.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
 from treenail.domain.packing.problem import Settings as PackingSettings
 
 # Pumps wait while so many messages are in the inboxes.
@@ -185,6 +186,7 @@ class Controller:
                 impaired_status=settings.on_impaired_status,
                 delete_pods_at_deadline=settings.delete_pods_at_deadline,
             ),
+            repair=_repair(settings),
         )
 
     # --- what others look at
@@ -267,3 +269,10 @@ def _serve(variable: str, port: int, pages: Pages) -> PageServer:
         return PageServer(port, pages)
     except OSError as error:
         raise cannot_listen(variable, port, error) from None
+
+
+def _repair(settings: Settings) -> tuple[RepairPolicy, ...]:
+    """Return which nodes are replaced as unhealthy: none, unless the gate is open."""
+    if not settings.feature_gates["NodeRepair"]:
+        return ()
+    return KWOK_POLICIES if settings.cloud is CloudName.KWOK else EC2_POLICIES

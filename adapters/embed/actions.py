@@ -126,6 +126,7 @@ _ACTIONS: Final[_Actions] = {
     "rebalance": _Kind(lambda r, a: r.recommend_rebalance(a or None), needs_argument=False),
     "terminate": _Kind(lambda r, a: r.terminate_outside(a or None), needs_argument=False),
     "impaired": _Kind(lambda r, a: r.impair(a or None), needs_argument=False),
+    "unhealthy": _Kind(lambda r, a: r.sicken(a or None), needs_argument=False),
     "api-away": _Kind(_outage, lambda a: _seconds("api-away", a)),
     **{f"ec2-{spell.value}": _spell(spell) for spell in Spell},
     "templates-gone": _Kind(

@@ -30,7 +30,7 @@ from treenail.domain.drain import InstanceTerminated
 from treenail.domain.durations import parse_duration
 from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.nodes import READY, Condition, Node, NodeClaim, Status
 from treenail.domain.pods import Phase, Pod
 from treenail.domain.ports import Solver
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
@@ -272,6 +272,13 @@ class Rehearsal:
         name, instance_id = self.machines.find(node, spot=False)
         self.timeline.add("StatusCheckFailed", {"node": name, "instance": instance_id})
         self.ec2.health.fail(instance_id)
+        return name
+
+    def sicken(self, node: str | None = None) -> str:
+        """Let a node's kubelet say from now on that it is not ready; return its name."""
+        name, _ = self.machines.find(node, spot=False)
+        self.timeline.add("NodeSickened", {"node": name})
+        self.cluster.set_node_condition(name, Condition(READY, Status.FALSE, "KubeletNotReady"))
         return name
 
     def run_out(self, instance_type: str, zone: str) -> None:

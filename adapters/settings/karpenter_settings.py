@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.adapters.settings import values
 
-# Those that Karpenter has, with their defaults. None of them changes anything here yet.
+# Those that Karpenter has, with their defaults.
 GATES: Final = {
     "CapacityBuffer": False,
     "NodeOverlay": False,
@@ -16,6 +16,9 @@ GATES: Final = {
     "SpotToSpotConsolidation": False,
     "StaticCapacity": False,
 }
+
+# The gates that are followed; the others change nothing here yet.
+FOLLOWED: Final = frozenset({"NodeRepair"})
 
 # Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.
 IGNORED: Final[Mapping[str, str]] = {

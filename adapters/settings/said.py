@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from treenail.adapters.settings.global_settings import place_of, variables_of, warnings_of
-from treenail.adapters.settings.karpenter_settings import GATES, IGNORED, REFUSED
+from treenail.adapters.settings.karpenter_settings import FOLLOWED, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES, Settings, Variable
 
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -96,6 +96,6 @@ def _warnings(environment: Mapping[str, str], gates: Mapping[str, bool]) -> tupl
     ignored += [
         f"FEATURE_GATES sets {name} to {str(value).lower()}, which changes nothing here"
         for name, value in gates.items()
-        if value != GATES[name]
+        if value != GATES[name] and name not in FOLLOWED
     ]
     return tuple(ignored)

@@ -270,7 +270,9 @@ class Settings:
     )
     feature_gates: Mapping[str, bool] = field(
         metadata=_variable(
-            "", values.gates(GATES), "Karpenter's feature gates. A gate that is not known is an error."
+            "",
+            values.gates(GATES),
+            "Karpenter's feature gates; `NodeRepair` is followed. One that is not known is an error.",
         )
     )
     warnings: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.node_class_keeper import NodeClassKeeper
+from treenail.actors.node_doctor import NodeDoctor
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
@@ -47,6 +48,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     InstanceTagger,
     InterruptionListener,
     StatusPoller,
+    NodeDoctor,
     TerminationActor,
     Disruptor,
     BudgetArbiter,
@@ -60,6 +62,7 @@ ROLES = {
     "reporter": "StatusReporter",
     "keeper": "NodeClassKeeper",
     "surveyor": "InstanceSurveyor",
+    "doctor": "NodeDoctor",
     "accountant": "PoolAccountant",
     "teller": "EventTeller",
     "selector": "NodePoolSelector",

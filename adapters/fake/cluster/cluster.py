@@ -183,6 +183,10 @@ class FakeCluster:
         """Call `callback` with every change of any object from now on, as it is stored."""
         self._store.listen(callback)
 
+    def set_node_condition(self, name: str, condition: Condition) -> None:
+        """Let a node's kubelet, or an agent there, say this of it, if it is there."""
+        self._nodes.say(name, condition)
+
     @property
     def revision(self) -> int:
         """The revision of the last change."""

@@ -48,6 +48,13 @@ class NodeController:
             self._plane.later(lost, partial(self._find_lost, name, node.uid))
             self._plane.later(lost + removed, partial(self._remove, name, node.uid))
 
+    def say(self, name: str, condition: Condition) -> None:
+        """Set a condition of a node that is there."""
+        node = self._plane.store.find(("Node", name))
+        if isinstance(node, Node):
+            conditions = with_conditions(node.conditions, (condition,), self._plane.store.now())
+            self._plane.store.put(replace(node, conditions=conditions))
+
     def _find_lost(self, name: str, uid: str) -> None:
         node = self._plane.store.find(("Node", name))
         if isinstance(node, Node) and node.uid == uid:

@@ -1,0 +1,67 @@
+"""Nodes that say of themselves that they are not well."""
+
+from __future__ import annotations
+
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
+from treenail.actors.system import SystemSettings
+from treenail.adapters.embed import Conditions, Rehearsal
+from treenail.domain import labels
+from treenail.domain.node_repair import EC2_POLICIES
+
+REPAIRING = Conditions(system=SystemSettings(cluster_name="demo", repair=EC2_POLICIES))
+ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
+
+
+def test_a_node_that_is_not_ready_for_half_an_hour_is_replaced_whatever_protects_its_pods() -> None:
+    with Rehearsal(seed=1, conditions=REPAIRING) as rehearsal:
+        kept = deployment(replicas=2)
+        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        rehearsal.apply(text(node_class(), node_pool(), kept))
+        rehearsal.run("3m")
+
+        old = rehearsal.sicken()
+        at = rehearsal.seconds
+        rehearsal.run("29m")
+        assert old in pods_by_node(rehearsal)
+        rehearsal.run("6m")
+
+        assert old not in pods_by_node(rehearsal)
+        assert rehearsal.running() == 2
+        (first, _) = rehearsal.history()
+        assert (first.name, first.cause) == (old, "unhealthy")
+        (interrupted,) = (
+            entry for entry in told(rehearsal, "NodeInterrupted") if entry.fields["cause"] == "unhealthy"
+        )
+        assert 1799 <= interrupted.at - at <= 1801
+        expect_whole_traces(rehearsal)
+
+
+def test_where_most_nodes_of_a_pool_are_unhealthy_none_is_replaced() -> None:
+    with Rehearsal(seed=2, conditions=REPAIRING) as rehearsal:
+        apart = deployment(replicas=3, node_selector=ONE_POD_EACH)
+        rehearsal.apply(text(node_class(), node_pool(), apart))
+        rehearsal.run("3m")
+        nodes = sorted(pods_by_node(rehearsal))
+        assert len(nodes) == 3
+
+        for name in nodes[:2]:
+            rehearsal.sicken(name)
+        rehearsal.run("45m")
+
+        assert sorted(pods_by_node(rehearsal)) == nodes
+        blocked = {
+            r.event.about.name for r in rehearsal.cluster.events() if r.event.reason == "NodeRepairBlocked"
+        }
+        assert blocked == set(nodes[:2])
+
+
+def test_without_the_gate_a_node_that_is_not_ready_stays() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=2)))
+        rehearsal.run("3m")
+
+        old = rehearsal.sicken()
+        rehearsal.run("45m")
+
+        assert old in pods_by_node(rehearsal)
