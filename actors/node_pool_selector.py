@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from cachetools import TTLCache
+from cachetools import TLRUCache, TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.ran_out import ran_out_offerings
@@ -21,10 +21,13 @@ from treenail.domain.planning import PackRequested, SnapshotTaken
 from treenail.domain.ports import Cloud, NodeClassNotReadyError
 from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, NothingToBuy
 from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.reserved_offers import Stock
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.selection import CatalogueKey, catalogue_key, mark_unavailable
+from treenail.domain.selection import CatalogueKey, catalogue_key
 
 _CATALOGUE_SECONDS: Final = 300.0
+# What is left of a reservation changes by what others take of it too.
+_RESERVED_SECONDS: Final = 60.0
 _FAILURE_SECONDS: Final = 10.0
 _BROKEN_SECONDS: Final = 30.0
 _MOST_CATALOGUES: Final = 512
@@ -66,9 +69,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._cloud = cloud
         self._strict = min_values is MinValuesPolicy.STRICT
         clock = runtime.timers.monotonic
-        self._catalogues: TTLCache[CatalogueKey, tuple[InstanceType, ...]] = TTLCache(
-            _MOST_CATALOGUES, _CATALOGUE_SECONDS, timer=clock
-        )
+        self._catalogues: TLRUCache[CatalogueKey, Stock] = TLRUCache(_MOST_CATALOGUES, _until, timer=clock)
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
@@ -105,8 +106,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
 
     def _unlearn(self, learned: MemoryLearned) -> None:
         """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""
-        for key, types in list(self._catalogues.items()):
-            if learned.disproves(types):
+        for key, stock in list(self._catalogues.items()):
+            if learned.disproves(stock.types):
                 del self._catalogues[key]
         for key in self._asked:
             self._asked[key] += (learned,)
@@ -117,7 +118,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             case Done(value=types):
                 self._problems.pop(read.key, None)
                 if not any(lesson.disproves(types) for lesson in lessons):
-                    self._catalogues[read.key] = types
+                    self._catalogues[read.key] = Stock.of(types)
             case failed:
                 if isinstance(failed.error, NodeClassNotReadyError):
                     # What could be bought before cannot any more. Where there was no answer, it still may.
@@ -142,21 +143,26 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             if key in self._problems:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
-                offers.append(self._offer(pool, key, taken))
+                offers += self._offers(pool, key, taken)
             else:
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
         if not missing:
             self._pass_on(taken, tuple(offers), tuple(not_ready))
 
-    def _offer(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> PoolOffer:
-        types = mark_unavailable(self._catalogues[key], frozenset(self._ran_out))
-        limits_left = taken.snapshot.limits_left.get(pool.name)
+    def _offers(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> tuple[PoolOffer, ...]:
         self._tell_excluded(pool, key, taken)
-        nothing = nothing_to_buy(pool, types, strict=self._strict)
+        offers = self._catalogues[key].offers(
+            pool,
+            taken.snapshot.limits_left.get(pool.name),
+            ran_out=frozenset(self._ran_out),
+            taken=taken.snapshot.in_reservations,
+        )
+        on_offer = (one for offer in offers for one in offer.instance_types)
+        nothing = nothing_to_buy(pool, on_offer, strict=self._strict)
         if nothing is not None:
             self._reporter.tell(nothing)
-        return PoolOffer(pool=pool, instance_types=types, limits_left=limits_left)
+        return offers
 
     def _tell_excluded(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> None:
         """Tell, once, which types kubelet, system and daemons would fill by themselves."""
@@ -165,7 +171,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         if self._excluded.get(pool.name) == about:
             return
         self._excluded[pool.name] = about
-        filled = filled_by_system(pool, self._catalogues[key], daemons)
+        filled = filled_by_system(pool, self._catalogues[key].types, daemons)
         if filled:
             self.log(
                 "excluding instance types: no room beside kubelet, system and daemons",
@@ -200,6 +206,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 selected_at=self._timers.now(),
             )
         )
+
+
+def _until(_key: CatalogueKey, stock: Stock, now: float) -> float:
+    """Return until when a catalogue is good."""
+    return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
 
 
 def _checked(read: _CatalogueRead) -> NodeClassChecked:

@@ -83,7 +83,7 @@ class Packer(DomainActor[PackerInbox]):
                 decision=request.decision,
                 snapshot=request.snapshot,
                 plan=_with_refusals(plan, request.not_ready),
-                considered=tuple(o.pool.name for o in request.offers),
+                considered=tuple(dict.fromkeys(o.pool.name for o in request.offers)),
                 selected_at=request.selected_at,
                 packed_at=self._timers.now(),
             )

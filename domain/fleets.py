@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.reservations import Reservation
 from treenail.domain.resources import NOTHING, Resources
 from treenail.domain.taints import Taint
 
@@ -37,11 +38,15 @@ NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Override:
-    """One instance type in one zone that the fleet may choose. Price in US dollars per hour."""
+    """One instance type in one zone that the fleet may choose. Price in US dollars per hour.
+
+    Of reserved capacity, in which `reservation`.
+    """
 
     instance_type: str
     zone: str
     price: float
+    reservation: Reservation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,11 @@ class FleetRequest:
         """Whose hardware the instances run on, as the label of nodes says it."""
         return "dedicated" if self.dedicated else "default"
 
+    @property
+    def reservations(self) -> tuple[Reservation, ...]:
+        """The capacity reservations it is to be met from, sorted; none where that is not how it is bought."""
+        return tuple(sorted({o.reservation for o in self.overrides if o.reservation is not None}))
+
     def digest(self) -> str:
         """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
         parts = (
@@ -81,6 +91,7 @@ class FleetRequest:
             *(str(t) for t in sorted(self.taints)),
             *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
             *(name for name, asked in (("dedicated", self.dedicated), ("efa", self.efa)) if asked),
+            *(one.id for one in self.reservations),
         )
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
@@ -103,7 +114,8 @@ class Instance:
     `capacity` and `allocatable` are what a node of it is expected to have.
 
     `node_name` is what its node will be called, `subnet_id` and `security_groups` (ids, sorted) where in the
-    network it is; they are empty where the answer at hand does not say.
+    network it is; they are empty where the answer at hand does not say. `reservation` is the id of the
+    capacity reservation it was launched for and still is in.
     """
 
     id: str
@@ -121,6 +133,7 @@ class Instance:
     node_name: str = ""
     subnet_id: str = ""
     security_groups: tuple[str, ...] = ()
+    reservation: str = ""
     provider: str = "aws"
 
     @property

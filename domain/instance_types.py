@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.reservations import Reservation
 from treenail.domain.resources import NOTHING, Resources
+
+_UNRESERVED: Final = tuple(Requirement(key) for key in labels.OF_RESERVATIONS)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Offering:
-    """An instance type sold in one zone in one way. Price in US dollars per hour."""
+    """An instance type sold in one zone in one way. Price in US dollars per hour.
+
+    Reserved capacity has its `reservation`, which had room for `left` instances when they were counted.
+    """
 
     zone: str
     capacity_type: str
     price: float
     available: bool = True
     zone_id: str = ""
+    reservation: Reservation | None = None
+    left: int = 0
+    counted_at: datetime | None = None
 
     def requirements(self) -> Requirements:
         known = {labels.ZONE: self.zone, labels.CAPACITY_TYPE: self.capacity_type}
         if self.zone_id:
             known[labels.ZONE_ID] = self.zone_id
-        return Requirements.from_labels(known)
+        if self.reservation is None:
+            return Requirements.from_labels(known).with_(_UNRESERVED)
+        return Requirements.from_labels({**known, **self.reservation.labels})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +77,7 @@ class InstanceType:
         zone = requirements.get(labels.ZONE)
         capacity_type = requirements.get(labels.CAPACITY_TYPE)
         zone_id = requirements.get(labels.ZONE_ID)
+        reserved = any(key in requirements for key in labels.OF_RESERVATIONS)
         return min(
             (
                 o
@@ -72,6 +86,7 @@ class InstanceType:
                 and (zone is None or zone.has(o.zone))
                 and (capacity_type is None or capacity_type.has(o.capacity_type))
                 and (zone_id is None or zone_id.has(o.zone_id))
+                and (not reserved or requirements.intersects(o.requirements()))
             ),
             key=lambda o: (o.price, o.capacity_type, o.zone),
             default=None,

@@ -36,6 +36,11 @@ INSTANCE_SIZE: Final = AWS + "instance-size"
 INSTANCE_CPU: Final = AWS + "instance-cpu"
 INSTANCE_MEMORY: Final = AWS + "instance-memory"
 INSTANCE_TENANCY: Final = AWS + "instance-tenancy"
+# Only nodes in reserved capacity have these.
+RESERVATION_ID: Final = AWS + "capacity-reservation-id"
+RESERVATION_TYPE: Final = AWS + "capacity-reservation-type"
+RESERVATION_INTERRUPTIBLE: Final = AWS + "capacity-reservation-interruptible"
+OF_RESERVATIONS: Final = (RESERVATION_ID, RESERVATION_TYPE, RESERVATION_INTERRUPTIBLE)
 
 SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"
@@ -58,6 +63,7 @@ NODE_CLASS_FINALIZER: Final = "karpenter.k8s.aws/termination"
 # Labels whose meaning all agree on: every node has those that apply to it.
 WELL_KNOWN: Final[frozenset[str]] = frozenset(
     {NODEPOOL, PROVISIONER, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, ZONE_ID}
+    | set(OF_RESERVATIONS)
     | {
         AWS + name
         for name in (

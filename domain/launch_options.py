@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,10 +35,14 @@ class _Offered:
 def options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, tuple[Override, ...]]:
     """Return how to buy for a claim, spot where it is left and else on demand, and what to choose from.
 
+    A claim on reserved capacity is bought as that and in no other way; how much of it is left was counted
+    when its node was planned.
     The types that are on offer and hold the claim, but for exotic ones where there are others, and for spot
     that costs more than the cheapest on demand; of these the cheapest. With minValues nothing is left out
     for its kind or price, and where the types left have too few values, there is nothing to choose from.
     """
+    if _wants_reserved(claim):
+        return labels.RESERVED, tuple(_reserved(_on_offer(claim, types)))
     picky = any(r.min_values for r in claim.requirements.in_order())
     offered = _on_offer(claim, types)
     if not picky:
@@ -52,11 +56,33 @@ def options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, t
     return capacity_type, tuple(_overrides(kept, capacity_type))[:_MOST_OVERRIDES]
 
 
+def _wants_reserved(claim: NodeClaim) -> bool:
+    way = claim.requirements.get(labels.CAPACITY_TYPE)
+    return way is not None and way.single == labels.RESERVED
+
+
+def _reserved(offered: list[_Offered]) -> Iterator[Override]:
+    """Yield the reservation that costs least, and of these the one with the most left."""
+    found = [
+        (o.price, -o.left, o.reservation, one.type.name, o.zone)
+        for one in offered
+        for o in one.offerings
+        if o.reservation is not None
+    ]
+    for price, _, reservation, name, zone in sorted(found)[:1]:
+        yield Override(name, zone, price, reservation)
+
+
 def _on_offer(claim: NodeClaim, types: Mapping[str, InstanceType]) -> list[_Offered]:
     there = (types[name] for name in claim.instance_types if name in types)
+    reserved = _wants_reserved(claim)
     return _having(
         [_Offered(one, one.offerings) for one in there if claim.requests.fits(one.allocatable)],
-        lambda o: o.available and claim.requirements.intersects(o.requirements()),
+        lambda o: (
+            o.available
+            and (o.reservation is not None) == reserved
+            and claim.requirements.intersects(o.requirements())
+        ),
     )
 
 

@@ -253,17 +253,21 @@ def _place(claim: NodeClaim) -> tuple[int, str]:
 
 def offering_of(claim: NodeClaim) -> OfferingKey:
     """Return the offering that a claim's instance was bought from."""
-    return (claim.capacity_type, claim.instance_type, claim.zone)
+    place = claim.labels.get(labels.RESERVATION_ID, claim.zone)
+    return (claim.capacity_type, claim.instance_type, place)
 
 
 def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
-    """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be."""
+    """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be.
+
+    A reservation that EC2 finds anything wrong with is of no use for now, while others may be.
+    """
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
         return (ALL_SPOT,)
     keys = {
-        (request.capacity_type, o.instance_type, o.zone)
+        (request.capacity_type, o.instance_type, o.reservation.id if o.reservation else o.zone)
         for error in answer.errors
-        if error.capacity
+        if error.capacity or request.reservations
         for o in request.overrides
         if error.instance_type in ("", o.instance_type) and error.zone in ("", o.zone)
     }

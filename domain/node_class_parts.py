@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
+    RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
 )
@@ -20,6 +21,7 @@ _REASONS: Final = {
     SUBNETS_READY: "SubnetsNotFound",
     SECURITY_GROUPS_READY: "SecurityGroupsNotFound",
     IMAGES_READY: "AMINotFound",
+    RESERVATIONS_READY: "CapacityReservationsNotFound",
     INSTANCE_PROFILE_READY: "InstanceProfileNotReady",
 }
 _UNANSWERED: Final = "LookupFailed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.capacity_reservations import CapacityReservation
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition
 from treenail.domain.requirements import Requirement
@@ -13,6 +14,7 @@ from treenail.domain.requirements import Requirement
 IMAGES_READY: Final = "AMIsReady"
 SUBNETS_READY: Final = "SubnetsReady"
 SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
+RESERVATIONS_READY: Final = "CapacityReservationsReady"
 INSTANCE_PROFILE_READY: Final = "InstanceProfileReady"
 
 
@@ -48,14 +50,15 @@ class NodeClassMeaning:
     """What a node class's selectors find, and the instance profile its instances get.
 
     `subnets` are sorted by free addresses, the most first; `security_groups` by id; `images` by age, the
-    newest first. What is not to be found, or cannot be looked up now, is empty. `generation` is that of the
-    class this is about, 0 where it is not known.
+    newest first; `reservations` as they compare. What is not to be found, or cannot be looked up now, is
+    empty. `generation` is that of the class this is about, 0 where it is not known.
     """
 
     generation: int = 0
     subnets: tuple[SubnetMeant, ...] = ()
     security_groups: tuple[SecurityGroupMeant, ...] = ()
     images: tuple[ImageMeant, ...] = ()
+    reservations: tuple[CapacityReservation, ...] = ()
     instance_profile: str = ""
 
 

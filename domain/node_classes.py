@@ -41,9 +41,10 @@ class AmiFamily(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SelectorTerm:
-    """One alternative of a selector of subnets, security groups or images. All fields must match.
+    """One alternative of a selector, of subnets, security groups and so on. All fields must match.
 
-    A tag value of "*" matches any value. `owner`, `alias` and `ssm_parameter` are for images only.
+    A tag value of "*" matches any value. `alias` and `ssm_parameter` are for images only, `match_criteria`
+    ("open" or "targeted") for capacity reservations, and `owner` for both.
     """
 
     tags: tuple[tuple[str, str], ...] = ()
@@ -52,6 +53,7 @@ class SelectorTerm:
     owner: str = ""
     alias: str = ""
     ssm_parameter: str = ""
+    match_criteria: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +135,8 @@ class NodeClass:
 
     `ip_prefix_count` is how many prefixes of addresses each network interface gets; without any
     `network_interfaces` there are as many as pods need. `nested_virtualization`
-    is as EC2 names it, "" where it is not set. `unmet` names fields that are set and ask for what cannot be
-    done yet: nothing is launched from such a class.
+    is as EC2 names it, "" where it is not set. `reservation_terms` select the capacity reservations that
+    may be used.
     """
 
     ref: NodeClassRef
@@ -161,7 +163,7 @@ class NodeClass:
     connection_tracking: ConnectionTracking | None = None
     nested_virtualization: str = ""
     placement_group: SelectorTerm | None = None
-    unmet: tuple[str, ...] = ()
+    reservation_terms: tuple[SelectorTerm, ...] = ()
     context: str = ""
     deleting: bool = False
     # Who holds a class says nothing of what it is: classes that differ in this alone are equal.

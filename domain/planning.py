@@ -25,7 +25,8 @@ class Snapshot:
     `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
     have a promise. `rooms` are of every node, and of claims with pods promised to them; those that take no
     pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what the volumes
-    of `pods` need, by uid; `namespaces` the labels of namespaces, by name.
+    of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` tells, by the id
+    of a capacity reservation, when each claim in it was launched, None where it is still to be.
     """
 
     revision: int
@@ -38,6 +39,7 @@ class Snapshot:
     limits_left: Mapping[str, Resources]
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

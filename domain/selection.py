@@ -10,7 +10,8 @@ from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 
-# What has run out: (capacity type, instance type, zone).
+# What has run out: (capacity type, instance type, zone). Of reserved capacity, the reservation's id stands in
+# place of the zone.
 OfferingKey = tuple[str, str, str]
 ANY: Final = "*"
 # Where spot cannot be bought at all.
@@ -46,7 +47,9 @@ def mark_unavailable(
 
 def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
     def gone(offering: Offering) -> bool:
-        key = (offering.capacity_type, instance_type.name, offering.zone)
+        reservation = offering.reservation
+        place = offering.zone if reservation is None else reservation.id
+        key = (offering.capacity_type, instance_type.name, place)
         return key in ran_out or (offering.capacity_type, ANY, ANY) in ran_out
 
     offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)

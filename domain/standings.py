@@ -11,6 +11,7 @@ from treenail.domain.packing.problem import Room
 from treenail.domain.planning import Snapshot
 from treenail.domain.pods import Pod
 from treenail.domain.promises import PromiseBook
+from treenail.domain.reserved_offers import in_reservations
 from treenail.domain.resources import Resources
 from treenail.domain.rooms import Occupancy, RoomMaker
 from treenail.domain.usage import limits_left
@@ -92,6 +93,7 @@ class Standings(Inventory):
             node_classes=dict(self.node_classes),
             daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
             limits_left=limits,
+            in_reservations=in_reservations(c for c in self.claims.values() if c.name not in self._void),
             volumes=self._volumes.needs(pods),
             namespaces={name: self.namespaces[name].labels for name in sorted(self.namespaces)},
         )

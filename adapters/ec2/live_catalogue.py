@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
@@ -12,6 +13,7 @@ from cachetools import LRUCache
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.catalogue import Catalogue, Zones
 from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.memory import Memory
@@ -23,7 +25,8 @@ from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, Sold
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
-from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Variant
+from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Subnet, Variant
+from treenail.domain.capacity_reservations import Count, with_reserved
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -81,13 +84,20 @@ class _Wanted(NamedTuple):
     learned: frozenset[tuple[str, int]]
 
 
+class _Made(NamedTuple):
+    """What a stock comes to for a node class, and the types that it could launch if they were sold."""
+
+    sold: tuple[InstanceType, ...]
+    unsold: Mapping[str, InstanceType]
+
+
 class LiveCatalogue:
     """What node classes mean in an account, and what they can launch. Threads may share it.
 
-    Everything AWS says is remembered for a while: subnets and images as long as `periods` say, security
-    groups five minutes, types, offerings and prices twelve hours. The latter are read when they are needed
-    first, and from then on by `refresh` alone: whoever asks for types is given what is known, and waits for
-    none of it.
+    Everything AWS says is remembered for a while: subnets and images as long as `periods` say, capacity
+    reservations a minute, security groups five minutes, types, offerings and prices twelve hours. The latter
+    are read when they are needed first, and from then on by `refresh` alone: whoever asks for types is given
+    what is known, and waits for none of it.
     """
 
     def __init__(
@@ -111,6 +121,7 @@ class LiveCatalogue:
         self._subnets = Subnets(aws, memory, seconds=periods.subnets)
         self._groups = SecurityGroups(aws, memory)
         self._placement_groups = PlacementGroups(aws, memory)
+        self._reservations = CapacityReservations(aws, memory)
         self._images = Images(aws, memory, cluster.version, seconds=periods.images)
         self._types = InstanceTypes(aws, memory)
         self._offerings = Offerings(aws, memory)
@@ -121,10 +132,13 @@ class LiveCatalogue:
         self._learned = LearnedMemory()
         self._stock: _Stock | None = None
         self._catalogue: Catalogue | None = None
-        self._made: LRUCache[_Wanted, tuple[InstanceType, ...]] = LRUCache(_MOST_KEPT)
+        self._made: LRUCache[_Wanted, _Made] = LRUCache(_MOST_KEPT)
+        self._reserved: LRUCache[tuple[_Wanted, tuple[Count, ...]], tuple[InstanceType, ...]] = LRUCache(
+            _MOST_KEPT
+        )
 
     def resolve(self, node_class: NodeClass) -> Resolved:
-        """Return the subnets, security groups, images and placement group that `node_class` selects.
+        """Return the subnets, security groups, images and so on that `node_class` selects.
 
         Raises:
             NodeClassNotReadyError: one of its selectors finds nothing.
@@ -138,11 +152,26 @@ class LiveCatalogue:
             security_groups=tuple(group.id for group in self._groups.of(node_class)),
             images=self._images.of(node_class),
             placement_group=self._placement_groups.of(node_class),
+            reservations=self._reservations_in(node_class, subnets),
+        )
+
+    def _reservations_in(self, node_class: NodeClass, subnets: tuple[Subnet, ...]) -> tuple[Count, ...]:
+        ids = {subnet.zone: subnet.zone_id for subnet in subnets}
+        return tuple(
+            replace(one, of=replace(one.of, zone_id=ids[one.of.zone]))
+            for one in self._reservations.of(node_class)
+            if one.of.zone in ids
         )
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
         """Return what the selectors of `node_class` find, and how each stands."""
-        return standing_of(node_class, subnets=self._subnets, groups=self._groups, images=self._images)
+        return standing_of(
+            node_class,
+            subnets=self._subnets,
+            groups=self._groups,
+            images=self._images,
+            reservations=self._reservations,
+        )
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
@@ -168,7 +197,8 @@ class LiveCatalogue:
         try:
             # One thread at a time: making them takes a fifth of a second, and others want the same ones.
             with self._lock:
-                return self._types_of(stock, wanted, node_class, kubelet, resolved)
+                made = self._types_of(stock, wanted, node_class, kubelet, resolved)
+                return self._with_reserved(made, wanted, resolved)
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
 
@@ -212,11 +242,12 @@ class LiveCatalogue:
 
     def _types_of(
         self, stock: _Stock, wanted: _Wanted, node_class: NodeClass, kubelet: Kubelet, resolved: Resolved
-    ) -> tuple[InstanceType, ...]:
+    ) -> _Made:
         if self._catalogue is None or stock != self._stock:
             self._stock = stock
             self._catalogue = stock.catalogue(self._region, self._settings)
             self._made.clear()
+            self._reserved.clear()
         made = self._made.get(wanted)
         if made is None:
             # Before its history was ever read, spot is taken to cost as much as on demand.
@@ -227,7 +258,21 @@ class LiveCatalogue:
                 spot_prices=stock.spot or None,
                 learned=dict(wanted.learned),
             )
-            sold = tuple(one for one in types if one.offerings and resolved.launches(one))
-            made = self._prices.applied(sold)
-            self._made[wanted] = made
+            fit = [one for one in types if resolved.launches(one)]
+            made = self._made[wanted] = _Made(
+                sold=self._prices.applied(tuple(one for one in fit if one.offerings)),
+                unsold={one.name: one for one in fit if not one.offerings},
+            )
         return made
+
+    def _with_reserved(self, made: _Made, wanted: _Wanted, resolved: Resolved) -> tuple[InstanceType, ...]:
+        """Return the types with what is reserved of them: for the same reservations the same tuple."""
+        if not resolved.reservations:
+            return made.sold
+        key = wanted, resolved.reservations
+        types = self._reserved.get(key)
+        if types is None:
+            types = self._reserved[key] = with_reserved(
+                made.sold, resolved.reservations, unsold=made.unsold, prices=self._prices
+            )
+        return types

@@ -12,6 +12,7 @@ from typing import Final
 
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.domain import labels
+from treenail.domain.capacity_reservations import Count
 from treenail.domain.instance_types import InstanceType
 
 
@@ -109,7 +110,7 @@ class Resolved:
 
     `subnets` are sorted by free addresses, most first, and `images` by age, newest first. A node class
     that names a launch template of the user's has no images and no security groups here: the template
-    says both.
+    says both. `reservations` are those in its zones, sorted.
     """
 
     subnets: tuple[Subnet, ...]
@@ -117,6 +118,7 @@ class Resolved:
     images: tuple[Image, ...]
     from_template: bool = False
     placement_group: PlacementGroup | None = None
+    reservations: tuple[Count, ...] = ()
 
     @property
     def zones(self) -> tuple[tuple[str, str], ...]:

@@ -26,10 +26,11 @@ from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import PoolOffer, Problem, Settings
+from treenail.domain.packing.problem import Problem, Settings
 from treenail.domain.pods import Pod
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.reserved_offers import Stock
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"
@@ -129,12 +130,11 @@ class Simulation:
         model.learn(Resynced(revision=1, objects=tuple(self._objects())), _NOW)
         snapshot = model.snapshot(_NOW)
         offers = tuple(
-            PoolOffer(
-                pool=pool,
-                instance_types=self._types[pool.name],
-                limits_left=snapshot.limits_left.get(pool.name),
-            )
+            offer
             for pool in snapshot.pools
+            for offer in Stock.of(self._types[pool.name]).offers(
+                pool, snapshot.limits_left.get(pool.name), taken=snapshot.in_reservations
+            )
         )
         self._problem = Problem(
             pods=snapshot.pods,

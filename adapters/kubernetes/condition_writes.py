@@ -102,7 +102,8 @@ class ConditionWrites:
     ) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
         conditions = merged_conditions(stored, news, self._clock.now(), observed=observed)
-        there = {field: stored.meaning.get(field) for field in fields}
+        # What is missing says no more than what is empty: older CRDs do not keep every field.
+        there = {field: stored.meaning.get(field, type(value)()) for field, value in fields.items()}
         if (conditions, fields) == (stored.conditions, there):
             return
         # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was

@@ -92,8 +92,8 @@ def _narrowed(family: Family, types: Indices) -> Requirements:
     within = offers.within(family.requirements)
     sold = within & np.isfinite(offers.prices[types]).any(axis=0)
     places = [place for place, here in zip(offers.places, sold, strict=True) if here]
-    zones = frozenset(zone for zone, _, _ in places)
-    ways = frozenset(way for _, way, _ in places)
+    zones = frozenset(place[0] for place in places)
+    ways = frozenset(place[1] for place in places)
     return family.requirements.without(_NOT_ASKED).with_(
         (Requirement(labels.ZONE, zones), Requirement(labels.CAPACITY_TYPE, ways))
     )

@@ -6,32 +6,38 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Bools, Floats, holds
 from treenail.domain.packing.compatibility.families import Family
-from treenail.domain.packing.templates import Template
+from treenail.domain.packing.templates import RESERVED, Template
 from treenail.domain.resources import NOTHING
 
 
 class Ledger:
     """What the claims of a plan take of their pools' limits, each counted with the type it would be now.
 
-    A type is allowed while its capacity is within what is left, in every limited resource.
+    A type is allowed while its capacity is within what is left, in every limited resource. What is left is
+    one for all templates of a pool, and of a reservation one for all pools.
     """
 
     def __init__(self) -> None:
+        # By template, and as soon as something was taken, by what it was taken of.
         self._left: dict[int, Floats] = {}
+        self._accounts: dict[tuple[str, str], float] = {}
 
     def copy(self) -> Ledger:
         """Return a ledger of the same entries."""
         other = Ledger()
         other._left = dict(self._left)
+        other._accounts = dict(self._accounts)
         return other
 
     def left(self, template: Template) -> Floats:
         """Return what is left (L), in the order of `template.limited`."""
         known = self._left.get(template.index)
         if known is None:
-            limits = template.offer.limits_left or NOTHING
-            known = np.array([limits[name] for name in template.limited], dtype=np.float64)
-            self._left[template.index] = known
+            amounts = [
+                self._accounts.get(_account(template, name), _at_first(template, name))
+                for name in template.limited
+            ]
+            known = self._left[template.index] = np.array(amounts, dtype=np.float64)
         return known
 
     def allowed(self, family: Family, given_back: Floats | float = 0.0) -> Bools:
@@ -49,4 +55,20 @@ class Ledger:
 
     def take(self, template: Template, capacity: Floats) -> None:
         """Count `capacity` (L) as used; a negative one gives back."""
-        self._left[template.index] = self.left(template) - capacity
+        if not template.limited:
+            return
+        left = self.left(template) - capacity
+        for name, amount in zip(template.limited, left.tolist(), strict=True):
+            self._accounts[_account(template, name)] = amount
+        self._left = {template.index: left}
+
+
+def _account(template: Template, name: str) -> tuple[str, str]:
+    """Return what a template's limit is a limit of."""
+    return ("", template.offer.reservation) if name == RESERVED else (template.offer.pool.name, name)
+
+
+def _at_first(template: Template, name: str) -> float:
+    if name == RESERVED:
+        return float(template.offer.reserved_left)
+    return float((template.offer.limits_left or NOTHING)[name])

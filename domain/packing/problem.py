@@ -105,12 +105,17 @@ class Room:
 class PoolOffer:
     """A pool that may buy nodes. `limits_left` names only limited resources; None is no limit at all.
 
-    `instance_types` are those usable now: offerings that ran out are marked unavailable.
+    `instance_types` are those usable now: offerings that ran out are marked unavailable. A pool may come
+    several times: before its last offer, which has all else, with what is reserved for it. Such an offer is
+    of one `reservation`, by its id, and no more than `reserved_left` nodes may be bought in that, by all
+    pools together.
     """
 
     pool: NodePool
     instance_types: tuple[InstanceType, ...]
     limits_left: Resources | None = None
+    reservation: str = ""
+    reserved_left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

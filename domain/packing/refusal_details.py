@@ -24,7 +24,7 @@ from treenail.domain.taints import Taint, Toleration
 Said: TypeAlias = tuple[str, Values]
 Reasoned: TypeAlias = tuple[Reason, str, Values]
 
-_PLACE: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID)
+_PLACE: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
 _NAMES: Final = (labels.HOSTNAME, labels.NODE_NAME)
 # Labels so much of their own that what does not suit them is a reason of its own.
 _MISMATCHES: Final = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from treenail.domain.resources import NOTHING
 
 # A limit on this resource counts nodes, whatever they are.
 NODES: Final = "nodes"
+# Under this a template of reserved capacity counts the nodes that fit its reservation.
+RESERVED: Final = "reserved nodes"
 # Every node comes to have these, though no template says so: daemons and pods may ask for them.
 IN_THE_END: Final = Requirements.from_labels({labels.REGISTERED: "true", labels.INITIALIZED: "true"})
 
@@ -84,7 +87,9 @@ class Templates:
             admitted &= shelf.masks.admitting(requirement)
         daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, whole)
         room = whole - daemons
-        limited, capacity = _limits(offer, shelf, self._pods)
+        # Where a pool comes several times, it may reach a limit by all of its templates together.
+        several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
+        limited, capacity = _limits(offer, shelf, inf if several else self._pods)
         return Template(
             index=index,
             offer=offer,
@@ -105,7 +110,7 @@ def requirements_of(offer: PoolOffer) -> Requirements:
     return offer.pool.template_requirements().with_(IN_THE_END)
 
 
-def _limits(offer: PoolOffer, shelf: Shelf, pods: int) -> tuple[tuple[str, ...], Floats]:
+def _limits(offer: PoolOffer, shelf: Shelf, pods: float) -> tuple[tuple[str, ...], Floats]:
     """Return which limits a node for each of `pods` might reach, and what each type has of those (T, L)."""
     limits = offer.limits_left or NOTHING
     names, capacities = shelf.capacities
@@ -114,8 +119,12 @@ def _limits(offer: PoolOffer, shelf: Shelf, pods: int) -> tuple[tuple[str, ...],
         column = np.ones(len(capacities)) if name == NODES else np.zeros(len(capacities))
         if name in names:
             column = capacities[:, names.index(name)]
-        if column.max(initial=0.0) * pods > limits[name]:
+        most = column.max(initial=0.0)
+        if (most * pods if most else 0.0) > limits[name]:
             limited.append(name)
             columns.append(column)
+    if offer.reservation:
+        limited.append(RESERVED)
+        columns.append(np.ones(len(capacities)))
     capacity = np.array(columns, dtype=np.float64).reshape(len(columns), len(capacities)).T
     return tuple(limited), capacity

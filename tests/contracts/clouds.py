@@ -30,6 +30,7 @@ class Setup:
     """A cloud, and how to let enough time pass for what was done to be seen.
 
     `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
+    `reserve` reserves so many m5.large in the first zone, and gives the reservation's id.
     `fail_check` lets a status check of an instance fail, `plan_event` plans to stop it in an hour.
     """
 
@@ -37,4 +38,5 @@ class Setup:
     settle: Callable[[], None]
     profiles: Callable[[], list[str]] = list
     fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None
+    reserve: Callable[[int], str] = lambda _count: ""
     plan_event: Callable[[str], None] = lambda _name: None

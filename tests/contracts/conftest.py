@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.contracts.clouds import OF_ROLE, SPOT_PRICES, Setup, ec2
 from tests.real.ec2.subject import CLUSTER, EC2Subject
 from tests.real.lab.lab import Lab
 from treenail.adapters.fake.cluster import FakeCluster
-from treenail.adapters.fake.ec2 import FakeEC2
+from treenail.adapters.fake.ec2 import FakeEC2, ReservedCapacity
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain.node_classes import Kubelet
 
@@ -29,7 +30,14 @@ def demo_lab() -> Iterator[Lab]:
 def setup(request: pytest.FixtureRequest) -> Setup:
     if request.param == "ec2":
         subject = EC2Subject(request.getfixturevalue("demo_lab"))
-        return Setup(subject.cloud, subject.settle, subject.profiles, subject.fail_check, subject.plan_event)
+        return Setup(
+            subject.cloud,
+            subject.settle,
+            subject.profiles,
+            reserve=subject.reserve,
+            fail_check=subject.fail_check,
+            plan_event=subject.plan_event,
+        )
     agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
     if request.param == "fake":
         cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo", roles=[OF_ROLE.role])
@@ -37,9 +45,16 @@ def setup(request: pytest.FixtureRequest) -> Setup:
             cloud,
             lambda: agenda.run(90),
             lambda: [profile.name for profile in cloud.iam.all],
-            cloud.health.fail,
-            lambda name: cloud.health.plan(name, after_seconds=3600),
+            reserve=partial(_reserve, cloud),
+            fail_check=cloud.health.fail,
+            plan_event=lambda name: cloud.health.plan(name, after_seconds=3600),
         )
     cluster = FakeCluster(agenda=agenda, dice=dice)
     types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
     return Setup(KwokCloud(cluster, cluster, types), lambda: agenda.run(90))
+
+
+def _reserve(cloud: FakeEC2, instances: int) -> str:
+    one = ReservedCapacity(id="cr-1", instance_type="m5.large", zone=ZONES[0], instances=instances)
+    cloud.reservations.add(one)
+    return one.id

@@ -5,6 +5,7 @@ import pytest
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering, Overhead
 from treenail.domain.requirements import ANYTHING, Operator, Requirement, Requirements
+from treenail.domain.reservations import Reservation
 from treenail.domain.resources import Resources
 
 SPOT_A = Offering("us-east-1a", "spot", 0.05, zone_id="use1-az1")
@@ -63,10 +64,19 @@ def test_between_equal_prices_the_order_is_fixed() -> None:
 
 
 def test_an_offering_requires_its_zone_and_capacity_type() -> None:
-    assert SPOT_A.requirements() == Requirements.from_labels(
+    assert SPOT_A.requirements().without(labels.OF_RESERVATIONS) == Requirements.from_labels(
         {labels.ZONE: "us-east-1a", labels.CAPACITY_TYPE: "spot", labels.ZONE_ID: "use1-az1"}
     )
     assert labels.ZONE_ID not in Offering("a", "spot", 0.1).requirements()
+
+
+def test_only_reserved_capacity_has_the_labels_of_a_reservation() -> None:
+    wanted = Requirements((Requirement.of(labels.RESERVATION_ID, Operator.IN, ("cr-1",)),))
+    reserved = Offering("a", labels.RESERVED, 0, reservation=Reservation("cr-1"), left=1)
+
+    assert wanted.intersects(reserved.requirements())
+    assert not wanted.intersects(SPOT_A.requirements())
+    assert reserved.requirements()[labels.RESERVATION_TYPE].single == "default"
 
 
 def test_allocatable_is_capacity_less_all_overhead_and_never_negative() -> None:

@@ -73,12 +73,6 @@ BAD: dict[str, tuple[Wrong, str, str, str]] = {
         "UserDataInvalid",
         "spec.userData: it is no TOML",
     ),
-    "what cannot be met yet": (
-        with_spec(capacityReservationSelectorTerms=[{"id": "cr-0123456789abcdef0"}]),
-        "ValidationSucceeded",
-        "UnsupportedFields",
-        "spec.capacityReservationSelectorTerms: cannot be met yet",
-    ),
 }
 
 

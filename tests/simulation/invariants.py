@@ -13,6 +13,7 @@ from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.packing.problem import PoolOffer, Problem
+from treenail.domain.reserved_offers import Stock
 from treenail.domain.resources import Resources, total
 from treenail.domain.usage import NODES
 
@@ -130,12 +131,12 @@ class Invariants:
         """No pod is left pending that fits somewhere, or for which something may still be bought."""
         rehearsal = self._rehearsal
         snapshot = rehearsal.system.model.snapshot(rehearsal.world.now())
-        offers = []
+        offers: list[PoolOffer] = []
         for pool in snapshot.pools:
             node_class = snapshot.node_classes[str(pool.node_class)]
             types = rehearsal.ec2.instance_types(node_class, pool.kubelet or node_class.kubelet)
             left = snapshot.limits_left.get(pool.name)
-            offers.append(PoolOffer(pool=pool, instance_types=types, limits_left=left))
+            offers += Stock.of(types).offers(pool, left, taken=snapshot.in_reservations)
         plan = InlineSolver().solve(
             Problem(
                 pods=snapshot.pods,

@@ -13,7 +13,13 @@ from treenail.adapters.api.aws.v1_node_class import (
     EC2NodeClassSpecModel,
     network_interfaces,
 )
-from treenail.adapters.api.aws.v1_selectors import ami_family, ami_terms, security_group_terms, subnet_terms
+from treenail.adapters.api.aws.v1_selectors import (
+    ami_family,
+    ami_terms,
+    reservation_terms,
+    security_group_terms,
+    subnet_terms,
+)
 from treenail.adapters.api.aws.v1beta1_node_class import (
     BETA_RESTRICTED_TAGS,
     HOP_LIMIT,
@@ -56,7 +62,9 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         if spec.placement_group_selector
         else None,
         # It is read, and what it asks for nothing is launched without.
-        unmet=("spec.capacityReservationSelectorTerms",) if spec.capacity_reservation_selector_terms else (),
+        reservation_terms=reservation_terms(
+            spec.capacity_reservation_selector_terms, "spec.capacityReservationSelectorTerms"
+        ),
     )
     return Translation(objects=(own,))
 

@@ -14,6 +14,7 @@ from treenail.adapters.api.aws.launch_options import (
 )
 from treenail.adapters.api.aws.v1_selectors import (
     AmiTermModel,
+    CapacityReservationTermModel,
     SecurityGroupTermModel,
     SubnetTermModel,
 )
@@ -37,15 +38,6 @@ _TERMS: Final = Meta(min_length=1, max_length=30)
 Family: TypeAlias = Literal[
     "AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025"
 ]
-
-
-class CapacityReservationTermModel(StrictModel):
-    """Capacity reservations by tags, id or owner."""
-
-    tags: dict[str, str] = field(default_factory=dict)
-    id: Annotated[str, Meta(pattern="^cr-[0-9a-z]+$")] | None = None
-    owner_id: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = field(default=None, name="ownerID")
-    instance_match_criteria: Literal["open", "targeted"] | None = None
 
 
 class PlacementGroupSelectorModel(StrictModel):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
@@ -58,6 +58,15 @@ class AmiTermModel(StrictModel):
     ssm_parameter: str | None = None
 
 
+class CapacityReservationTermModel(StrictModel):
+    """Capacity reservations by tags, by id, or by whom they take; of one owner, where that is named."""
+
+    tags: Tags | None = None
+    id: Annotated[str, Meta(pattern="^cr-[0-9a-z]+$")] | None = None
+    owner_id: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = field(default=None, name="ownerID")
+    instance_match_criteria: Literal["open", "targeted"] | None = None
+
+
 def subnet_terms(models: Sequence[SubnetTermModel], at: str) -> tuple[SelectorTerm, ...]:
     """Return the alternatives that stand at the path `at`; FieldError says what is wrong with them.
 
@@ -83,6 +92,25 @@ def security_group_terms(models: Sequence[SecurityGroupTermModel], at: str) -> t
     if all(m.name and (m.tags or m.id) for m in models):
         raise FieldError(f"{at}[0].name", "cannot stand beside other fields")
     return tuple(SelectorTerm(tags=_pairs(m.tags), id=m.id or "", name=m.name or "") for m in models)
+
+
+def reservation_terms(models: Sequence[CapacityReservationTermModel], at: str) -> tuple[SelectorTerm, ...]:
+    """Return the alternatives that stand at the path `at`; see `subnet_terms`."""
+    for n, model in enumerate(models):
+        _check_tags(model.tags, f"{at}[{n}].tags")
+        if not model.tags and not model.id and not model.instance_match_criteria:
+            raise FieldError(f"{at}[{n}]", "needs tags, id or instanceMatchCriteria")
+    if models and all(m.id and (m.tags or m.owner_id or m.instance_match_criteria) for m in models):
+        raise FieldError(f"{at}[0].id", "cannot stand beside other fields")
+    return tuple(
+        SelectorTerm(
+            tags=_pairs(m.tags),
+            id=m.id or "",
+            owner=m.owner_id or "",
+            match_criteria=m.instance_match_criteria or "",
+        )
+        for m in models
+    )
 
 
 def ami_terms(models: Sequence[AmiTermModel], at: str) -> tuple[SelectorTerm, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.api.written.parts import Tree, time
+from treenail.domain.capacity_reservations import CapacityReservation
 from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
 from treenail.domain.requirements import Requirement
 
@@ -25,6 +26,7 @@ def written_meaning(kind: str, meaning: NodeClassMeaning) -> Tree:
     }
     if _SAYING[kind]:
         fields["instanceProfile"] = meaning.instance_profile
+        fields["capacityReservations"] = [_reservation(one) for one in meaning.reservations]
     return fields
 
 
@@ -33,6 +35,23 @@ def _image(image: ImageMeant) -> Tree:
     if image.deprecated:
         written["deprecated"] = True
     return {**written, "requirements": [_requirement(one) for one in image.requirements]}
+
+
+def _reservation(found: CapacityReservation) -> Tree:
+    own = found.reservation
+    return _given(
+        {
+            "id": own.id,
+            "availabilityZone": found.zone,
+            "instanceType": found.instance_type,
+            "instanceMatchCriteria": found.match_criteria.value,
+            "ownerID": found.owner_id,
+            "endTime": time(found.ends_at),
+            "interruptible": own.interruptible,
+            "reservationType": own.kind,
+            "state": "expiring" if found.expiring else "active",
+        }
+    )
 
 
 def _requirement(requirement: Requirement) -> Tree:

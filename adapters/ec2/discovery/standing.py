@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
@@ -13,6 +14,7 @@ from treenail.domain import labels
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
+    RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
     ImageMeant,
@@ -38,9 +40,14 @@ _NEEDS: Final = {
 
 
 def standing_of(
-    node_class: NodeClass, *, subnets: Subnets, groups: SecurityGroups, images: Images
+    node_class: NodeClass,
+    *,
+    subnets: Subnets,
+    groups: SecurityGroups,
+    images: Images,
+    reservations: CapacityReservations,
 ) -> NodeClassStanding:
-    """Return what the selectors of a node class find, and a condition for each.
+    """Return what the selectors of a node class find, and a condition for each it has.
 
     A class that names a launch template of its user's has subnets alone: the template says the rest.
     """
@@ -52,12 +59,15 @@ def standing_of(
         return NodeClassStanding(meaning=NodeClassMeaning(subnets=subnets_meant), conditions=(subnets_stand,))
     of_images, images_stand = look_up(IMAGES_READY, lambda: images.of(node_class))
     of_groups, groups_stand = look_up(SECURITY_GROUPS_READY, lambda: groups.of(node_class))
+    of_reservations, reservations_stand = look_up(RESERVATIONS_READY, lambda: reservations.of(node_class))
     meaning = NodeClassMeaning(
         subnets=subnets_meant,
         security_groups=tuple(SecurityGroupMeant(id=one.id, name=one.name) for one in of_groups or ()),
         images=tuple(image_meant(one) for one in of_images or ()),
+        reservations=tuple(count.of for count in of_reservations or ()),
     )
-    return NodeClassStanding(meaning=meaning, conditions=(images_stand, subnets_stand, groups_stand))
+    more = (reservations_stand,) if node_class.reservation_terms else ()
+    return NodeClassStanding(meaning=meaning, conditions=(images_stand, *more, subnets_stand, groups_stand))
 
 
 def image_meant(image: Image) -> ImageMeant:

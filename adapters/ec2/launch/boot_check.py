@@ -13,7 +13,6 @@ from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.ports import PortError
-from treenail.domain.unmet import refuse_unmet
 
 # Any number would do: it changes no more than some digits.
 _MAX_PODS: Final = 110
@@ -35,10 +34,8 @@ class BootCheck:
         """Return where user data can be made, or where nobody can tell now.
 
         Raises:
-            NodeClassNotReadyError: it cannot be made, as `user_data` says, or the class asks for more than
-                can be done yet.
+            NodeClassNotReadyError: it cannot be made, as `user_data` says.
         """
-        refuse_unmet(node_class)
         try:
             cluster = self._facts()
         except PortError:

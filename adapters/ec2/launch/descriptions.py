@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cachetools import LRUCache
 
 from treenail.adapters.ec2.launch.fleet_call import FleetCall
+from treenail.adapters.ec2.launch.reserved import reservation_of
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, read
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetError, FleetRequest, Instance, InstanceState
@@ -32,6 +33,19 @@ Types = Mapping[str, InstanceType]
 _MOST_CLASSES: Final = 512
 _MOST_LAUNCHES: Final = 8192
 _MOST_INDEXES: Final = 32
+
+
+class _Where(NamedTuple):
+    """Where and how an instance was bought."""
+
+    zone: str
+    capacity_type: str
+    reservation: str
+
+    @classmethod
+    def of(cls, offering: Offering) -> _Where:
+        reservation = offering.reservation
+        return cls(offering.zone, offering.capacity_type, "" if reservation is None else reservation.id)
 
 
 class Descriptions:
@@ -71,12 +85,16 @@ class Descriptions:
     def described(self, found: InstanceTypeDef) -> Instance:
         """Return an instance as DescribeInstances tells of it."""
         tags = read(found.get("Tags", []))
+        reservation = reservation_of(found)
         spot = found.get("InstanceLifecycle") == labels.SPOT
         instance = self._instance(
             instance_id=found["InstanceId"],
             instance_type=found["InstanceType"],
-            zone=found["Placement"].get("AvailabilityZone", ""),
-            capacity_type=labels.SPOT if spot else labels.ON_DEMAND,
+            where=_Where(
+                found["Placement"].get("AvailabilityZone", ""),
+                labels.RESERVED if reservation else labels.SPOT if spot else labels.ON_DEMAND,
+                reservation,
+            ),
             state=InstanceState(found["State"]["Name"]),
             launched_at=found["LaunchTime"],
             image_id=found.get("ImageId", ""),
@@ -106,8 +124,7 @@ class Descriptions:
             self._instance(
                 instance_id=instance_id,
                 instance_type=group.get("InstanceType", ""),
-                zone=zone_of(group, call),
-                capacity_type=request.capacity_type,
+                where=_where_of(group, call, request),
                 state=InstanceState.PENDING,
                 launched_at=now,
                 image_id=call.images.get(group.get("InstanceType", ""), ""),
@@ -124,20 +141,19 @@ class Descriptions:
         *,
         instance_id: str,
         instance_type: str,
-        zone: str,
-        capacity_type: str,
+        where: _Where,
         state: InstanceState,
         launched_at: datetime,
         image_id: str,
         tags: Mapping[str, str],
     ) -> Instance:
         bought = self._types_for(tags).get(instance_type)
-        offering = None if bought is None else _offering(bought, zone, capacity_type)
+        offering = None if bought is None else _offering(bought, where)
         return Instance(
             id=instance_id,
             instance_type=instance_type,
-            zone=zone,
-            capacity_type=capacity_type,
+            zone=where.zone,
+            capacity_type=where.capacity_type,
             state=state,
             launched_at=launched_at,
             image_id=image_id,
@@ -145,7 +161,8 @@ class Descriptions:
             tags=tags,
             capacity=NOTHING if bought is None else bought.capacity,
             allocatable=NOTHING if bought is None else bought.allocatable,
-            labels={} if bought is None else _labels(bought, zone, capacity_type, offering),
+            labels={} if bought is None else _labels(bought, where, offering),
+            reservation=where.reservation,
         )
 
     def _types_for(self, tags: Mapping[str, str]) -> Types:
@@ -185,8 +202,14 @@ def _override_of(
     return part.get("LaunchTemplateAndOverrides", {}).get("Overrides", {})
 
 
-def _offering(bought: InstanceType, zone: str, capacity_type: str) -> Offering | None:
-    return next((o for o in bought.offerings if (o.zone, o.capacity_type) == (zone, capacity_type)), None)
+def _where_of(group: CreateFleetInstanceTypeDef, call: FleetCall, request: FleetRequest) -> _Where:
+    zone = zone_of(group, call)
+    reservation = call.reservations.get((group.get("InstanceType", ""), zone))
+    return _Where(zone, request.capacity_type, "" if reservation is None else reservation.id)
+
+
+def _offering(bought: InstanceType, where: _Where) -> Offering | None:
+    return next((o for o in bought.offerings if _Where.of(o) == where), None)
 
 
 def _on_hardware(instance: Instance, tenancy: str) -> Instance:
@@ -196,10 +219,14 @@ def _on_hardware(instance: Instance, tenancy: str) -> Instance:
     return replace(instance, labels={**instance.labels, labels.INSTANCE_TENANCY: tenancy})
 
 
-def _labels(bought: InstanceType, zone: str, capacity_type: str, offering: Offering | None) -> dict[str, str]:
+def _labels(bought: InstanceType, where: _Where, offering: Offering | None) -> dict[str, str]:
     """Return what is certain of a node of this type."""
     single = {r.key: r.single for r in bought.requirements.in_order() if r.single is not None}
-    where = {labels.ZONE: zone, labels.CAPACITY_TYPE: capacity_type}
+    known = {labels.ZONE: where.zone, labels.CAPACITY_TYPE: where.capacity_type}
+    if where.reservation:
+        known[labels.RESERVATION_ID] = where.reservation
     if offering is not None and offering.zone_id:
-        where[labels.ZONE_ID] = offering.zone_id
-    return {**single, **where}
+        known[labels.ZONE_ID] = offering.zone_id
+    if offering is not None and offering.reservation is not None:
+        known |= offering.reservation.labels
+    return {**single, **known}

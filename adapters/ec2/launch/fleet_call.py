@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from treenail.adapters.ec2.launch.reserved import reserved_options, target_type
 from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specification
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Resolved, Subnet
@@ -14,6 +15,7 @@ from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.ports import InvalidError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.reservations import Reservation
 from treenail.domain.resources import PODS
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
@@ -25,7 +27,7 @@ if TYPE_CHECKING:  # the types of requests are not there at run time
 
 _LONGEST_TOKEN: Final = 60
 _ANY: Final = Build(max_pods=0)
-_STRATEGIES: Final = (labels.SPOT, labels.ON_DEMAND)
+_WAYS: Final = (labels.SPOT, labels.ON_DEMAND, labels.RESERVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,8 @@ class FleetCall:
     """A call as it is made, and made again: the same token must come with the very same parameters.
 
     `templates` are those it needs, `zones` and `images` what answers are read with: zones by the id of
-    the subnet, images by the name of the instance type. `addresses` are those an instance takes at least,
-    by the id of the subnet.
+    the subnet, images by the name of the instance type, and `reservations` by instance type and zone.
+    `addresses` are those an instance takes at least, by the id of the subnet.
     """
 
     digest: str
@@ -53,6 +55,7 @@ class FleetCall:
     zones: Mapping[str, str]
     images: Mapping[str, str]
     addresses: Mapping[str, int]
+    reservations: Mapping[tuple[str, str], Reservation]
 
 
 def check(request: FleetRequest) -> None:
@@ -65,10 +68,13 @@ def check(request: FleetRequest) -> None:
         raise InvalidError(f"a client token has 1 to {_LONGEST_TOKEN} characters, not {len(request.token)}")
     if request.count < 1:
         raise InvalidError(f"a fleet of {request.count} instances cannot be bought")
-    if request.capacity_type not in _STRATEGIES:
+    if request.capacity_type not in _WAYS:
         raise InvalidError(f"fleets do not know {request.capacity_type!r} capacity")
     if not request.overrides:
         raise InvalidError("the fleet has no overrides to choose from")
+    reserved = request.capacity_type == labels.RESERVED
+    if any((one.reservation is not None) != reserved for one in request.overrides):
+        raise InvalidError(f"overrides name their reservation where the capacity is {labels.RESERVED}")
 
 
 def choices(
@@ -96,6 +102,7 @@ def choices(
                 build=Build(
                     max_pods=instance_type.capacity.get(PODS, 0),
                     efa=instance_type.capacity.get(EFA, 0) if request.efa else 0,
+                    reservation=override.reservation,
                 ),
             )
         )
@@ -141,6 +148,11 @@ def fleet_call(
         zones={choice.subnet_id: choice.override.zone for choice in chosen},
         images={choice.override.instance_type: choice.image_id for choice in chosen},
         addresses=_least_addresses(chosen),
+        reservations={
+            (one.instance_type, one.zone): one.reservation
+            for one in (choice.override for choice in chosen)
+            if one.reservation is not None
+        },
     )
 
 
@@ -197,7 +209,7 @@ def _parameters(
         "LaunchTemplateConfigs": configs,
         "TargetCapacitySpecification": {
             "TotalTargetCapacity": request.count,
-            "DefaultTargetCapacityType": "spot" if request.capacity_type == labels.SPOT else "on-demand",
+            "DefaultTargetCapacityType": target_type(request),
         },
         "TagSpecifications": [
             specification("fleet", launch_tags(request)),
@@ -210,8 +222,10 @@ def _parameters(
         parameters["SpotOptions"] = {
             "AllocationStrategy": "capacity-optimized-prioritized" if ranked else "price-capacity-optimized"
         }
-    else:
+    elif target_type(request) == "on-demand":
         parameters["OnDemandOptions"] = {"AllocationStrategy": "prioritized" if ranked else "lowest-price"}
+    elif target_type(request) == "reserved-capacity":
+        parameters["ReservedCapacityOptions"] = reserved_options()
     if request.node_class.context:
         parameters["Context"] = request.node_class.context
     return parameters

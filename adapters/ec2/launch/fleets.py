@@ -50,6 +50,8 @@ _TEMPLATE_GONE: Final = frozenset(
 _UNSEEN_PROFILE: Final = "iamInstanceProfile"
 _UNSEEN_SECONDS: Final = 5.0
 _MOST_TRIES: Final = 4
+# What EC2 says of a reservation that is not there or not active any more.
+_NO_RESERVATION: Final = "InvalidCapacityReservation"
 _SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _MOST_CALLS: Final = 4096
@@ -200,7 +202,8 @@ class Fleets:
         if code == _MISMATCH:
             return self._made_before(request)
         passing = code in _TEMPLATE_GONE or _UNSEEN_PROFILE in message_of(error)
-        if code in UNFULFILLABLE or code == NO_SPOT or passing:
+        reserved = code.startswith(_NO_RESERVATION) and bool(request.reservations)
+        if code in UNFULFILLABLE or code == NO_SPOT or passing or reserved:
             return FleetAnswer(errors=(FleetError(code=code, message=message_of(error)),))
         if isinstance(error, NotFoundError | AlreadyExistsError):
             raise InvalidError(str(error)) from error.__cause__

@@ -13,11 +13,13 @@ import msgspec
 from treenail.adapters.ec2.launch.hardware import block_devices, cpu_options, metadata_options
 from treenail.adapters.ec2.launch.interfaces import interfaces
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
+from treenail.adapters.ec2.launch.reserved import capacity_reservation, market_options
 from treenail.adapters.ec2.launch.tags import specification, template_tags
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain import labels
 from treenail.domain.fleets import FleetRequest
+from treenail.domain.reservations import Reservation
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType
@@ -40,10 +42,14 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Build:
-    """What of an instance's type its template says: how many pods it admits, and its fabric adapters."""
+    """What of an instance's type its template says: how many pods it admits, and its fabric adapters.
+
+    In reserved capacity, it names the `reservation` too.
+    """
 
     max_pods: int
     efa: int = 0
+    reservation: Reservation | None = None
 
 
 def template_of(
@@ -86,6 +92,12 @@ def template_of(
     placement = _placement(request, placement_group)
     if placement:
         data["Placement"] = placement
+    capacity = capacity_reservation(node_class, build.reservation)
+    if capacity:
+        data["CapacityReservationSpecification"] = capacity
+    market = market_options(build.reservation)
+    if market:
+        data["InstanceMarketOptions"] = market
     if node_class.nested_virtualization:
         data["CpuOptions"] = cpu_options(node_class.nested_virtualization)
     content = msgspec.json.encode((data, tags), order="deterministic")

@@ -22,6 +22,7 @@ from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.node_names import node_name_of
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.region import Layout, Region
+from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.standings import Standings
@@ -112,11 +113,10 @@ class FakeEC2(Happenings):
 
         Raises:
             NodeClassNotReadyError: its subnets, security groups or images are not to be found.
-            UnavailableError: no answer.
-            TooManyRequestsError: a rate limit.
+            UnavailableError, TooManyRequestsError: no answer, or a rate limit.
         """
         self._admit(DESCRIBE_INSTANCE_TYPES)
-        return self._region.shop.assortment(node_class, kubelet).launchable
+        return self._region.assortment(node_class, kubelet).launchable
 
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
         """Take in how many bytes of memory a node has; tell whether that is news."""
@@ -150,8 +150,7 @@ class FakeEC2(Happenings):
         """Return the instances tagged with `token`, as far as they are visible yet.
 
         Raises:
-            UnavailableError: no answer.
-            TooManyRequestsError: a rate limit.
+            UnavailableError, TooManyRequestsError: no answer, or a rate limit.
         """
         self._admit(DESCRIBE_INSTANCES)
         found = self._machines.describe(self.cluster_name, token)
@@ -161,8 +160,7 @@ class FakeEC2(Happenings):
         """Return all visible instances of this cluster, terminated ones left out.
 
         Raises:
-            UnavailableError: no answer.
-            TooManyRequestsError: a rate limit.
+            UnavailableError, TooManyRequestsError: no answer, or a rate limit.
         """
         self._admit(DESCRIBE_INSTANCES)
         return self._machines.describe(self.cluster_name)
@@ -200,8 +198,7 @@ class FakeEC2(Happenings):
 
         Raises:
             NotFoundError: there is none of this cluster, or it is not visible yet.
-            UnavailableError: no answer.
-            TooManyRequestsError: a rate limit.
+            UnavailableError, TooManyRequestsError: no answer, or a rate limit.
         """
         self._admit(CREATE_TAGS)
         self._machines.tag(instance_id, self.cluster_name, tags)
@@ -325,6 +322,11 @@ class FakeEC2(Happenings):
     def spot_price(self, instance_type: str, zone: str) -> float | None:
         """Return what spot costs now, in $/h; None where the type has no price."""
         return self._region.market.price_at(instance_type, zone, self._region.agenda.monotonic())
+
+    @property
+    def reservations(self) -> Reservations:
+        """The capacity reservations there are, to be added and cancelled."""
+        return self._region.reservations
 
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""

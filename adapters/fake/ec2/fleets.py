@@ -53,7 +53,7 @@ class Fleets:
                     f"IdempotentParameterMismatch: the token {request.token} was used for another request"
                 )
             return known[1]
-        assortment = self._region.shop.assortment(request.node_class, request.kubelet)
+        assortment = self._region.assortment(request.node_class, request.kubelet)
         answer = self._buy(request, assortment)
         self._answers[request.token] = (digest, answer)
         return answer
@@ -65,12 +65,14 @@ class Fleets:
             raise InvalidError(
                 f"InvalidTargetCapacitySpecification: {request.count} is not from 1 to {_MOST_INSTANCES}"
             )
-        if request.capacity_type not in (labels.SPOT, labels.ON_DEMAND):
+        if request.capacity_type not in (labels.SPOT, labels.ON_DEMAND, labels.RESERVED):
             raise InvalidError(
                 f"InvalidTargetCapacitySpecification: fleets do not know {request.capacity_type!r} capacity"
             )
         if not request.overrides:
             raise InvalidError("MissingParameter: the fleet has no overrides to choose from")
+        if bool(request.reservations) != (request.capacity_type == labels.RESERVED):
+            raise InvalidError("InvalidFleetConfig: reserved capacity, and no other, names its reservation")
         offered = [(o.instance_type, o.zone) for o in request.overrides]
         if len(dict.fromkeys(offered)) < len(offered):
             raise InvalidError(
@@ -103,7 +105,7 @@ class Fleets:
             request.count,
             request.capacity_type,
             dice=self._dice,
-            refusal=partial(self._refusal, request.capacity_type, assortment),
+            refusal=partial(self._refusal, request, assortment),
             take=take,
         )
         return FleetAnswer(
@@ -130,7 +132,10 @@ class Fleets:
             if assortment.image_for(instance_type) is None:
                 why = f"The architecture of {name} does not match the architecture of the specified AMI."
                 return FleetError("InvalidFleetConfiguration", why, name, zone)
-            offering = _offering(instance_type, zone, request.capacity_type)
+            offering = _offering(instance_type, override, request.capacity_type)
+        if offering is None and override.reservation is not None:
+            why = f"The capacity reservation {override.reservation.id} does not exist."
+            return FleetError("InvalidCapacityReservationId.NotFound", why, name, zone)
         if offering is None:
             why = (
                 f"Your requested instance type ({name}) is not supported "
@@ -147,8 +152,12 @@ class Fleets:
             pool = Pool(capacity_type, unlucky.instance_type, unlucky.zone)
             self._region.pools.run_out(pool, self._region.agenda.monotonic() + seconds)
 
-    def _refusal(self, capacity_type: str, assortment: Assortment, option: Option) -> FleetError | None:
-        name, zone = option.instance_type, option.zone
+    def _refusal(self, request: FleetRequest, assortment: Assortment, option: Option) -> FleetError | None:
+        name, zone, capacity_type = option.instance_type, option.zone, request.capacity_type
+        for reservation in request.reservations:
+            if self._region.reservations.left(reservation.id) < 1:
+                why = f"The requested capacity exceeds the available count of {reservation.id}."
+                return FleetError("ReservationCapacityExceeded", why, name, zone)
         if not self._region.pools.has_room(Pool(capacity_type, name, zone)):
             if capacity_type == labels.SPOT:
                 why = "There is no Spot capacity available that matches your request."
@@ -170,7 +179,10 @@ class Fleets:
         instance_type = assortment.types[option.instance_type]
         image = assortment.image_for(instance_type)
         subnet = self._region.vpc.roomiest(assortment.subnets, option.zone)
-        offering = _offering(instance_type, option.zone, request.capacity_type)
+        override = next(
+            o for o in request.overrides if (o.instance_type, o.zone) == (option.instance_type, option.zone)
+        )
+        offering = _offering(instance_type, override, request.capacity_type)
         assert image is not None and subnet is not None and offering is not None  # noqa: S101, PT018
         instance = Instance(
             id=f"i-{self._dice.getrandbits(68):017x}",
@@ -187,17 +199,19 @@ class Fleets:
             labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
             subnet_id=subnet.id,
             security_groups=self._region.vpc.group_ids_of(request.node_class),
+            reservation="" if override.reservation is None else override.reservation.id,
         )
         self._region.machines.start(instance, request, subnet)
         return instance
 
 
-def _offering(instance_type: InstanceType, zone: str, capacity_type: str) -> Offering | None:
+def _offering(instance_type: InstanceType, override: Override, capacity_type: str) -> Offering | None:
+    wanted = (override.zone, capacity_type, override.reservation)
     return next(
         (
             o
             for o in instance_type.offerings
-            if o.available and (o.zone, o.capacity_type) == (zone, capacity_type)
+            if o.available and (o.zone, o.capacity_type, o.reservation) == wanted
         ),
         None,
     )
@@ -209,4 +223,6 @@ def _labels(instance_type: InstanceType, offering: Offering) -> dict[str, str]:
     bought = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
     if offering.zone_id:
         bought[labels.ZONE_ID] = offering.zone_id
+    if offering.reservation is not None:
+        bought |= offering.reservation.labels
     return {**single, **bought}

@@ -56,4 +56,5 @@ def _key(request: FleetRequest) -> _Key:
         request.kubelet,
         tuple(sorted(request.labels.items())),
         tuple(sorted(request.taints)),
+        request.reservations,
     )

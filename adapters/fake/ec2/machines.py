@@ -12,9 +12,11 @@ from typing import Final
 
 from treenail.adapters.fake.ec2.capacity import CapacityPools, Pool
 from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.luck import Span, chance, draw
+from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
 from treenail.domain.ports import NotFoundError
 from treenail.domain.runtime import Agenda
@@ -30,6 +32,7 @@ class EndCause(StrEnum):
     USER = "user"
     SPOT_INTERRUPTION = "spot interruption"
     SCHEDULED_CHANGE = "scheduled change"
+    RESERVATION_ENDED = "end of its capacity block"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class Machines:
         *,
         vpc: Vpc,
         pools: CapacityPools,
+        reservations: Reservations,
         spells: Spells,
     ) -> None:
         self.on_change: list[Callable[[Machine], None]] = []
@@ -111,6 +115,7 @@ class Machines:
         self._faults = faults
         self._vpc = vpc
         self._pools = pools
+        self._reservations = reservations
         self._spells = spells
         self._all: dict[str, Machine] = {}
         self._present: dict[str, Machine] = {}
@@ -167,6 +172,7 @@ class Machines:
             boot_seconds=None if chance(self._dice, faults.never_joins) else draw(self._dice, settings.boot),
         )
         self._pools.take(machine.pool)
+        self._reservations.take(instance.reservation)
         self._all[instance.id] = self._present[instance.id] = machine
         self._by_token.setdefault(instance.tags.get(LAUNCH_TAG, ""), []).append(machine)
         self._later(settings.pending, partial(self._run, machine))
@@ -180,6 +186,21 @@ class Machines:
             machine.ended_at, machine.cause = self._agenda.now(), cause
         self._enter(machine, InstanceState.SHUTTING_DOWN)
         self._later(self._settings.shutdown, partial(self._remove, machine))
+
+    def unreserve(self, machine: Machine, price: float) -> None:
+        """Let a machine go on without its reservation, on demand at a price in $/h."""
+        self._pools.give_back(machine.pool)
+        self._reservations.give_back(machine.instance.reservation)
+        known = {k: v for k, v in machine.instance.labels.items() if k not in labels.OF_RESERVATIONS}
+        machine.instance = replace(
+            machine.instance,
+            reservation="",
+            capacity_type=labels.ON_DEMAND,
+            price=price,
+            labels={**known, labels.CAPACITY_TYPE: labels.ON_DEMAND},
+        )
+        self._pools.take(machine.pool)
+        self._reservations.take("")
 
     def stop(self, machine: Machine, cause: EndCause) -> None:
         """Stop a running machine. It costs nothing from then on, and stays."""
@@ -198,6 +219,7 @@ class Machines:
     def _remove(self, machine: Machine) -> None:
         self._vpc.give_back(machine.subnet_id, machine.private_ip)
         self._pools.give_back(machine.pool)
+        self._reservations.give_back(machine.instance.reservation)
         del self._present[machine.instance.id]
         self._enter(machine, InstanceState.TERMINATED)
 

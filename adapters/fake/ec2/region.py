@@ -14,10 +14,12 @@ from treenail.adapters.fake.ec2.machines import Machines
 from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
+from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
-from treenail.adapters.fake.ec2.shop import Shop
+from treenail.adapters.fake.ec2.shop import Assortment, Shop
 from treenail.adapters.fake.ec2.spells import Spells
 from treenail.adapters.fake.luck import fork
+from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.runtime import Agenda
 
 _DEFAULT_ZONES: Final = 3
@@ -49,6 +51,7 @@ class Region:
     pools: CapacityPools
     market: SpotMarket
     shop: Shop
+    reservations: Reservations
     machines: Machines
 
     @classmethod
@@ -71,6 +74,7 @@ class Region:
         zones = _checked_zones(layout.zones, catalogue)
         vpc = Vpc(layout.subnets or default_subnets(zones), layout.security_groups or default_groups())
         images, pools, spells = Images(), CapacityPools(agenda), Spells(agenda)
+        reservations = Reservations(agenda)
         market = SpotMarket(
             dice.getrandbits(64), catalogue, factor=settings.spot_factor, moving=settings.moving_prices
         )
@@ -89,8 +93,26 @@ class Region:
             pools=pools,
             market=market,
             shop=Shop(agenda, catalogue, market, vpc=vpc, images=images, profiles=profiles),
-            machines=Machines(agenda, fork(dice), settings, faults, vpc=vpc, pools=pools, spells=spells),
+            reservations=reservations,
+            machines=Machines(
+                agenda,
+                fork(dice),
+                settings,
+                faults,
+                vpc=vpc,
+                pools=pools,
+                reservations=reservations,
+                spells=spells,
+            ),
         )
+
+    def assortment(self, node_class: NodeClass, kubelet: Kubelet) -> Assortment:
+        """Return what a node class can launch, what is reserved included.
+
+        Raises:
+            NodeClassNotReadyError: as the shop says.
+        """
+        return self.shop.assortment(node_class, kubelet).reserving(self.reservations.counts(node_class))
 
 
 def _checked_zones(zones: Sequence[str] | None, catalogue: Catalogue) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,13 +14,13 @@ from treenail.adapters.fake.ec2.network import Subnet, Vpc
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.user_data import check_user_data
 from treenail.domain import labels
+from treenail.domain.capacity_reservations import Count, with_reserved
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.resources import MEMORY, Resources
 from treenail.domain.runtime import Clock
-from treenail.domain.unmet import refuse_unmet
 
 _MOST_KEPT: Final = 32
 
@@ -37,6 +37,16 @@ class Assortment:
     def image_for(self, instance_type: InstanceType) -> Image | None:
         """Return the image instances of a type run; None where there is none for its architecture."""
         return self.images.get(_arch(instance_type))
+
+    def reserving(self, counts: Sequence[Count]) -> Assortment:
+        """Return it with what is reserved in its zones."""
+        zones = {subnet.zone for subnet in self.subnets}
+        there = [count for count in counts if count.of.zone in zones]
+        if not there:
+            return self
+        launchable = with_reserved(self.launchable, there)
+        types = {**self.types, **{one.name: one for one in launchable}}
+        return replace(self, types=types, launchable=launchable)
 
 
 def _arch(instance_type: InstanceType) -> str:
@@ -73,6 +83,10 @@ class Shop:
         self.learned = LearnedMemory()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
+    def on_demand_price(self, instance_type: str) -> float:
+        """Return what an instance costs on demand, in $/h; 0 where it is not sold."""
+        return self._catalogue.on_demand_price(instance_type) or 0.0
+
     def knows(self, instance_type: str) -> bool:
         """Tell whether there is an instance type of this name at all."""
         return self._catalogue.on_demand_price(instance_type) is not None
@@ -82,10 +96,8 @@ class Shop:
 
         Raises:
             NodeClassNotReadyError: its subnets, security groups, images or role are not to be found, it has
-                user data nothing boots with, it sets its kubelets up in a way no catalogue can work with, or
-                it asks for more than can be done yet.
+                user data nothing boots with, or it sets its kubelets up in a way no catalogue can work with.
         """
-        refuse_unmet(node_class)
         subnets = self._vpc.subnets_of(node_class)
         self._vpc.check_groups(node_class)
         images = self._images.of(node_class)

@@ -13,6 +13,7 @@ from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
+    RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
     ImageMeant,
@@ -29,6 +30,7 @@ T = TypeVar("T")
 
 _ASKED: Final = {
     IMAGES_READY: "DescribeImages",
+    RESERVATIONS_READY: "DescribeCapacityReservations",
     SUBNETS_READY: "DescribeSubnets",
     SECURITY_GROUPS_READY: "DescribeSecurityGroups",
     INSTANCE_PROFILE_READY: "GetInstanceProfile",
@@ -59,13 +61,20 @@ class Standings:
         images, of_images = self._part(IMAGES_READY, lambda: self._images(node_class))
         groups, of_groups = self._part(SECURITY_GROUPS_READY, lambda: self._groups(node_class))
         profile, of_profile = self._part(INSTANCE_PROFILE_READY, lambda: self._region.profiles.of(node_class))
+        reservations, of_reservations = (
+            self._part(RESERVATIONS_READY, lambda: self._region.reservations.counts(node_class))
+            if node_class.reservation_terms
+            else ((), None)
+        )
         meaning = NodeClassMeaning(
             subnets=subnets or (),
             security_groups=groups or (),
             images=images or (),
+            reservations=tuple(count.of for count in reservations or ()),
             instance_profile=profile or "",
         )
-        return NodeClassStanding(meaning=meaning, conditions=(of_images, of_subnets, of_groups, of_profile))
+        parts = (of_images, of_reservations, of_subnets, of_groups, of_profile)
+        return NodeClassStanding(meaning=meaning, conditions=tuple(one for one in parts if one is not None))
 
     def release(self, node_class: NodeClass) -> None:
         """Delete the profiles made for a node class."""

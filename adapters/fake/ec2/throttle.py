@@ -28,6 +28,7 @@ _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     DESCRIBE_INSTANCES: (100, 20),
     DESCRIBE_INSTANCE_TYPES: (100, 20),
     TERMINATE_INSTANCES: (100, 5),
+    "DescribeCapacityReservations": (100, 20),
     "DescribeImages": (100, 20),
     "DescribeInstanceStatus": (100, 20),
     "DescribeSecurityGroups": (100, 20),

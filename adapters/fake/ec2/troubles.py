@@ -10,6 +10,7 @@ from typing import Final
 from treenail.adapters.fake.ec2.machines import EndCause, Machine
 from treenail.adapters.fake.ec2.notices import Notices
 from treenail.adapters.fake.ec2.region import Region
+from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.adapters.fake.luck import fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain import labels
@@ -37,6 +38,7 @@ class Troubles:
         )
         self._noticed: dict[str, None] = {}
         self._machines.on_change.append(self._changed)
+        region.reservations.on_end = self._reservation_ended
 
     def interrupt(self, instance_id: str, notice_seconds: float) -> None:
         """Warn of the end of a spot instance, and end it when the notice is over."""
@@ -75,6 +77,17 @@ class Troubles:
         for machine in machines:
             end = partial(self._machines.terminate, machine, EndCause.SCHEDULED_CHANGE)
             self._later(after_seconds, end)
+
+    def _reservation_ended(self, reserved: ReservedCapacity) -> None:
+        """End the instances of a capacity block; those of other reservations go on on demand."""
+        for machine in list(self._machines.all()):
+            if machine.instance.reservation != reserved.id or not machine.instance.live:
+                continue
+            if reserved.known_as.reservation.block:
+                self._machines.terminate(machine, EndCause.RESERVATION_ENDED)
+            else:
+                price = self._region.shop.on_demand_price(machine.instance.instance_type)
+                self._machines.unreserve(machine, price)
 
     def _live(self, instance_id: str) -> Machine:
         machine = self._machines.find(instance_id)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.packing.arrays import Bools, Floats, Indices
 from treenail.domain.requirements import Requirement, Requirements
 
@@ -51,22 +52,30 @@ def _admits(own: Requirement | None, wanted: Requirement) -> bool:
     return own is None or own.intersects(wanted) or (own.negative and wanted.negative)
 
 
+# What tells places apart: the values of these labels, "" for none.
+Place: TypeAlias = tuple[str, str, str, str, str, str]
+_OF_PLACES: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
+_NO_RESERVATION: Final = ("", "", "")
+
+
 class Offers:
-    """Where and how the T types are sold: K different (zone, capacity type, zone id), and prices (T, K).
+    """Where and how the T types are sold: K different places, and prices (T, K).
+
+    A place is a zone, a capacity type and, where there is one, a reservation.
 
     `prices` is infinite where nothing is available; `listed` (T, K) counts what has run out as well.
     """
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
-        codes: dict[tuple[str, str, str], int] = {}
+        codes: dict[Place, int] = {}
         rows, columns, prices = [], [], []
         for row, instance_type in enumerate(types):
             for offering in instance_type.offerings:
-                place = (offering.zone, offering.capacity_type, offering.zone_id)
+                place = (offering.zone, offering.capacity_type, offering.zone_id, *_reservation(offering))
                 rows.append(row)
                 columns.append(codes.setdefault(place, len(codes)))
                 prices.append(offering.price if offering.available else np.inf)
-        self.places: tuple[tuple[str, str, str], ...] = tuple(codes)
+        self.places: tuple[Place, ...] = tuple(codes)
         self.prices: Floats = np.full((len(types), len(codes)), np.inf)
         self.listed: Bools = np.zeros(self.prices.shape, dtype=np.bool_)
         at = (np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
@@ -94,7 +103,7 @@ class Offers:
         mask = self._known.get(asked)
         if mask is None:
             allowed = [
-                all(r is None or r.has(value) for r, value in zip(asked, place, strict=True))
+                all(r is None or _may_be(r, value) for r, value in zip(asked, place, strict=True))
                 for place in self.places
             ]
             mask = self._known[asked] = np.array(allowed, dtype=np.bool_)
@@ -102,7 +111,20 @@ class Offers:
 
 
 def _of_offers(requirements: Requirements) -> tuple[Requirement | None, ...]:
-    return tuple(requirements.get(k) for k in (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID))
+    return tuple(requirements.get(key) for key in _OF_PLACES)
+
+
+def _reservation(offering: Offering) -> tuple[str, str, str]:
+    own = offering.reservation
+    if own is None:
+        return _NO_RESERVATION
+    named, kind, interruptible = (own.labels[key] for key in labels.OF_RESERVATIONS)
+    return named, kind, interruptible
+
+
+def _may_be(requirement: Requirement, value: str) -> bool:
+    """Tell whether a label may have `value`; without any, whether it may be missing."""
+    return requirement.has(value) if value else requirement.negative
 
 
 class NodeMasks:

@@ -137,13 +137,20 @@ def test_options_of_network_and_cpu_come_through() -> None:
     assert own.nested_virtualization == "disabled"
     assert own.associate_public_ip is True
     assert own.placement_group == SelectorTerm(id="pg-1")
-    assert own.unmet == ()
 
 
-def test_what_cannot_be_met_yet_is_named() -> None:
-    own = node_class(capacityReservationSelectorTerms=[{"id": "cr-1"}])
+def test_the_terms_of_capacity_reservations_come_through() -> None:
+    own = node_class(
+        capacityReservationSelectorTerms=[
+            {"id": "cr-1"},
+            {"tags": {"team": "*"}, "ownerID": "012345678901", "instanceMatchCriteria": "targeted"},
+        ]
+    )
 
-    assert own.unmet == ("spec.capacityReservationSelectorTerms",)
+    assert own.reservation_terms == (
+        SelectorTerm(id="cr-1"),
+        SelectorTerm(tags=(("team", "*"),), owner="012345678901", match_criteria="targeted"),
+    )
 
 
 def test_interfaces_come_through_in_order() -> None:

@@ -29,8 +29,8 @@ def single(one: TypeRecord, name: str, family: AmiFamily = AmiFamily.AL2023) -> 
 
 
 def test_every_label_a_pod_may_select_on_is_defined_for_every_type() -> None:
-    # These are of the pool or of Karpenter's KWOK provider.
-    others = {labels.NODEPOOL, labels.PROVISIONER}
+    # These are of the pool, of a reservation or of Karpenter's KWOK provider.
+    others = {labels.NODEPOOL, labels.PROVISIONER, *labels.OF_RESERVATIONS}
     wanted = {key for key in labels.WELL_KNOWN - others if not key.startswith("karpenter.kwok.sh/")}
 
     assert set(requirements(record("m5.large"))) == wanted | {labels.REGION}

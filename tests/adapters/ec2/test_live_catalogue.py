@@ -14,7 +14,7 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
-from treenail.domain.ports import NodeClassNotReadyError, UnavailableError
+from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.price_overrides import PriceOverride, PriceOverrides
 from treenail.domain.resources import MEMORY
 
@@ -292,3 +292,63 @@ def test_no_thread_is_left_when_sources_were_read(account: Account) -> None:
     types_of(account)
 
     assert not [one for one in threading.enumerate() if one.name.startswith("catalogue")]
+
+
+RESERVING = replace(CLASS, reservation_terms=(SelectorTerm(id="cr-1"),))
+RESERVATIONS = "ec2.describe_capacity_reservations"
+
+
+def reservation(of: str = "m5.large", zone: str = "a", left: int = 3) -> dict[str, object]:
+    return {
+        "CapacityReservationId": "cr-1",
+        "InstanceType": of,
+        "InstancePlatform": "Linux/UNIX",
+        "AvailabilityZone": zone,
+        "AvailableInstanceCount": left,
+    }
+
+
+def reserved_in(types: tuple[InstanceType, ...]) -> list[tuple[str, str, int]]:
+    return [(one.name, o.zone_id, o.left) for one in types for o in one.offerings if o.reservation]
+
+
+def test_what_is_reserved_is_on_offer_beside_the_rest_for_a_minute_as_it_was_counted(
+    account: Account,
+) -> None:
+    has_class(account, "a")
+    account.answers(RESERVATIONS, {"CapacityReservations": [reservation()]})
+    sells(account, "m5.large", "c5.large")
+    live = catalogue(account)
+
+    types = live.instance_types(RESERVING, DEFAULT_KUBELET)
+
+    assert reserved_in(types) == [("m5.large", "id-a", 3)]
+    assert live.instance_types(RESERVING, DEFAULT_KUBELET) is types
+
+
+def test_what_is_reserved_where_a_class_has_no_subnet_is_of_no_use(account: Account) -> None:
+    has_class(account, "a")
+    account.answers(RESERVATIONS, {"CapacityReservations": [reservation(zone="b")]})
+    sells(account, "m5.large")
+
+    assert reserved_in(types_of(account, RESERVING)) == []
+
+
+def test_a_type_without_any_other_offering_is_there_where_it_is_reserved(account: Account) -> None:
+    has_class(account, "a")
+    account.answers(RESERVATIONS, {"CapacityReservations": [reservation("p6.large")]})
+    types = [described("m5.large"), {**described("p6.large"), "SupportedUsageClasses": ["capacity-block"]}]
+    account.answers(TYPES, {"InstanceTypes": types})
+    sold = [{"InstanceType": name, "Location": "a"} for name in ("m5.large", "p6.large")]
+    account.answers(OFFERINGS, {"InstanceTypeOfferings": sold})
+    account.answers(HISTORY, {"SpotPriceHistory": []})
+
+    assert reserved_in(types_of(account, RESERVING)) == [("p6.large", "id-a", 3)]
+
+
+def test_a_class_whose_reservations_nobody_may_look_up_launches_nothing(account: Account) -> None:
+    has_class(account, "a")
+    account.refuses(RESERVATIONS, "UnauthorizedOperation")
+
+    with pytest.raises(InvalidError, match="DescribeCapacityReservations"):
+        types_of(account, RESERVING)

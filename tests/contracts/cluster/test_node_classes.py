@@ -4,7 +4,9 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_class
 from tests.adapters.fake.cluster.rig import Listener
+from tests.builders import START
 from tests.contracts.cluster.subject import Subject
+from treenail.domain.capacity_reservations import CapacityReservation, MatchCriteria
 from treenail.domain.cluster_facts import ObjectGone, ObjectSeen
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import (
@@ -17,6 +19,7 @@ from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.nodes import READY, Condition, Status
 from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.reservations import Reservation
 
 CLASS = ObjectRef("EC2NodeClass", "default")
 FINALIZER = "karpenter.k8s.aws/termination"
@@ -34,6 +37,19 @@ MEANING = NodeClassMeaning(
             ),
         ),
         ImageMeant(id="ami-0", deprecated=True),
+    ),
+    reservations=(
+        CapacityReservation(
+            reservation=Reservation("cr-1", "capacity-block"),
+            instance_type="p5.48xlarge",
+            zone="a",
+            owner_id="123456789012",
+            match_criteria=MatchCriteria.TARGETED,
+            ends_at=START,
+        ),
+        CapacityReservation(
+            reservation=Reservation("cr-2"), instance_type="m5.large", zone="b", owner_id="1"
+        ),
     ),
     instance_profile="demo_1",
 )
@@ -57,6 +73,27 @@ def test_what_a_node_class_means_stands_in_its_status(subject: Subject) -> None:
                 ],
             },
             {"id": "ami-0", "deprecated": True, "requirements": []},
+        ],
+        "capacityReservations": [
+            {
+                "id": "cr-1",
+                "availabilityZone": "a",
+                "instanceType": "p5.48xlarge",
+                "instanceMatchCriteria": "targeted",
+                "ownerID": "123456789012",
+                "endTime": "2026-01-01T00:00:00Z",
+                "reservationType": "capacity-block",
+                "state": "active",
+            },
+            {
+                "id": "cr-2",
+                "availabilityZone": "b",
+                "instanceType": "m5.large",
+                "instanceMatchCriteria": "open",
+                "ownerID": "1",
+                "reservationType": "default",
+                "state": "active",
+            },
         ],
         "instanceProfile": "demo_1",
     }

@@ -15,6 +15,7 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
+from treenail.domain.capacity_reservations import with_reserved
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.learned_memory import LearnedMemory
@@ -55,7 +56,7 @@ class NodeClassesOnLab:
     def instance_types(self, node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         resolved = self.resolve(node_class)
         learned = self._learned.of({image.id for image in resolved.images})
-        return _types(resolved.zones, tuple(learned.items()))
+        return with_reserved(_types(resolved.zones, tuple(learned.items())), resolved.reservations)
 
     def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
         return self._learned.learn(instance_type, image_id, memory)
@@ -113,6 +114,16 @@ class EC2Subject:
     def plan_event(self, instance_id: str) -> None:
         """Plan to stop an instance in an hour."""
         self._lab.plan_event(instance_id, "instance-stop", seconds=3600)
+
+    def reserve(self, instances: int) -> str:
+        """Reserve m5.large in the first zone, and return the reservation's id."""
+        made = self._ec2.create_capacity_reservation(
+            InstanceType="m5.large",
+            InstancePlatform="Linux/UNIX",
+            AvailabilityZone="us-east-1a",
+            InstanceCount=instances,
+        )
+        return str(made["CapacityReservation"]["CapacityReservationId"])
 
     def settle(self) -> None:
         """Wait until instances are what they were about to be, and skip the time that looks are shared."""

@@ -23,8 +23,8 @@ class Order:
     tags: Mapping[str, Mapping[str, str]]
 
 
-def launch(backend: Any, pool: Pool, count: int, order: Order) -> list[str]:
-    """Launch `count` instances from a pool and return their ids.
+def launch(backend: Any, pool: Pool, count: int, order: Order) -> list[Any]:
+    """Launch `count` instances from a pool and return them.
 
     Raises:
         EC2ClientError: the launch template names what is not there.
@@ -64,7 +64,7 @@ def launch(backend: Any, pool: Pool, count: int, order: Order) -> list[str]:
             )
         if order.capacity_type == "spot":
             instance.spot_instance_request_id = f"sir-{mock_random.get_random_hex(8)}"
-    return [instance.id for instance in reservation.instances]
+    return list(reservation.instances)
 
 
 def _tags(pool: Pool, order: Order) -> dict[str, dict[str, str]]:

@@ -13,12 +13,15 @@ from moto.ec2.responses.fleets import Fleets
 from moto.ec2.utils import convert_tag_spec, random_fleet_id
 
 from tests.real.lab.allocation import Pool, in_order
+from tests.real.lab.capacity_reservations import CapacityReservations
 from tests.real.lab.fleet_launch import Order, launch
 from tests.real.lab.fleet_pools import Refused, pool_of
 from tests.real.lab.tokens import Tokens
 from tests.real.lab.world import World
 
 _MOST_OVERRIDES: Final = 300
+# What a fleet calls capacity that somebody else lends; no type says that it is sold so.
+_LENT: Final = "reserved-capacity"
 _MESSAGES: Final = {
     "InsufficientInstanceCapacity": "We currently do not have sufficient {type} capacity in the Availability "
     "Zone you requested ({zone}). Our system will be working on provisioning additional capacity.",
@@ -29,7 +32,7 @@ _MESSAGES: Final = {
 }
 
 
-def install(world: World, tokens: Tokens) -> None:
+def install(world: World, tokens: Tokens, reservations: CapacityReservations) -> None:
     """Patch moto."""
     plain = Fleets.create_fleet
     # Instances are dealt out one fleet at a time, so that no two fleets take the last one of a pool.
@@ -40,7 +43,7 @@ def install(world: World, tokens: Tokens) -> None:
             return plain(self)
         self.error_on_dryrun()
         with lock:
-            return tokens.once(self, lambda: ActionResult(_InstantFleet(self, world).create()))
+            return tokens.once(self, lambda: ActionResult(_InstantFleet(self, world, reservations).create()))
 
     Fleets.create_fleet = create_fleet
 
@@ -48,10 +51,11 @@ def install(world: World, tokens: Tokens) -> None:
 class _InstantFleet:
     """One request, as it is answered."""
 
-    def __init__(self, request: Any, world: World) -> None:
+    def __init__(self, request: Any, world: World, reservations: CapacityReservations) -> None:
         target = request._get_param("TargetCapacitySpecification", {})
         self._request = request
         self._world = world
+        self._reservations = reservations
         self._backend = request.ec2_backend
         self._count = int(target["TotalTargetCapacity"])
         self._capacity_type = target.get("DefaultTargetCapacityType", "on-demand")
@@ -89,7 +93,8 @@ class _InstantFleet:
             message = f"The number of overrides {len(overrides)} is over the limit of {_MOST_OVERRIDES}."
             raise EC2ClientError("InvalidParameterValue", message)
         for template, said in overrides:
-            found = pool_of(self._backend, self._world, self._capacity_type, template, said)
+            way = "on-demand" if self._capacity_type == _LENT else self._capacity_type
+            found = pool_of(self._backend, self._world, way, template, said)
             if isinstance(found, Refused):
                 self._refuse(template, said, found.code, found.message)
             else:
@@ -108,6 +113,12 @@ class _InstantFleet:
         taken: Counter[int] = Counter()
         for number, pool in enumerate(pools):
             while sum(taken.values()) < self._count:
+                refusal = self._reservations.refusal(
+                    _of_reservations(pool), pool.instance_type, pool.zone, taken[number]
+                )
+                if refusal is not None:
+                    self._refuse(pool.template, pool.said, *refusal)
+                    break
                 code = self._take_one(pool, addresses)
                 if code is not None:
                     text = _MESSAGES.get(code, "There is not enough capacity for your request.")
@@ -131,15 +142,17 @@ class _InstantFleet:
 
     def _bought(self, pool: Pool, count: int, order: Order) -> dict[str, Any] | None:
         try:
-            ids = launch(self._backend, pool, count, order)
+            instances = launch(self._backend, pool, count, order)
         except EC2ClientError as error:
             self._refuse(pool.template, pool.said, error.code, error.message)
             return None
+        for instance in instances:
+            self._reservations.launched(_of_reservations(pool), instance)
         return {
             "LaunchTemplateAndOverrides": _named(pool.template, {**pool.said, "AvailabilityZone": pool.zone}),
             "Lifecycle": self._capacity_type,
             "InstanceType": pool.instance_type,
-            "InstanceIds": ids,
+            "InstanceIds": [instance.id for instance in instances],
         }
 
     def _refuse(self, template: Any, said: Mapping[str, Any], code: str, message: str) -> None:
@@ -151,6 +164,10 @@ class _InstantFleet:
                 "ErrorMessage": message,
             }
         )
+
+
+def _of_reservations(pool: Pool) -> Mapping[str, Any]:
+    return pool.template.data.get("CapacityReservationSpecification") or {}
 
 
 def _named(template: Any, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import make_server
 
 from tests.real.lab import fleets, launch_templates, paging, pricing, spot_prices
+from tests.real.lab.capacity_reservations import CapacityReservations
 from tests.real.lab.control import Control
 from tests.real.lab.estate import Estate, lay_out
 from tests.real.lab.faults import Fault, Faults
@@ -73,6 +74,7 @@ class Laboratory:
         self._machines = Machines(self.world, self._schedule)
         self._placement_groups = PlacementGroups()
         self.statuses = Statuses()
+        self._reservations = CapacityReservations()
         self._moto: App = DomainDispatcherApplication(create_backend_app)
         self._control = Control(self)
         self._counting = threading.Lock()
@@ -84,7 +86,8 @@ class Laboratory:
         self._machines.install()
         self._placement_groups.install()
         self.statuses.install()
-        fleets.install(self.world, self._tokens)
+        self._reservations.install()
+        fleets.install(self.world, self._tokens, self._reservations)
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
         paging.install()
@@ -94,8 +97,8 @@ class Laboratory:
     def reset(self) -> None:
         """Be as at the start, but for the errors noted."""
         self._schedule.clear()
-        parts = (self.world, self.faults, self._tokens, self._machines, self._placement_groups, self.statuses)
-        for part in parts:
+        of_account = (self._placement_groups, self._reservations, self.statuses)
+        for part in (self.world, self.faults, self._tokens, self._machines, *of_account):
             part.reset()
         moto_api_backend.reset()
         with self._counting:

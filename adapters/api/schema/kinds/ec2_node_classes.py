@@ -49,6 +49,7 @@ _V1: Final = Version(
         selector_terms.subnets("subnetSelectorTerms"),
         selector_terms.security_groups("securityGroupSelectorTerms"),
         selector_terms.images("amiSelectorTerms"),
+        selector_terms.reservations("capacityReservationSelectorTerms"),
         tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster"),
         block_devices("blockDeviceMappings"),
         metadata_options("metadataOptions", hop_limit=1),

@@ -33,10 +33,19 @@ def security_groups(path: str) -> Constraints:
     return _terms(path, ("tags", "id", "name"), {"id": ("tags", "name"), "name": ("tags", "id")})
 
 
-def _terms(path: str, fields: tuple[str, ...], alone: Mapping[str, tuple[str, ...]]) -> Constraints:
+def reservations(path: str) -> Constraints:
+    """Return what is demanded of the terms at `path`, of which there may be none; see `subnets`."""
+    fields = ("tags", "id", "instanceMatchCriteria")
+    alone = {"id": ("tags", "ownerID", "instanceMatchCriteria")}
+    return _terms(path, fields, alone, unless="self.size() == 0 || ")
+
+
+def _terms(
+    path: str, fields: tuple[str, ...], alone: Mapping[str, tuple[str, ...]], *, unless: str = ""
+) -> Constraints:
     rules = [
         Rule(
-            f"!self.all(t, {cel.given(one, of='t')} && {cel.given(*others, of='t')})",
+            f"{unless}!self.all(t, {cel.given(one, of='t')} && {cel.given(*others, of='t')})",
             f"{one} cannot stand beside other fields",
         )
         for one, others in alone.items()

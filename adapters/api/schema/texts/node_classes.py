@@ -6,7 +6,6 @@ from typing import Final
 
 from treenail.adapters.api.aws.launch_options import BlockDeviceMappingModel, EbsModel, MetadataOptionsModel
 from treenail.adapters.api.aws.v1_node_class import (
-    CapacityReservationTermModel,
     ConnectionTrackingModel,
     CpuOptionsModel,
     EC2NodeClassModel,
@@ -14,7 +13,12 @@ from treenail.adapters.api.aws.v1_node_class import (
     NetworkInterfaceModel,
     PlacementGroupSelectorModel,
 )
-from treenail.adapters.api.aws.v1_selectors import AmiTermModel, SecurityGroupTermModel, SubnetTermModel
+from treenail.adapters.api.aws.v1_selectors import (
+    AmiTermModel,
+    CapacityReservationTermModel,
+    SecurityGroupTermModel,
+    SubnetTermModel,
+)
 from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateModel, AWSNodeTemplateSpecModel
 from treenail.adapters.api.aws.v1alpha1_provider import ProviderModel
 from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, KWOKNodeClassSpecModel

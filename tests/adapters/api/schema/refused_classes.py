@@ -284,6 +284,17 @@ REFUSED_CLASSES: Final[dict[str, Refused]] = {
         "should match",
         '"1" does not match ^[0-9]{12}$',
     ),
+    "reservations of an owner alone": Refused(
+        node_class_tree(capacityReservationSelectorTerms=[{"ownerID": "012345678901"}]),
+        "spec.capacityReservationSelectorTerms[0]",
+        "needs tags, id or instanceMatchCriteria",
+    ),
+    "reservations by id and criteria": Refused(
+        node_class_tree(capacityReservationSelectorTerms=[{"id": "cr-1", "instanceMatchCriteria": "open"}]),
+        "spec.capacityReservationSelectorTerms",
+        "id cannot stand beside other fields",
+        "cannot stand beside other fields",
+    ),
     "interface of no kind": Refused(
         node_class_tree(
             networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "efa"}]

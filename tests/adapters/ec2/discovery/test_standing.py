@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.adapters.ec2.discovery.account import Account, node_class
+from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.standing import image_meant, standing_of
@@ -30,6 +31,7 @@ def stands(account: Account, of: NodeClass) -> NodeClassStanding:
         subnets=Subnets(account.aws, account.memory),
         groups=SecurityGroups(account.aws, account.memory),
         images=Images(account.aws, account.memory, lambda: "1.34"),
+        reservations=CapacityReservations(account.aws, account.memory),
     )
 
 

@@ -59,14 +59,3 @@ def test_while_nobody_tells_of_the_cluster_no_class_is_at_fault() -> None:
         raise UnavailableError("no answer")
 
     BootCheck(silent).check(node_class(AmiFamily.BOTTLEROCKET), DEFAULT_KUBELET)
-
-
-def test_a_class_that_asks_for_what_cannot_be_done_yet_is_not_ready() -> None:
-    odd = replace(node_class(), unmet=("spec.networkInterfaces", "spec.placementGroupSelector"))
-
-    with pytest.raises(
-        NodeClassNotReadyError, match=r"spec\.networkInterfaces, spec\.placementGroup"
-    ) as caught:
-        BootCheck(lambda: FACTS).check(odd, DEFAULT_KUBELET)
-
-    assert caught.value.reason == "UnsupportedFields"

@@ -207,7 +207,8 @@ def test_more_tags_than_ec2_takes_are_refused() -> None:
         (request(token=""), "1 to 60 characters"),
         (request(token="x" * 61), "1 to 60 characters"),
         (request(count=0), "fleet of 0"),
-        (request(capacity_type="reserved"), "'reserved'"),
+        (request(capacity_type="lent"), "'lent'"),
+        (request(capacity_type="reserved"), "name their reservation"),
         (request(overrides=()), "no overrides"),
     ],
 )

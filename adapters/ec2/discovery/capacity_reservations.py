@@ -1,0 +1,110 @@
+"""The capacity reservations that a node class selects, and how much of each is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from treenail.adapters.ec2.call_errors import code_of
+from treenail.adapters.ec2.discovery.asking import Aws, More, bearing, matching
+from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.domain.capacity_reservations import CapacityReservation, Count, MatchCriteria
+from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.ports import InvalidError, NotFoundError
+from treenail.domain.reservations import DEFAULT, Reservation
+
+if TYPE_CHECKING:  # the types of answers are not there at run time
+    from types_boto3_ec2.type_defs import (
+        CapacityReservationTypeDef,
+        DescribeCapacityReservationsResultTypeDef,
+        FilterTypeDef,
+    )
+
+_SECONDS: Final = 60.0
+_PAGE: Final = 1000
+# What EC2 says of a reservation that is not there, or of an id that is none.
+_UNKNOWN: Final = "InvalidCapacityReservationId"
+# What instances run as that no node class says otherwise of: on shared hardware.
+_USABLE: Final = (matching("state", ("active",)), matching("tenancy", ("default",)))
+_WINDOWS: Final = "Windows"
+
+Terms = tuple[SelectorTerm, ...]
+
+
+class CapacityReservations:
+    """Finds capacity reservations; what it found it remembers for a minute."""
+
+    def __init__(self, aws: Aws, memory: Memory) -> None:
+        self._aws = aws
+        self._clock = memory.clock
+        self._found = memory.of("capacity reservations", self._find, seconds=_SECONDS)
+
+    def of(self, node_class: NodeClass) -> tuple[Count, ...]:
+        """Return the active reservations that a node class selects and its images may run in, sorted.
+
+        There may be none: a class that finds no reservation goes on without.
+
+        Raises:
+            PortError: they could not be looked up.
+        """
+        if not node_class.reservation_terms:
+            return ()
+        found = self._found.get(node_class.reservation_terms)
+        return tuple(count for platform, count in found if _runs(node_class.ami_family, platform))
+
+    def _find(self, terms: Terms) -> tuple[tuple[str, Count], ...]:
+        counted_at = self._clock.now()
+        found: dict[str, tuple[str, Count]] = {}
+        for term in terms:
+            for one in self._ask(term):
+                reservation = _reservation(one)
+                left = one.get("AvailableInstanceCount", 0)
+                count = Count(of=reservation.as_of(counted_at), left=left, at=counted_at)
+                found[reservation.reservation.id] = one.get("InstancePlatform", ""), count
+        return tuple(found[name] for name in sorted(found))
+
+    def _ask(self, term: SelectorTerm) -> Iterator[CapacityReservationTypeDef]:
+        try:
+            pages = self._aws.pages("ec2", "DescribeCapacityReservations", partial(self._page, term))
+            for page in pages:
+                yield from page["CapacityReservations"]
+        except (NotFoundError, InvalidError) as error:
+            if not code_of(error).startswith(_UNKNOWN):
+                raise
+
+    def _page(self, term: SelectorTerm, more: More) -> DescribeCapacityReservationsResultTypeDef:
+        describe = self._aws.clients.ec2.describe_capacity_reservations
+        if term.id:
+            return describe(CapacityReservationIds=[term.id], Filters=list(_USABLE), **more)
+        return describe(Filters=_filters(term), MaxResults=_PAGE, **more)
+
+
+def _filters(term: SelectorTerm) -> list[FilterTypeDef]:
+    filters = [*_USABLE, *bearing(term.tags)]
+    if term.owner:
+        filters.append(matching("owner-id", (term.owner,)))
+    if term.match_criteria:
+        filters.append(matching("instance-match-criteria", (term.match_criteria,)))
+    return filters
+
+
+def _reservation(found: CapacityReservationTypeDef) -> CapacityReservation:
+    return CapacityReservation(
+        reservation=Reservation(
+            found["CapacityReservationId"],
+            found.get("ReservationType", DEFAULT),
+            found.get("Interruptible", False),
+        ),
+        instance_type=found["InstanceType"],
+        zone=found["AvailabilityZone"],
+        zone_id=found.get("AvailabilityZoneId", ""),
+        owner_id=found.get("OwnerId", ""),
+        match_criteria=MatchCriteria(found.get("InstanceMatchCriteria", MatchCriteria.OPEN)),
+        ends_at=found.get("EndDate"),
+    )
+
+
+def _runs(family: AmiFamily, platform: str) -> bool:
+    """Tell whether images of a family run in a reservation of this platform: of custom ones nobody knows."""
+    return family is AmiFamily.CUSTOM or family.windows == platform.startswith(_WINDOWS)

@@ -1,0 +1,139 @@
+"""What pools may buy of reserved capacity, and what beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from treenail.domain import labels
+from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import LAUNCHED, NodeClaim, condition_of
+from treenail.domain.packing.problem import PoolOffer
+from treenail.domain.requirements import Requirements
+from treenail.domain.reservations import Reservation
+from treenail.domain.resources import Resources
+from treenail.domain.selection import OfferingKey, mark_unavailable
+
+# When each claim in a reservation was launched, by the reservation's id; None where it is still to be.
+InReservations = Mapping[str, Sequence[datetime | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What a node class can launch. In `types` nothing reserved is available; `reserved` has all of that.
+
+    Of `reserved`, each is an instance type as one reservation has it, in the order to be tried.
+    """
+
+    types: tuple[InstanceType, ...]
+    reserved: tuple[InstanceType, ...] = ()
+
+    @classmethod
+    def of(cls, types: tuple[InstanceType, ...]) -> Stock:
+        """Part a catalogue."""
+        found = [
+            (o, one) for one in types for o in one.offerings if o.reservation is not None and o.available
+        ]
+        if not found:
+            return cls(types)
+        found.sort(key=lambda pair: (pair[0].price, pair[1].name, pair[0].reservation, pair[0].zone))
+        return cls(tuple(map(_unreserved, types)), tuple(_as_reserved(one, o) for o, one in found))
+
+    def offers(
+        self,
+        pool: NodePool,
+        limits_left: Resources | None,
+        *,
+        ran_out: frozenset[OfferingKey] = frozenset(),
+        taken: InReservations,
+    ) -> tuple[PoolOffer, ...]:
+        """Return what a pool may buy now: first, one by one, what is reserved and left, then all else."""
+        reserved = self._reserved_offers(pool, limits_left, ran_out, taken)
+        types = mark_unavailable(self.types, ran_out)
+        return (*reserved, PoolOffer(pool=pool, instance_types=types, limits_left=limits_left))
+
+    def _reserved_offers(
+        self,
+        pool: NodePool,
+        limits_left: Resources | None,
+        ran_out: frozenset[OfferingKey],
+        taken: InReservations,
+    ) -> Iterator[PoolOffer]:
+        for one in mark_unavailable(self.reserved, ran_out):
+            (offering,) = one.offerings
+            reservation = offering.reservation
+            left = left_of(offering, taken)
+            if reservation is None or left <= 0 or not offering.available:
+                continue
+            narrowed = _narrowed(pool, reservation)
+            if narrowed is not None:
+                yield PoolOffer(
+                    pool=narrowed,
+                    instance_types=(one,),
+                    limits_left=limits_left,
+                    reservation=reservation.id,
+                    reserved_left=left,
+                )
+
+
+def left_of(offering: Offering, taken: InReservations) -> int:
+    """Return for how many more a reservation has room: as was counted, less those that came since."""
+    if offering.reservation is None:
+        return 0
+    counted_at = offering.counted_at
+    times = taken.get(offering.reservation.id, ())
+    return offering.left - sum(at is None or counted_at is None or at >= counted_at for at in times)
+
+
+def in_reservations(claims: Iterable[NodeClaim]) -> dict[str, tuple[datetime | None, ...]]:
+    """Return when each claim in a reservation was launched, by the reservation's id."""
+    found: dict[str, list[datetime | None]] = {}
+    for claim in claims:
+        reservation = reservation_of(claim)
+        if reservation:
+            found.setdefault(reservation, []).append(_launched_at(claim))
+    return {name: tuple(times) for name, times in sorted(found.items())}
+
+
+def reservation_of(claim: NodeClaim) -> str:
+    """Return the id of the reservation a claim is, or is to be, launched into; "" where it is into none."""
+    if claim.launched:
+        return claim.labels.get(labels.RESERVATION_ID, "")
+    asked = claim.requirements.get(labels.RESERVATION_ID)
+    return (asked.single or "") if asked is not None else ""
+
+
+def _launched_at(claim: NodeClaim) -> datetime | None:
+    if not claim.launched:
+        return None
+    launched = condition_of(claim.conditions, LAUNCHED)
+    return launched.since if launched is not None and launched.since else claim.created_at
+
+
+def _unreserved(instance_type: InstanceType) -> InstanceType:
+    if all(o.reservation is None for o in instance_type.offerings):
+        return instance_type
+    offerings = tuple(
+        o if o.reservation is None else replace(o, available=False) for o in instance_type.offerings
+    )
+    return replace(instance_type, offerings=offerings)
+
+
+def _as_reserved(instance_type: InstanceType, offering: Offering) -> InstanceType:
+    known = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
+    own = instance_type.requirements
+    return replace(
+        instance_type, offerings=(offering,), requirements=own.with_(Requirements.from_labels(known))
+    )
+
+
+def _narrowed(pool: NodePool, reservation: Reservation) -> NodePool | None:
+    """Return the pool as it buys in a reservation; None where it does not."""
+    wanted = Requirements.from_labels({labels.CAPACITY_TYPE: labels.RESERVED, **reservation.labels})
+    own = pool.template_requirements()
+    # A label that the pool says nothing of may be any.
+    if not own.compatible(wanted, may_be_undefined=labels.WELL_KNOWN):
+        return None
+    return replace(pool, requirements=pool.requirements.with_(wanted))
