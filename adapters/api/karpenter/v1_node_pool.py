@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +16,7 @@ from treenail.adapters.api.amounts import (
     duration_or_never,
 )
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.karpenter.cron import cron_problem
 from treenail.adapters.api.karpenter.pools import TEMPLATE, Weight, limits_of, template_of
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
 from treenail.adapters.api.karpenter.requirements import RequirementModel
@@ -24,13 +24,11 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain.budget_windows import schedule_problem
 from treenail.domain.node_pools import Budget, Disruption, Generation
 
 EXPIRE_AFTER: Final = "720h"
 NODES: Final = "10%"
 _WHEN_EMPTY: Final = "WhenEmpty"
-CRON: Final = re.compile(r"@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s){4}\S+")
 
 Nodes: TypeAlias = Annotated[
     str,
@@ -60,11 +58,9 @@ class BudgetModel(StrictModel):
         """Return the budget; FieldError says what is wrong with it under the path `at`."""
         if (self.schedule is None) != (self.duration is None):
             raise FieldError(at, "needs schedule and duration, or neither")
-        if self.schedule is not None and CRON.fullmatch(self.schedule) is None:
-            raise FieldError(f"{at}.schedule", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
-        problem = schedule_problem(self.schedule) if self.schedule is not None else None
+        problem = cron_problem(self.schedule) if self.schedule is not None else None
         if problem is not None:
-            raise FieldError(f"{at}.schedule", f"is a cron schedule that cannot be followed: {problem}")
+            raise FieldError(f"{at}.schedule", problem)
         percent = self.nodes.endswith("%")
         number = int(self.nodes.rstrip("%"))
         return Budget(

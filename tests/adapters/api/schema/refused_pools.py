@@ -326,6 +326,36 @@ REFUSED_POOLS: Final[dict[str, Refused]] = {
         "should match",
         "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
     ),
+    "minute 99 of a cron schedule": Refused(
+        budget(schedule="99 * * * *", duration="1h"),
+        "spec.disruption.budgets[0].schedule",
+        "should match",
+        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
+    ),
+    "day 32 of a cron schedule": Refused(
+        budget(schedule="0 0 32 * *", duration="1h"),
+        "spec.disruption.budgets[0].schedule",
+        "should match",
+        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
+    ),
+    "cron schedule from Friday back to Monday": Refused(
+        budget(schedule="0 0 * * FRI-MON", duration="1h"),
+        "spec.disruption.budgets[0].schedule",
+        "should match",
+        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
+    ),
+    "cron schedule that runs backwards": Refused(
+        budget(schedule="0 17-9 * * *", duration="1h"),
+        "spec.disruption.budgets[0].schedule",
+        "a range that ends before it begins",
+        "is a cron schedule with a range that ends before it begins",
+    ),
+    "cron schedule that never comes": Refused(
+        budget(schedule="0 0 30 2 *", duration="1h"),
+        "spec.disruption.budgets[0].schedule",
+        "that never comes",
+        "is a cron schedule that never comes",
+    ),
     "budget for seconds": Refused(
         budget(schedule="@daily", duration="30s"),
         "spec.disruption.budgets[0].duration",
