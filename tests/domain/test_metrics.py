@@ -35,6 +35,7 @@ KARPENTER = {
     "karpenter_cloudprovider_errors_total": "counter controller method provider error",
     "karpenter_interruption_received_messages_total": "counter message_type",
     "karpenter_interruption_deleted_messages_total": "counter",
+    "karpenter_interruption_instance_status_unhealthy_total": "counter category",
     "karpenter_voluntary_disruption_decisions_total": "counter decision reason consolidation_type",
 }
 
