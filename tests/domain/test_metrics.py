@@ -21,6 +21,7 @@ KARPENTER = {
     "karpenter_nodeclaims_disrupted_total": (
         "counter reason nodepool capacity_type consolidation_policy termination_mode"
     ),
+    "karpenter_nodeclaims_unhealthy_disrupted_total": "counter condition nodepool capacity_type image_id",
     "karpenter_nodes_created_total": "counter nodepool zone",
     "karpenter_nodes_terminated_total": "counter nodepool zone",
     "karpenter_scheduler_scheduling_duration_seconds": "histogram controller",
