@@ -14,11 +14,12 @@ from treenail.actors.life_lines import tell_packing
 from treenail.actors.notice_settler import NoticeSettler
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
-from treenail.domain.batching import BatchClosed, Decision, UrgentWork
+from treenail.domain.batching import BatchClosed, UrgentWork
 from treenail.domain.changes import Changes
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
 from treenail.domain.commitment import commit
+from treenail.domain.decision_queue import DecisionQueue, part_of
 from treenail.domain.decision_trace import decision_spans
 from treenail.domain.disruption import (
     REPLACED,
@@ -48,8 +49,8 @@ _PLAN_LOST_AFTER: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class _PromisesExpire:
-    """Private timer tick: some promise may be over."""
+class _Due:
+    """Private timer tick: some promise may be over, or a decision that gave way be made now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ ClusterStateInbox: TypeAlias = (
     | DisruptionProposed
     | DisruptionAllowed
     | DisruptionEnded
-    | _PromisesExpire
+    | _Due
     | _PlanLost
 )
 
@@ -107,7 +108,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     """Take in every fact and every plan, one after the other, and tell the others what follows.
 
     Owns the model of the cluster, the promises and the open decision: no snapshot for planning is
-    given while a plan is open, and a plan becomes promises before anybody carries it out.
+    given while a plan is open, unless that gives way, and a plan becomes promises before anybody carries it
+    out.
     """
 
     def __init__(
@@ -119,8 +121,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._promise_lasts = promise_lasts
         # Before the first full list nothing is planned: what is on its way may not be known yet.
         self._synced = False
-        self._open: Decision | None = None
-        self._next: Decision | None = None
+        self._decisions = DecisionQueue()
         self._waiting: dict[str, None] = {}
         self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
@@ -141,21 +142,21 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case ObjectSetAside():
                 self._set_aside(message)
             case BatchClosed():
-                self._queue(message.decision)
+                self._decisions.add(message.decision)
             case PlanDecided():
                 self._commit(message, now)
             case ClaimFailed():
                 self._audience.teller.tell(message)
                 self._fail_claim(message)
             case NodeInterrupted():
-                self._interrupt(message)
+                self._interrupt(message, now)
             case DisruptionProposed():
                 self._judge.screen(message, now)
             case DisruptionAllowed():
                 self._disrupt(self._judge.accept(message, now))
             case DisruptionEnded():
                 self._model.spare(message.name)
-            case _PromisesExpire():
+            case _Due():
                 self._promises_watched = None
                 self._model.expire_promises(now)
             case _PlanLost():
@@ -205,25 +206,20 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     # --- planning
 
-    def _queue(self, decision: Decision) -> None:
-        if self._next is None:
-            self._next = decision
-        else:
-            opened_at = min(self._next.opened_at, decision.opened_at)
-            pods = self._next.pods + decision.pods
-            self._next = replace(decision, opened_at=opened_at, pods=pods)
-
     def _plan_next(self, now: datetime) -> None:
-        if self._open is not None or self._next is None or not self._synced:
+        decision = self._decisions.take(now) if self._synced else None
+        resumes_at = self._decisions.resumes_at
+        if resumes_at is not None:
+            self.later("resume", _Due(), seconds=max(0.0, (resumes_at - now).total_seconds()))
+        if decision is None:
             return
-        decision, self._next = self._next, None
         self.within(decision.context)
         reseat(self._model)
         self._tell(self._model.take_changes(), now)
-        snapshot = self._model.snapshot(now)
+        snapshot = part_of(self._model.snapshot(now), decision)
         if not snapshot.pods:
             return
-        self._open = decision
+        self._decisions.begin(decision, len(snapshot.pods), now)
         depth = len(snapshot.pods)
         self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, depth, controller="provisioner")
         self.log("found provisionable pods", logger="controller.provisioner", pods=depth)
@@ -231,9 +227,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
     def _commit(self, decided: PlanDecided, now: datetime) -> None:
-        if self._open is None or decided.decision.id != self._open.id:
+        if not self._decisions.end(decided.decision.id):
             return
-        self._open = None
         self._timers.cancel("plan lost", self.me)
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
@@ -256,8 +251,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         )
 
     def _give_up(self, decision: str) -> None:
-        if self._open is not None and self._open.id == decision:
-            self._open = None
+        if self._decisions.end(decision):
             self._audience.pod_watcher.tell(PoolsChanged())
 
     # --- nodes that go
@@ -270,13 +264,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if self._setbacks.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
-    def _interrupt(self, message: NodeInterrupted) -> None:
+    def _interrupt(self, message: NodeInterrupted, now: datetime) -> None:
         self._settler.note(message.instance_id, synced=self._synced)
         name = self._model.view_of_instance(message.instance_id)
         view = self._model.view(name) if name is not None else None
         # Our own terminations are announced too: a node that goes already is no news.
         if name is None or view is None or self._model.ending(view):
             return
+        self._decisions.announce(now)
         self._audience.teller.tell(message)
         self._model.condemn(name)
         if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
@@ -388,4 +383,4 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         at = self._model.promises.next_expiry()
         if at is not None and at != self._promises_watched:
             self._promises_watched = at
-            self.later("promises", _PromisesExpire(), seconds=max(0.0, (at - now).total_seconds()))
+            self.later("promises", _Due(), seconds=max(0.0, (at - now).total_seconds()))

@@ -22,6 +22,14 @@ class _Solved:
     outcome: Outcome[PackingPlan]
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A problem that the solver has, and what it is of."""
+
+    request: PackRequested
+    problem: Problem
+
+
 _Refused = TypeVar("_Refused", RefusedClass, ClassReport)
 
 PackerInbox: TypeAlias = PackRequested | _Solved
@@ -30,7 +38,8 @@ PackerInbox: TypeAlias = PackRequested | _Solved
 class Packer(DomainActor[PackerInbox]):
     """Turn a snapshot and the offers of its pools into a plan.
 
-    Owns the running solve, which the `Solver` port does. Tells the cluster state `PlanDecided`.
+    Owns the running solve, which the `Solver` port does, and which an urgent request ends: whoever sends one
+    waits for no other. Tells the cluster state `PlanDecided`.
     """
 
     def __init__(
@@ -40,6 +49,7 @@ class Packer(DomainActor[PackerInbox]):
         self._cluster = cluster
         self._solver = solver
         self._settings = settings
+        self._running: list[_Running] = []
 
     def handle(self, message: PackerInbox) -> None:
         match message:
@@ -61,6 +71,9 @@ class Packer(DomainActor[PackerInbox]):
             namespaces=snapshot.namespaces,
             settings=self._settings,
         )
+        if request.decision.urgent:
+            self._give_way()
+        self._running.append(_Running(request, problem))
         self._tasks.run(
             ("solver",),
             lambda: self._solver.solve(problem),
@@ -68,8 +81,15 @@ class Packer(DomainActor[PackerInbox]):
             lambda outcome: _Solved(request, outcome),
         )
 
+    def _give_way(self) -> None:
+        for one in self._running:
+            if not one.request.decision.urgent:
+                self.log("packing gives way to an interruption", logger="controller.provisioner")
+                self._solver.cancel(one.problem)
+
     def _answer(self, solved: _Solved) -> None:
         request = solved.request
+        self._running = [one for one in self._running if one.request is not request]
         match solved.outcome:
             case Done(value=plan):
                 for problem in plan.problems:

@@ -357,9 +357,12 @@ class Solver(Protocol):
         """Return the plan for `problem`.
 
         Raises:
-            UnavailableError: the solver was lost; nothing was decided.
+            UnavailableError: the solver was lost, or the problem given up; nothing was decided.
         """
         ...
+
+    def cancel(self, problem: Problem) -> None:
+        """Give up a problem that is being solved, or is to be: for work that comes first."""
 
 
 class Telemetry(Protocol):

@@ -28,11 +28,16 @@ def reseat(model: ClusterModel) -> None:
 
 
 def _left(model: ClusterModel, view: NodeView) -> list[PodSpec]:
-    """Return the places on a claim whose pods are bound elsewhere by now, less those given away again."""
+    """Return the places on a claim whose pods are bound elsewhere by now, less those given away again.
+
+    Pods that still run on a node that goes are bound too, and have not left theirs: they keep their promise.
+    """
     if view.claim is None or view.launched or model.going(view):
         return []
     own = promised_pods(view.claim)
-    left = [pod.spec for uid in own if (pod := model.pods.get(uid)) is not None and pod.bound]
+    promised = {promise.pod for promise in model.promises.at(view.name)}
+    gone = (uid for uid in own if uid not in promised)
+    left = [pod.spec for uid in gone if (pod := model.pods.get(uid)) is not None and pod.bound]
     for promise in model.promises.at(view.name):
         if promise.pod not in own and promise.spec in left:
             left.remove(promise.spec)

@@ -132,8 +132,8 @@ def node(
     )
 
 
-def decision(name: str = "d1") -> Decision:
-    return Decision(id=name, opened_at=START, closed_at=START, pods=0)
+def decision(name: str = "d1", *, urgent: str = "") -> Decision:
+    return Decision(id=name, opened_at=START, closed_at=START, pods=0, urgent=urgent)
 
 
 def planned_claim(*pods: str, cpu: int = 4, pool: str = "default") -> PlannedClaim:

@@ -17,6 +17,9 @@ class InlineSolver:
 
         return pack(problem)
 
+    def cancel(self, problem: Problem) -> None:
+        """Do nothing: on one thread nobody can say so while it is being solved."""
+
     def advise(self, problem: Problem, plan: PackingPlan) -> PackingPlan:
         """Return `plan`, the one for `problem`, with what would help those it refuses."""
         from treenail.domain.packing.decide import advise  # noqa: PLC0415

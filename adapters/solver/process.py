@@ -64,6 +64,8 @@ class WorkerSolver:
         self._lock = Lock()
         self._solving = Lock()
         self._worker: _Worker | None = None
+        self._current: Problem | None = None
+        self._unwanted: Problem | None = None
         self._losses: deque[float] = deque(maxlen=self._limits.losses)
         self._open = True
 
@@ -88,9 +90,7 @@ class WorkerSolver:
         """
         with self._solving:
             self.start()
-            worker = self._worker
-            if worker is None:
-                raise UnavailableError("the packer's process is not running")
+            worker = self._begin(problem)
             watchdog = Timer(self._limits.solve_seconds, worker.end, ("it took too long",))
             watchdog.daemon = True
             watchdog.start()
@@ -99,17 +99,28 @@ class WorkerSolver:
             except (EOFError, OSError) as error:
                 raise self._replace(worker) from error
             finally:
+                self._current = None
                 watchdog.cancel()
                 watchdog.join()
             if isinstance(answer, SolverFailure):
                 raise SolverDefectError(answer.trace)
             return answer
 
-    def cancel(self) -> None:
-        """Give up what is being solved, if anything is: for work that comes first."""
-        worker = self._worker
-        if worker is not None and self._solving.locked():
-            worker.end("it was cancelled")
+    def _begin(self, problem: Problem) -> _Worker:
+        with self._lock:
+            if problem is self._unwanted:
+                raise UnavailableError("it was cancelled before it was begun")
+            if self._worker is None:
+                raise UnavailableError("the packer's process is not running")
+            self._current = problem
+            return self._worker
+
+    def cancel(self, problem: Problem) -> None:
+        """Give up a problem, this very object, that is being solved or is to be."""
+        with self._lock:
+            self._unwanted = problem
+            if problem is self._current and self._worker is not None:
+                self._worker.end("it was cancelled")
 
     def stop(self) -> None:
         """End the process; nothing is solved any more."""

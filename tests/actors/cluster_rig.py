@@ -67,12 +67,11 @@ class Knowing(Stage):
     def lose(self, kind: Kind, key: str) -> None:
         self.tell(ObjectGone(kind=kind, key=key))
 
-    def close_batch(self, name: str = "d1", *, pods: int = 1, opened: float = 0) -> None:
+    def close_batch(self, name: str = "d1", *, pods: int = 1, opened: float = 0, urgent: str = "") -> None:
         """Close a window that opened so many seconds after the start."""
         opened_at = START + timedelta(seconds=opened)
-        self.tell(
-            BatchClosed(decision=Decision(id=name, opened_at=opened_at, closed_at=self.now(), pods=pods))
-        )
+        decision = Decision(id=name, opened_at=opened_at, closed_at=self.now(), pods=pods, urgent=urgent)
+        self.tell(BatchClosed(decision=decision))
 
     def decide(self, *claims: PlannedClaim, name: str = "d1", **nominations: str) -> None:
         """Answer the last snapshot with a plan."""

@@ -207,6 +207,26 @@ def test_the_pods_of_an_interrupted_node_are_urgent(there: Any) -> None:
     assert stage.termination.of(NodeChanged)[-1].going
 
 
+def test_a_decision_on_many_pods_gives_way_to_one_on_those_of_an_interrupted_node() -> None:
+    many = [pending_pod(f"w{n:03}") for n in range(501)]
+    stage = Knowing(*IN_USE, bound_pod("b1", "node-c1", owner="other"), *many)
+    stage.close_batch()
+    interrupt(stage)
+    stage.close_batch("d2", urgent="spot_interrupted")
+    first, second = stage.snapshots()
+    assert (first[0], len(first[1])) == ("d1", 501)
+    assert second == ("d2", ["b1"])
+
+    stage.decide(planned_claim("b1"), name="d2")
+    assert len(stage.snapshots()) == 2
+    stage.run(2)
+
+    third = stage.snapshots()[-1]
+    assert (third[0], len(third[1])) == ("d1", 501)
+    stage.decide(planned_claim("w000", cpu=400))
+    assert [len(plan.claims) for plan in stage.committed()] == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("there", "instance_id"),
     [

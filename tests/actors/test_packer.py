@@ -29,11 +29,15 @@ class StubSolver:
 
     def __init__(self, answer: Callable[[], PackingPlan]) -> None:
         self.problems: list[Problem] = []
+        self.cancelled: list[Problem] = []
         self._answer = answer
 
     def solve(self, problem: Problem) -> PackingPlan:
         self.problems.append(problem)
         return self._answer()
+
+    def cancel(self, problem: Problem) -> None:
+        self.cancelled.append(problem)
 
 
 def request(*not_ready: Refusal) -> PackRequested:
@@ -63,6 +67,26 @@ def packed(answer: Callable[[], PackingPlan], *not_ready: Refusal) -> tuple[Stag
     stage.run(1)
     (decided,) = cluster.of(PlanDecided)
     return stage, solver, decided
+
+
+def test_an_urgent_request_ends_what_is_being_packed_and_no_other_does() -> None:
+    stage, cluster, solver = Stage(), Probe(), StubSolver(PackingPlan)
+    actor: Any = stage.host(
+        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+    )
+    usual, other = request(), request()
+    urgent = replace(usual, decision=decision("d2", urgent="spot_interrupted"))
+
+    for one in (usual, other, urgent, urgent):
+        actor.tell(one)
+    stage.run(1)
+
+    first, second, *rest = solver.problems
+    assert solver.cancelled == [first, second, first, second]
+    assert len(rest) == 2
+    actor.tell(urgent)
+    stage.run(1)
+    assert len(solver.cancelled) == 4
 
 
 def test_the_solver_is_asked_with_all_that_a_plan_depends_on() -> None:

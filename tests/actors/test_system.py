@@ -26,6 +26,9 @@ class OneNode:
         claim = replace(planned_claim(*uids), instance_types=("m5.large",))
         return PackingPlan(claims=(claim,))
 
+    def cancel(self, problem: Problem) -> None:
+        """Nothing takes any time here."""
+
 
 class Whole(Stage):
     """All actors, wired, with an API server and a cloud."""

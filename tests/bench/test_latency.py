@@ -166,6 +166,9 @@ class TimedSolver:
         self.ended.set()
         return plan
 
+    def cancel(self, problem: Problem) -> None:
+        self.solver.cancel(problem)
+
 
 class Bench:
     """The whole system on threads, with the packer in a process of its own."""

@@ -49,6 +49,17 @@ def test_a_place_is_given_away_once() -> None:
     assert to_place(known) == ["p4", "p5"]
 
 
+def test_a_pod_that_still_runs_where_it_must_leave_keeps_its_place() -> None:
+    known = model(*IN_USE, on_its_way("p1"), pending_pod("p2"), bound_pod("p1", "node-c1"))
+    known.condemn("c1")
+    promise(known, "p1", "c2")
+
+    reseat(known)
+
+    assert places(known) == ["p1"]
+    assert to_place(known) == ["p2"]
+
+
 def test_the_pod_that_waited_longest_comes_first() -> None:
     young = replace(pending_pod("p2"), created_at=at(5))
     known = model(*IN_USE, on_its_way("p1"), young, pending_pod("p3"), bound_pod("p1", "node-c1"))

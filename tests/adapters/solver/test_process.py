@@ -189,15 +189,27 @@ def test_a_solve_can_be_cancelled_and_that_is_no_failure(bench: Bench) -> None:
     bench.solver.start()
     for _ in range(3):
         pid = bench.pid
-        solve = bench.solve_meanwhile(endless())
+        problem = endless()
+        solve = bench.solve_meanwhile(problem)
         solve.wait_until_it_computes(pid)
-        bench.solver.cancel()
+        bench.solver.cancel(problem)
         assert solve.end() == "the packer's process was lost: it was cancelled"
         assert ended(pid)
 
-    bench.solver.cancel()
+    bench.solver.cancel(endless())
     assert bench.solver.solve(SMALL) == decide(SMALL)
     assert bench.failures == []
+
+
+def test_what_was_cancelled_before_it_began_is_never_begun(bench: Bench) -> None:
+    unwanted = endless()
+    bench.solver.cancel(unwanted)
+
+    with pytest.raises(UnavailableError, match="cancelled before it was begun"):
+        bench.solver.solve(unwanted)
+
+    assert bench.solver.solve(SMALL) == decide(SMALL)
+    assert (bench.losses, bench.failures) == ([], [])
 
 
 def test_the_process_ends_with_the_one_that_started_it_even_in_a_solve(tmp_path: Path) -> None:
