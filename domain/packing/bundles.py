@@ -122,7 +122,7 @@ class Bundles:
         lot.bundle = {}
         self._bundles.remove(bundle)
         for one, rung, scope, pods in bundle.seats:
-            self._outcome.unseat(one.index, pods)
+            self._outcome.unseat(one.index, pods, scope.given_up)
             scope.note_new(bundle.choice, -pods)
             self._spent.add((one.index, rung))
 
@@ -183,7 +183,7 @@ class Bundles:
 
     def _put(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:
         self._gather(one, rung, scope, bundle, pods)
-        self._outcome.seated(one.index, pods)
+        self._outcome.seated(one.index, pods, scope.given_up)
         scope.note_new(bundle.choice, pods)
 
     def _gather(self, one: PodClass, rung: Rung, scope: Scope, bundle: Bundle, pods: int) -> None:

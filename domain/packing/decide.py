@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treenail.domain.packing.pack import pack
+from treenail.domain.packing.pack import pack, pack_once
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.remedies.advice import with_remedies
@@ -15,4 +15,4 @@ def decide(problem: Problem) -> PackingPlan:
 
 def advise(problem: Problem, plan: PackingPlan) -> PackingPlan:
     """Return `plan`, which packing made of `problem`, with advice for the pods it refuses."""
-    return with_remedies(problem, plan, pack)
+    return with_remedies(problem, plan, pack_once)

@@ -44,8 +44,18 @@ class NodePlanner:
         """Return the nodes for `lots`, component by component, less those that limits leave too few types."""
         units = {lot.index: lot.units for lot in lots}
         self._rules = self._rules_of(lots)
-        self.ledger, self.bound = Ledger(), 0.0
+        self.ledger = Ledger()
         first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
+        return self._planned(lots, first, units)
+
+    def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
+        """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
+        self._rules = self._rules_of(lots)
+        self.ledger = ledger
+        return self._planned(lots, first, {lot.index: lot.units for lot in lots})
+
+    def _planned(self, lots: Sequence[Lot], first: list[Draft] | None, units: dict[int, int]) -> list[Draft]:
+        self.bound = 0.0
         drafts: list[Draft] = []
         for component in components(lots, self._families):
             members = {lot.index for lot in component.lots}

@@ -29,6 +29,8 @@ class Outcome:
         self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
         self.bound = 0.0
         self.in_rooms: dict[int, dict[int, int]] = {index: {} for index in self.left}
+        # How many wishes the pods of each part with a place, or a seat, have given up together.
+        self.given_up = dict.fromkeys(self.left, 0)
         self._seated = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
 
@@ -36,18 +38,21 @@ class Outcome:
         """Return how many pods of the part `index` have no place yet, and none planned."""
         return self.left[index] - self._seated[index]
 
-    def seated(self, index: int, pods: int) -> None:
-        """Note that nodes are being planned for so many pods of the part `index`."""
+    def seated(self, index: int, pods: int, given_up: int) -> None:
+        """Note that nodes are being planned for so many pods of a part, which have `given_up` wishes each."""
         self._seated[index] += pods
+        self.given_up[index] += pods * given_up
 
-    def unseat(self, index: int, pods: int) -> None:
-        """Note that no node came of it for so many pods of the part `index`."""
-        self._seated[index] -= pods
+    def unseat(self, index: int, pods: int, given_up: int) -> None:
+        """Note that no node came of it for so many pods of a part."""
+        self.seated(index, -pods, given_up)
 
-    def nominate(self, index: int, to_rooms: Mapping[int, int]) -> None:
-        """Note that so many pods of the part `index` go to which rooms (by number)."""
+    def nominate(self, index: int, to_rooms: Mapping[int, int], given_up: int) -> None:
+        """Note to which rooms (by number) how many pods of a part go, which have `given_up` wishes each."""
+        pods = sum(to_rooms.values())
         self.in_rooms[index] = added(self.in_rooms[index], to_rooms)
-        self.left[index] -= sum(to_rooms.values())
+        self.left[index] -= pods
+        self.given_up[index] += pods * given_up
 
     def buy(
         self, drafts: Sequence[Draft], lots: Mapping[int, Lot], bound: float, finishing: Finishing

@@ -68,6 +68,20 @@ class RoomSeats:
             return self._spread(one, scope, spread, cells, pods)
         return self._one_by_one(one, scope, cells, pods)
 
+    def first(self, one: PodClass, rung: Rung, scope: Scope) -> bool:
+        """Put one pod into the first room that takes it as things stand; tell whether there is one."""
+        rows = self._rooms.open_to(rung.demand)
+        if not len(rows):
+            return False
+        fits = self.fits(one, scope, rows)
+        if not scope.may_begin:
+            for restriction in scope.together:
+                fits = np.where(restriction.group.on_rooms[rows] > 0, fits, 0.0)
+        for at in np.flatnonzero(fits).tolist():
+            if scope.quota(self._rooms.labels(int(rows[at])), self._universe) >= 1:
+                return bool(self.fill(one, scope, rows[at : at + 1], np.ones(1)))
+        return False
+
     def any_left(self, one: PodClass, rung: Rung, scope: Scope) -> bool:
         """Tell whether some room could take a pod, domains left aside."""
         rows = self._rooms.open_to(rung.demand)
@@ -115,7 +129,7 @@ class RoomSeats:
         if len(filled):
             self._rooms.take(rows, dealt, one.requests, one.kind.volumes)
             taken = {int(row): int(pods) for row, pods in zip(rows, dealt, strict=True)}
-            self._outcome.nominate(one.index, taken)
+            self._outcome.nominate(one.index, taken, scope.given_up)
             if scope.counted or scope.apart:
                 for row, pods in taken.items():
                     scope.note_room(row, self._rooms.labels(row), pods)
@@ -143,7 +157,7 @@ class RoomSeats:
             self.guests.remove(guests)
         one, rows = guests.one, np.array([guests.row], dtype=np.intp)
         self._rooms.take(rows, np.array([-float(pods)]), one.requests, one.kind.volumes)
-        self._outcome.nominate(one.index, {guests.row: -pods})
+        self._outcome.nominate(one.index, {guests.row: -pods}, guests.scope.given_up)
 
     def _let_in(self, scope: Scope, rows: Indices, fits: Floats) -> Floats:
         """Return how many of the pods that fit each of `rows` the terms by domain let in."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Axis, Bools, Floats, Indices, count_fitting
+from treenail.domain.packing.arrays import Axis, Bools, Floats, Indices, count_fitting, holds
 from treenail.domain.packing.attachments import Attachments
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.masks import NodeMasks
@@ -28,6 +28,7 @@ class Rooms:
         self._masks = NodeMasks([room.labels for room in rooms])
         self._attachments = Attachments(rooms)
         self._open_to: dict[Demand, Indices] = {}
+        self._at_first = self._free.copy()
 
     def open_to(self, demand: Demand) -> Indices:
         """Return, in order, the rooms whose labels and taints suit `demand`."""
@@ -38,6 +39,11 @@ class Rooms:
                 mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
             rows = self._open_to[demand] = np.flatnonzero(mask)
         return rows
+
+    def could_take(self, demand: Demand, requests: Floats) -> bool:
+        """Tell whether some room that suits `demand` could hold `requests` (R) before anybody was placed."""
+        rows = self.open_to(demand)
+        return bool(len(rows)) and bool(holds(self._at_first[rows], requests).any())
 
     def labels(self, row: int) -> Mapping[str, str]:
         """Return the labels of a room."""

@@ -155,7 +155,7 @@ class Seating:
             )
 
     def _unseat(self, party: Party, lot: Lot, pods: int) -> None:
-        self._outcome.unseat(party.seat.one.index, pods)
+        self._outcome.unseat(party.seat.one.index, pods, party.seat.scope.given_up)
         self._held[party.seat.key] -= pods
         lot.remove(party, pods)
 
@@ -170,7 +170,7 @@ class Seating:
         return found
 
     def _leave(self, seat: Seat, pods: int) -> None:
-        self._outcome.unseat(seat.one.index, pods)
+        self._outcome.unseat(seat.one.index, pods, seat.scope.given_up)
         seat.scope.note_new(seat.choice, -pods)
         self._held[seat.key] -= pods
 
@@ -234,8 +234,14 @@ class Seating:
         ]
         if not choices:
             return 0
-        # Where it is the same otherwise, they go where it costs least.
-        choices.sort(key=lambda choice: (self._choices.price(choice, one.requests), choice.number))
+        # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
+        choices.sort(
+            key=lambda choice: (
+                scope.gathers and self._choices.limited(choice, one.requests),
+                self._choices.price(choice, one.requests),
+                choice.number,
+            )
+        )
         spread = sole_spread(scope)
         if spread is not None:
             return self._spread(one, rung, scope, spread, choices, left)
@@ -295,6 +301,6 @@ class Seating:
         self._listed[lot.index] = lot
         lot.add(seat, pods, next(self._rooms.numbers))
         self._held[seat.key] = self._held.get(seat.key, 0) + pods
-        self._outcome.seated(seat.one.index, pods)
+        self._outcome.seated(seat.one.index, pods, seat.scope.given_up)
         if self._squeezing:
             self._squeezed.append((lot, pods))

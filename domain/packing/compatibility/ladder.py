@@ -18,7 +18,7 @@ _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rung:
-    """One set of demands. `wishes` tells whether a preference is among them.
+    """One set of demands. `wishes` tells whether a preference is among them, `given_up` how many are not.
 
     `strict` is what is required of the node's labels without wishes and volumes: which domains a spread
     counts. `terms` are what is asked about other pods, the `firm` ones among them for good.
@@ -29,6 +29,7 @@ class Rung:
     terms: tuple[Term, ...] = ()
     firm: tuple[Term, ...] = ()
     wishes: bool = False
+    given_up: int = 0
 
     @property
     def requirements(self) -> Requirements:
@@ -50,10 +51,12 @@ class Ladder:
     As in Karpenter, of the preferred node terms only the heaviest left is in force; when nothing meets the
     wishes, those of being with pods fall one by one, then those of being apart from pods, of nodes, and of
     spreading; the taints PreferNoSchedule bind until all else has failed. Unlike there, every required term
-    is tried before a wish falls, so that no pod is left that fits.
+    is tried before a wish falls, so that no pod is left that fits: `classic` are the rungs that Karpenter
+    tries, which is left with the last required term before the first wish falls.
     """
 
     rungs: tuple[Rung, ...]
+    classic: tuple[Rung, ...] = ()
 
     @property
     def required(self) -> tuple[Rung, ...]:
@@ -87,11 +90,19 @@ def ladder_of(spec: PodSpec, wants: Wants, demands: Demands) -> Ladder:
         ValueError: a bound of an expression is no integer.
     """
     steps = list(_steps(spec, wants))
-    rungs = [rung for step in steps for rung in _rungs(spec, wants, step, spec.tolerations, demands)]
+    ways = [(step, spec.tolerations) for step in steps]
     if wants.soft_taints:
-        put_up = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
-        rungs += _rungs(spec, wants, steps[-1], put_up, demands)
-    return Ladder(tuple(rungs))
+        ways.append((steps[-1], (*spec.tolerations, PUT_UP_WITH_PREFERENCES)))
+    rungs: list[Rung] = []
+    classic: list[Rung] = []
+    terms = spec.node_affinity.required or ((),)
+    for given_up, (step, tolerations) in enumerate(ways):
+        for number, term in enumerate(terms, 1):
+            found = list(_rungs(_Asking(spec, wants, step, tolerations, given_up), term, demands))
+            rungs += found
+            if step is steps[0] or number == len(terms):
+                classic += found
+    return Ladder(tuple(rungs), tuple(classic))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +131,32 @@ def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
     yield _Step(None, ())
 
 
-def _rungs(
-    spec: PodSpec, wants: Wants, step: _Step, tolerations: tuple[Toleration, ...], demands: Demands
-) -> Iterator[Rung]:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A pod at a step of giving up wishes, so many of them so far."""
+
+    spec: PodSpec
+    wants: Wants
+    step: _Step
+    tolerations: tuple[Toleration, ...]
+    given_up: int
+
+
+def _rungs(of: _Asking, term: _Asked, demands: Demands) -> Iterator[Rung]:
+    """Yield what is asked for with one required term, for each alternative that volumes leave."""
+    spec, wants, step = of.spec, of.wants, of.step
     selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
     terms = tuple(dict.fromkeys((*wants.terms.hard, *step.terms)))
     wishes = step.node is not None or bool(step.terms)
-    for term in spec.node_affinity.required or ((),):
-        strict = _met((*selected, *term))
-        met = strict if step.node is None else _met((*selected, *term, *step.node))
-        if strict is None or met is None:
-            continue
-        for volumes in wants.volumes:
-            requirements = met[0].with_(volumes) if volumes else met[0]
-            if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
-                demand = demands.of(requirements, tolerations, met[1], spec.host_ports)
-                yield Rung(demand, strict[0], terms, wants.terms.hard, wishes)
+    strict = _met((*selected, *term))
+    met = strict if step.node is None else _met((*selected, *term, *step.node))
+    if strict is None or met is None:
+        return
+    for volumes in wants.volumes:
+        requirements = met[0].with_(volumes) if volumes else met[0]
+        if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
+            demand = demands.of(requirements, of.tolerations, met[1], spec.host_ports)
+            yield Rung(demand, strict[0], terms, wants.terms.hard, wishes, of.given_up)
 
 
 def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | None:

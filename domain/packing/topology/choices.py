@@ -65,6 +65,11 @@ class Choices:
             known = self._links[key] = self._chains.of(((choice.demand,),), requests)
         return known
 
+    def limited(self, choice: Choice, requests: Floats) -> bool:
+        """Tell whether limits may be reached by nodes of a choice that hold `requests` (R)."""
+        links = self.links(choice, requests)
+        return not links or bool(links[-1].family.template.limited)
+
     def price(self, choice: Choice, requests: Floats) -> float:
         """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
 

@@ -49,6 +49,14 @@ class Group:
         self.owners_on_rooms: Floats = np.zeros(on_rooms)
         self.seen = seen
 
+    def clear(self) -> None:
+        """Count nobody."""
+        self.counts.clear()
+        self.owners.clear()
+        self.on_new = 0
+        self.on_rooms[:] = 0.0
+        self.owners_on_rooms[:] = 0.0
+
     def count(self, domain: str, pods: int) -> None:
         """Count `pods` more that the term selects."""
         self.counts[domain] = self.counts.get(domain, 0) + pods
@@ -107,6 +115,13 @@ class Groups:
             for term in () if resident.leaving else resident.anti_affinity:
                 group = self.keep_apart(self._reader.affinity(term, resident.namespace))
                 self._add(group, places, owned=True)
+
+    def recount(self) -> None:
+        """Count residents alone again."""
+        for group in self._known.values():
+            group.clear()
+            self._count_residents(group)
+        self.oppose_residents()
 
     def matching(
         self, namespace: str, of: tuple[tuple[str, str], ...], ports: tuple[HostPort, ...]

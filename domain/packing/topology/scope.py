@@ -27,7 +27,7 @@ class Scope:
 
     `keys` are the labels whose value is to be chosen for a new node, and `targets` more, where it can be:
     others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the groups
-    per node that the pods must find on their node.
+    per node that the pods must find on their node. `given_up` is how many wishes they are without.
     """
 
     strict: Requirements
@@ -39,6 +39,7 @@ class Scope:
     counted: tuple[Group, ...]
     apart: tuple[Group, ...]
     rules: Rules
+    given_up: int
 
     @property
     def free(self) -> bool:
@@ -51,6 +52,11 @@ class Scope:
         return bool(self.together) or any(
             r.owned and r.group.term.kind is not Kind.APART for r in self.by_domain
         )
+
+    @property
+    def gathers(self) -> bool:
+        """Whether all of the pods are to go to one domain."""
+        return any(r.owned and r.group.term.kind is Kind.TOGETHER for r in self.by_domain)
 
     @property
     def may_begin(self) -> bool:
@@ -167,6 +173,7 @@ class Scopes:
             counted=counted,
             apart=tuple(g for g in owned if g.opposed),
             rules=self._rules_of(owned, counted, rung),
+            given_up=rung.given_up,
         )
 
     def _rules_of(self, owned: tuple[Group, ...], counted: tuple[Group, ...], rung: Rung) -> Rules:

@@ -1,0 +1,207 @@
+"""One attempt at a plan, from nothing placed to every pod's place or the reasons it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays import Floats
+from treenail.domain.packing.classes import PodClass, largest_first
+from treenail.domain.packing.drafts import Draft, placed_in
+from treenail.domain.packing.ground import Ground
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.node_planner import NodePlanner
+from treenail.domain.packing.one_by_one.one_by_one import OneByOne
+from treenail.domain.packing.outcome import Outcome, plan_of
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.refusals import Refusals
+from treenail.domain.packing.room_seats import RoomSeats
+from treenail.domain.packing.rooms import Rooms
+from treenail.domain.packing.seating import Seating
+
+# So often all are seated at most: each time, fewer choices are left for those that got no node.
+_SETTLINGS: Final = 1000
+# So often pods that got no node are tried in what the others leave of theirs.
+_SQUEEZES: Final = 100
+
+
+class Attempt:
+    """Places the pods of a problem; only the last one begun on a ground counts on."""
+
+    def __init__(self, ground: Ground) -> None:
+        ground.clear()
+        self._ground = ground
+        self._reading = ground.reading
+        self._steps = ground.steps
+        self._nodes = NodePlanner(ground.families, ground.reading, ground.problem.settings, ground.steps)
+        self._rooms = Rooms(ground.problem.rooms, ground.reading.axis)
+        self.outcome = Outcome(ground.reading, self._rooms.names)
+        self._seats = RoomSeats(self._rooms, ground.universe, self.outcome)
+        self._seating = Seating(
+            self._seats, ground.chains, ground.choices, ground.scopes, ground.universe, self.outcome
+        )
+
+    def plan(self) -> PackingPlan:
+        """Seat class after class, and plan nodes for all who have none."""
+        in_order = self._in_order()
+        self._settle(in_order)
+        return self._written(in_order)
+
+    def plan_one_by_one(self) -> PackingPlan:
+        """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods."""
+        in_order = self._reading.classes
+        turns = OneByOne(self._ground, self._seats, self.outcome)
+        turns.place(in_order, self._reading.set_aside)
+        lots, drafts = turns.planned()
+        drafts = self._nodes.planned_from(lots, drafts, turns.ledger)
+        self._buy(drafts, lots)
+        return self._written(in_order)
+
+    @property
+    def contended(self) -> bool:
+        """Whether pods were left that could have a place if others had not."""
+        return any(self._waits(one) and self._could_go(one) for one in self._reading.classes)
+
+    def _could_go(self, one: PodClass) -> bool:
+        chains = self._ground.chains
+        for rung in one.ladder.rungs:
+            if self._rooms.could_take(rung.demand, one.requests):
+                return True
+            chain = chains.of(((rung.demand,),), one.requests)
+            if any(link.family.template.limited for link in chain):
+                return True
+        return False
+
+    def _written(self, in_order: Sequence[PodClass]) -> PackingPlan:
+        ground = self._ground
+        refusals = Refusals(
+            ground.problem, ground.families.templates, self._nodes.ledger, self._reading.axis, ground.blockers
+        )
+        self._each(in_order, lambda one: self.outcome.refuse(one.index, refusals.of(one)), always=True)
+        return plan_of(self.outcome, self._nodes.problems)
+
+    def _each(
+        self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
+    ) -> None:
+        """Do `action` with every class that still has pods to place; set aside those it fails on.
+
+        When the steps are used up, classes are deferred, unless it is to be done `always`.
+        """
+        for one in tuple(classes):
+            if not self._waits(one):
+                continue
+            if self._steps.exhausted and not always:
+                self.outcome.deferred.add(one.index)
+                continue
+            try:
+                action(one)
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
+                self._reading.set_aside(one.index, error)
+
+    def _waits(self, one: PodClass) -> bool:
+        known = one.index in self._reading.refused or one.index in self.outcome.deferred
+        return not known and self.outcome.waiting(one.index) > 0
+
+    def _seat(self, in_order: Sequence[PodClass]) -> None:
+        """Seat classes over and over, as long as it helps: one may make way for another."""
+        while True:
+            before = sum(self.outcome.waiting(one.index) for one in in_order)
+            self._each(in_order, self._seat_one)
+            after = sum(self.outcome.waiting(one.index) for one in in_order if self._waits(one))
+            if not after or after == before:
+                return
+
+    def _seat_one(self, one: PodClass) -> None:
+        self._steps.spend()
+        self._seating.seat(one)
+
+    def _in_order(self) -> list[PodClass]:
+        """Return the classes, the largest first, but before them those that no new node would hold.
+
+        These go first into the rooms that others could do without. Placeholders come after all others.
+        """
+        nowhere: set[int] = set()
+        largest: list[Floats] = []
+
+        def look(one: PodClass) -> None:
+            chain = self._ground.chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
+            if chain:
+                largest.append(chain[0].family.largest.max(axis=0))
+            else:
+                nowhere.add(one.index)
+
+        self._each(self._reading.classes, look, always=True)
+        axis = self._reading.axis
+        most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
+        ordered = largest_first(self._reading.classes, self._ground.problem.settings.order, axis, most)
+        return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
+
+    def _settle(self, in_order: Sequence[PodClass]) -> None:
+        """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
+        place = {one.index: at for at, one in enumerate(in_order)}
+        taken_back = False
+        # Placeholders wait until all others have found what there is for them.
+        going = [one for one in in_order if not _placeholder(one)]
+        for _ in range(_SETTLINGS):
+            self._seat(going)
+            lots = sorted(self._seating.lots, key=lambda lot: min(place[index] for index in lot.classes()))
+            drafts = self._nodes.planned(lots)
+            short = self._take_back(lots, placed_in(drafts))
+            taken_back = taken_back or short
+            # Who relied on those must go too.
+            unsettled = taken_back and self._seating.unsettle()
+            if self._steps.exhausted or (not (short or unsettled) and len(going) == len(in_order)):
+                break
+            if not (short or unsettled):
+                going = list(in_order)
+        if any(self._waits(one) for one in in_order):
+            drafts, lots = self._squeezed(in_order, drafts)
+        self._buy(drafts, lots)
+
+    def _buy(self, drafts: Sequence[Draft], lots: Iterable[Lot]) -> None:
+        by_index = {lot.index: lot for lot in lots}
+        self.outcome.buy(drafts, by_index, self._nodes.bound, self._nodes.finishing())
+        for lot in lots:
+            for party in lot.waiting:
+                seat = party.seat
+                self.outcome.unseat(seat.one.index, party.pods, seat.scope.given_up)
+            for index, pods in lot.bundle.items():
+                self.outcome.unseat(index, pods, 0)
+        if self._steps.exhausted:
+            waiting = [one.index for one in self._reading.classes if self.outcome.waiting(one.index)]
+            self.outcome.deferred.update(waiting)
+
+    def _take_back(self, lots: Iterable[Lot], placed: Mapping[int, int]) -> bool:
+        """Take back the seats of units that got no node; tell whether there were any."""
+        short = False
+        for lot in lots:
+            left = lot.units - placed.get(lot.index, 0)
+            if left > 0:
+                self._seating.take_back(lot, left)
+                short = True
+        return short
+
+    def _squeezed(self, in_order: Sequence[PodClass], drafts: list[Draft]) -> tuple[list[Draft], list[Lot]]:
+        """Put pods that got no node of their own where the others leave room for them."""
+        self._seating.squeeze()
+        for _ in range(_SQUEEZES):
+            tried = False
+            for one in in_order:
+                self._each((one,), self._seat_one)
+                # What came of it is known before others rely on it.
+                for lot, units in self._seating.squeezed():
+                    tried = True
+                    drafts, left = self._nodes.squeeze(drafts, self._seating.lots, lot, units)
+                    if left:
+                        self._seating.take_back(lot, left)
+            if not tried:
+                break
+        self._take_back(self._seating.lots, placed_in(drafts))
+        return drafts, self._seating.lots
+
+
+def _placeholder(one: PodClass) -> bool:
+    """Tell whether these pods only hold room for others: nobody is to wait for them."""
+    return one.spec.priority < 0

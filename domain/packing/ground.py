@@ -1,0 +1,39 @@
+"""What every attempt at a plan for one problem stands on."""
+
+from __future__ import annotations
+
+from treenail.domain.packing.chains import Chains
+from treenail.domain.packing.compatibility.families import Families
+from treenail.domain.packing.daemons import read_daemons
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.reading import read
+from treenail.domain.packing.steps import Steps
+from treenail.domain.packing.templates import Templates
+from treenail.domain.packing.topology.blockers import Blockers
+from treenail.domain.packing.topology.choices import Choices
+from treenail.domain.packing.topology.scope import Scopes
+from treenail.domain.packing.topology.universe import Universe
+
+
+class Ground:
+    """A problem, read, and what is found out about it once; only the counts of topologies change."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.reading = read(problem)
+        self.steps = Steps(problem.settings.steps)
+        daemons = read_daemons(problem.daemons, self.reading.axis)
+        templates = Templates(problem.offers, daemons, self.reading.axis, pods=len(problem.pods))
+        self.families = Families(templates, problem.settings.min_values)
+        self.chains = Chains(self.families)
+        self.universe = Universe(templates, problem.rooms)
+        self.choices = Choices(self.chains, self.reading.demands, self.universe)
+        self.scopes = Scopes(self.reading.groups)
+        self.blockers = Blockers(problem, self.scopes, self.choices, self.chains, self.universe)
+        self._clear = True
+
+    def clear(self) -> None:
+        """Count nobody any longer but who was there before."""
+        if not self._clear:
+            self.reading.groups.recount()
+        self._clear = False

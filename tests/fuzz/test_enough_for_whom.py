@@ -1,0 +1,44 @@
+"""Scenarios with too little for all: whoever Karpenter places is placed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.catalogue import catalogue
+from tests.fuzz.contest import placed
+from tests.fuzz.ours import Treenail
+from tests.fuzz.scenarios import GENERATORS
+
+# How many pods of which app Karpenter v1.14.0 placed at least, in three decisions.
+PLACED_BY_KARPENTER: Mapping[tuple[str, int], Mapping[str, int]] = {
+    # The limit of the pool is reached: smaller pods fill the last node.
+    ("plain", 127): {"app-0": 1, "app-10": 5, "app-11": 1, "app-12": 2, "app-4": 1, "app-5": 1, "app-8": 2},
+    # A large pod must not push others off a node because it tries another required term than Karpenter.
+    ("plain", 185): {"app-0": 1, "app-2": 1, "app-3": 3, "app-5": 5, "app-9": 8},
+    # Those that no new node would hold take no room from larger ones.
+    ("plain", 367): {"app-0": 1, "app-2": 1, "app-4": 3, "app-6": 8, "app-7": 5, "app-9": 2},
+    ("plain", 399): {"app-1": 3, "app-2": 3, "app-3": 2, "app-4": 2, "app-5": 1, "app-6": 2, "app-9": 4},
+    # The largest find that the limit leaves them no node before others have taken the nodes there are.
+    ("plain", 474): {"app-10": 1, "app-3": 7, "app-4": 1, "app-5": 5, "app-6": 1, "app-8": 9, "app-9": 2},
+    # Wishes that hold at first, and fall for some of the pods only.
+    ("extended", 193): {"app-1": 3, "app-4": 2, "app-6": 8, "app-7": 3, "app-0": 2, "app-2": 3, "app-3": 5},
+    ("extended", 272): {"app-5": 2, "app-6": 8, "app-2": 2, "app-3": 5, "app-0": 3, "app-1": 2},
+    ("extended", 300): {"app-1": 8, "app-2": 5, "app-4": 1, "app-5": 1, "app-6": 2},
+}
+
+
+@pytest.mark.parametrize("case", PLACED_BY_KARPENTER, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_whoever_karpenter_places_is_placed(tmp_path: Path, case: tuple[str, int]) -> None:
+    types = tmp_path / "types.json"
+    types.write_text(json.dumps(catalogue()))
+    generator, seed = case
+
+    decision = Treenail(types).decide(GENERATORS[generator](seed))
+
+    found = Counter(name.split("/")[1].rsplit("-", 1)[0] for name in placed(decision))
+    assert {app: found[app] for app, pods in PLACED_BY_KARPENTER[case].items() if found[app] < pods} == {}
