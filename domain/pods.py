@@ -18,8 +18,6 @@ DEFAULT_GRACE_SECONDS: Final = 30
 SYSTEM_CRITICAL_PRIORITY: Final = 2_000_000_000
 _STUCK_AFTER: Final = timedelta(minutes=1)
 
-EMPTY_LABELS: Final[Mapping[str, str]] = {}
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Expression:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -128,15 +126,6 @@ class Resolved:
     def image_for(self, instance_type: InstanceType) -> Image | None:
         """Return the newest image that nodes of the type run, None where there is none."""
         return next((image for image in self.images if image.suits(instance_type)), None)
-
-    def images_for(self, types: Iterable[InstanceType]) -> Mapping[str, tuple[InstanceType, ...]]:
-        """Return the types that run each image, by its id; a type without an image is left out."""
-        groups: defaultdict[str, list[InstanceType]] = defaultdict(list)
-        for instance_type in types:
-            image = self.image_for(instance_type)
-            if image is not None:
-                groups[image.id].append(instance_type)
-        return {image: tuple(group) for image, group in sorted(groups.items())}
 
     def launches(self, instance_type: InstanceType) -> bool:
         """Tell whether the type runs an image of the node class, as far as known, and its group takes it."""

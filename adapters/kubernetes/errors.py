@@ -23,7 +23,6 @@ DISRUPTION_BUDGET: Final = "DisruptionBudget"
 _LONGEST_TEXT: Final = 300
 _OK: Final = range(200, 300)
 _REFUSED: Final = range(400, 500)
-_GONE: Final = 410
 # Refused for who asks, or for a slow request, not for what it says: it may be answered later.
 _NOT_FOR_ITS_CONTENT: Final = frozenset({401, 403, 408})
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TextIO
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter
+from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits
@@ -75,11 +74,6 @@ class OtelTelemetry:
 
     def _lost(self, spans: int, reason: Loss) -> None:
         self.metrics.count(SPANS_DROPPED.name, spans, {"reason": reason.value})
-
-
-def console_exporter(stream: TextIO) -> SpanExporter:
-    """Return an exporter that writes spans to `stream` as JSON."""
-    return ConsoleSpanExporter(out=stream)
 
 
 def otlp_exporter(endpoint: str | None = None) -> SpanExporter:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from treenail.adapters.telemetry.otel import OtelTelemetry, console_exporter, otlp_exporter
+from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
@@ -95,15 +94,6 @@ def test_a_collector_that_is_not_there_costs_no_more_than_the_wait_allowed() -> 
         assert not ours.flush(0.01)
         assert not ours.close(0.01)
         assert ours.metrics.value("treenail_spans_recorded_total", {}) == 1
-
-
-def test_spans_can_be_written_to_the_console() -> None:
-    stream = io.StringIO()
-
-    with telemetry(console_exporter(stream)) as ours:
-        ours.record(span())
-
-    assert json.loads(stream.getvalue())["context"]["trace_id"] == f"0x{ROOT.trace_id}"
 
 
 def test_what_is_lost_is_counted() -> None:
