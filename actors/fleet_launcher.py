@@ -143,6 +143,9 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         )
 
     def _watch(self, changed: NodeChanged) -> None:
+        claim = changed.view.claim if changed.view is not None else None
+        if claim is not None and claim.launched and self._book.instance(changed.name) is not None:
+            self._launched(changed.name, claim)  # whatever was answered, if anything was
         if self._book.note(changed):
             self.later("adopt", _Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
@@ -362,8 +365,11 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._fail(name, Cause.LAUNCH_FAILED, str(error))
 
     def _recorded(self, name: str, claim: NodeClaim) -> None:
-        instance = self._book.instance(name)
         self._cluster.tell(ObjectSeen(object=claim))
+        self._launched(name, claim)
+
+    def _launched(self, name: str, claim: NodeClaim) -> None:
+        instance = self._book.instance(name)
         self._recorder.launch(name, instance)
         self._book.recorded(name, claim)
         if instance is not None:

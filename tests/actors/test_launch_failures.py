@@ -44,6 +44,21 @@ def test_what_fails_for_long_is_taken_up_again_later(call: str, *, done: bool) -
     stage.assert_each_has_its_own("a", "b")
 
 
+def test_an_instance_that_was_written_down_is_told_of_when_the_watch_says_so_whatever_was_answered() -> None:
+    stage = Launching()
+    stage.api.troubles.fail("record", AWAY, times=FOR_LONG, done=True)
+
+    stage.plan("a")
+    stage.run(2)
+    told = len(stage.logged("launched nodeclaim")), len(stage.lifecycle.of(NodeLaunched))
+    stage.run(120)
+
+    assert told == (1, 1)
+    assert len(stage.logged("launched nodeclaim")) == 1
+    assert [span.name for span in stage.telemetry.spans()].count("launch") == 1
+    stage.assert_each_has_its_own("a")
+
+
 def test_a_call_that_is_throttled_is_made_later() -> None:
     stage = Launching()
     stage.cloud.troubles.fail("launch", TooManyRequestsError("RequestLimitExceeded"), times=2)
