@@ -49,6 +49,7 @@ class ProviderModel(StrictModel, kw_only=True):
                 raise FieldError(
                     f"{at}.securityGroupSelector", "is missing: it is needed without launchTemplate"
                 )
+            self._check_names(at)
             return
         for name, value in (
             ("amiFamily", self.ami_family),
@@ -59,6 +60,11 @@ class ProviderModel(StrictModel, kw_only=True):
         ):
             if value:
                 raise FieldError(f"{at}.{name}", "cannot stand beside launchTemplate, which says it")
+
+    def _check_names(self, at: str) -> None:
+        for number, device in enumerate(self.block_device_mappings):
+            if not device.device_name:
+                raise FieldError(f"{at}.blockDeviceMappings[{number}].deviceName", "is missing")
 
 
 def inline_provider(model: ProviderModel, ref: NodeClassRef, meta: ObjectMeta, at: str) -> NodeClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import product
 from math import prod
@@ -49,13 +50,13 @@ def _listed(selector: Mapping[str, str], at: str) -> dict[str, list[str]]:
         several = [one.strip() for one in value.split(",")]
         if not key or not all(several):
             raise FieldError(under(at, key) if key else at, "neither a key nor a value may be empty")
-        listed[key] = several
+        listed[key] = list(dict.fromkeys(several))
     return listed
 
 
 def _check_ids(ids: Iterable[str], at: str, prefix: str) -> None:
     for one in ids:
-        if not one.startswith(prefix):
+        if re.match(f"{prefix}[0-9a-z]", one) is None:
             raise FieldError(at, f"{quoted(one)} is not an id ({prefix}...)")
 
 

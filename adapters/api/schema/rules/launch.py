@@ -12,14 +12,18 @@ from treenail.adapters.api.schema.constraints import Constraint, Constraints, Ru
 _MOST_DEVICES: Final = 50
 
 
-def block_devices(path: str) -> Constraints:
-    """Return what is demanded of the block devices at `path`."""
+_HAS_VOLUME: Final = Rule("has(self.ebs)", "is missing", "ebs")
+_NAMED: Final = Rule("has(self.deviceName) && size(self.deviceName) > 0", "is missing", "deviceName")
+
+
+def block_devices(path: str, *, named: bool = False) -> Constraints:
+    """Return what is demanded of the block devices at `path`; with `named`, each must have a name."""
     one_root = Rule(
         "self.filter(m, has(m.rootVolume) && m.rootVolume).size() <= 1", "only one may have rootVolume"
     )
     return {
         path: Constraint([one_root], {"maxItems": _MOST_DEVICES}),
-        f"{path}[]": Constraint([Rule("has(self.ebs)", "is missing", "ebs")]),
+        f"{path}[]": Constraint([_NAMED, _HAS_VOLUME] if named else [_HAS_VOLUME]),
         f"{path}[].ebs": Constraint(tuple(_volume())),
         f"{path}[].ebs.volumeSize": Constraint([_size()]),
     }

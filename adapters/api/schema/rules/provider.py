@@ -26,7 +26,7 @@ def provider(path: str, *own: Rule, keywords: Mapping[str, Any] = _NONE) -> Cons
         _selector("subnetSelector", "subnet-"),
         _selector("securityGroupSelector", "sg-"),
         tags("tags", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster/"),
-        block_devices("blockDeviceMappings"),
+        block_devices("blockDeviceMappings", named=True),
     )
 
 
@@ -62,7 +62,7 @@ def _selector(path: str, prefix: str) -> Constraints:
 
 def ids(prefix: str) -> Iterator[Rule]:
     """Yield the rules that the ids of a selector begin with `prefix`."""
-    pattern = cel.text(rf"^\s*{prefix}[^,]*(,\s*{prefix}[^,]*)*$")
+    pattern = cel.text(rf"^\s*{prefix}[0-9a-z][^,]*(,\s*{prefix}[0-9a-z][^,]*)*$")
     for key in _IDS:
         name = cel.text(key)
         yield Rule(f"!({name} in self) || self[{name}].matches({pattern})", f"{key} must be {prefix}...")

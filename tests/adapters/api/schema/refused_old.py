@@ -164,6 +164,12 @@ REFUSED_OLD: Final[dict[str, Refused]] = {
         "aws-ids must be subnet-...",
         '"sg-1" is not an id (subnet-...)',
     ),
+    "an id that ends where it begins": Refused(
+        template(subnetSelector={"aws-ids": "subnet-1,subnet-"}),
+        "spec.subnetSelector",
+        "aws-ids must be subnet-...",
+        '"subnet-" is not an id (subnet-...)',
+    ),
     "ids of no groups": Refused(
         template(securityGroupSelector={"aws::ids": "subnet-1"}),
         "spec.securityGroupSelector",
@@ -270,6 +276,23 @@ REFUSED_OLD: Final[dict[str, Refused]] = {
         "spec.kubeletConfiguration.evictionSoftGracePeriod",
         "every signal must stand in evictionSoft and in evictionSoftGracePeriod",
         "pid.available must stand in evictionSoftGracePeriod too",
+    ),
+    "old device without a name": Refused(
+        template(blockDeviceMappings=[{"ebs": {"volumeSize": "20Gi"}}]),
+        "spec.blockDeviceMappings[0].deviceName",
+        "is missing",
+    ),
+    "old device without a name within a provisioner": Refused(
+        only(
+            provisioner_tree(),
+            provider={
+                "subnetSelector": {"a": "b"},
+                "securityGroupSelector": {"a": "b"},
+                "blockDeviceMappings": [{"ebs": {"volumeSize": "20Gi"}}],
+            },
+        ),
+        "spec.provider.blockDeviceMappings[0].deviceName",
+        "is missing",
     ),
     "old volume without size": Refused(
         template(blockDeviceMappings=[{"deviceName": "a", "ebs": {}}]),
