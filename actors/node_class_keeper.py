@@ -11,7 +11,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import Published, publish
 from treenail.domain import labels
 from treenail.domain.discoveries import Discoveries
-from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
+from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event, within
 from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
@@ -180,15 +180,18 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 for found in self._discoveries.of(node_class, standing.meaning):
                     self.log(found.message, logger="controller.nodeclass", **found.fields)
                 self._book.stands(node_class, standing)
-                stood = NodeClassStood(node_class=node_class, standing=standing)
-                self._reporter.tell(stood)
-                for pool in self._pools:
-                    if pool.node_class == node_class.ref:
-                        self._disruptor(pool.name).tell(stood)
+                if not within(node_class):
+                    self._tell(NodeClassStood(node_class=node_class, standing=standing))
             case failed:
                 self._book.stands(node_class, None)
                 self._complain("cannot look up node class", node_class, failed)
         self._look_later()
+
+    def _tell(self, stood: NodeClassStood) -> None:
+        self._reporter.tell(stood)
+        for pool in self._pools:
+            if pool.node_class == stood.node_class.ref:
+                self._disruptor(pool.name).tell(stood)
 
     # --- those that go
 

@@ -14,7 +14,7 @@ from treenail.domain.nodes import NodeClaim, Status
 
 # The kind that asks for things to be made which must go with it.
 _HELD: Final = "EC2NodeClass"
-# A node class within a Provisioner is no object of its own.
+# One within a Provisioner is no object of its own: it is looked up for people alone.
 _WITHIN: Final = "Provisioner"
 _MOST_NAMED: Final = 5
 
@@ -31,12 +31,12 @@ class NodeClassBook:
 
     @property
     def classes(self) -> tuple[NodeClass, ...]:
-        """All node classes, sorted."""
-        return tuple(self._classes[ref] for ref in sorted(self._classes))
+        """All node classes that are objects of their own, sorted."""
+        return tuple(one for one in self._every() if not within(one))
 
     def see(self, classes: Iterable[NodeClass]) -> None:
         """Take in which node classes there are."""
-        self._classes = {one.ref: one for one in classes if one.ref.kind != _WITHIN}
+        self._classes = {one.ref: one for one in classes}
         uids = {one.uid for one in self._classes.values()}
         for by_uid in (self._held, self._told):
             for uid in [uid for uid in by_uid if uid not in uids]:
@@ -89,11 +89,19 @@ class NodeClassBook:
         if self._classes.get(node_class.ref) == node_class:
             del self._classes[node_class.ref]
 
+    def _every(self) -> tuple[NodeClass, ...]:
+        return tuple(self._classes[ref] for ref in sorted(self._classes))
+
     def _living(self) -> tuple[NodeClass, ...]:
-        return tuple(one for one in self.classes if not one.deleting)
+        return tuple(one for one in self._every() if not one.deleting)
 
     def _ours(self, node_class: NodeClass) -> bool:
         return labels.NODE_CLASS_FINALIZER in node_class.finalizers
+
+
+def within(node_class: NodeClass) -> bool:
+    """Tell whether a node class stands within a Provisioner."""
+    return node_class.ref.kind == _WITHIN
 
 
 def users_of(node_class: NodeClass, claims: Iterable[NodeClaim]) -> tuple[str, ...]:

@@ -153,6 +153,18 @@ def test_discovered_subnets_security_groups_and_ami_once_for_each_template(templ
         assert all(line[what] and all(one.startswith(begins) for one in line[what]) for line in found)
 
 
+def test_what_a_provider_within_a_provisioner_means_is_discovered_too(inflate: Rehearsal) -> None:
+    for message, what, begins in (
+        ("discovered subnets", "subnets", "subnet-"),
+        ("discovered security groups", "security_groups", "sg-"),
+        ("discovered ami", "ids", "ami-"),
+    ):
+        line = the_line(inflate, message)
+        assert (line["logger"], line["node_class"]) == ("controller.nodeclass", "Provisioner/default")
+        assert line[what]
+        assert all(one.startswith(begins) for one in line[what])
+
+
 def test_initiating_delete_from_interruption_message(beta: Rehearsal) -> None:
     line = the_line(beta, "initiating delete from interruption message")
 
