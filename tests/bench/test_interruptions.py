@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import resource
 import sys
@@ -16,10 +15,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from tests.actors.notices import SPOT, message
 from tests.bench.test_latency import NOW, Bench, Outside, machines
+from tests.bench.tuned import tuned
 from tests.builders import DEFAULT_CLASS
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.termination_actor import TerminationActor
-from treenail.adapters.cli.controller import tune
 from treenail.domain.cluster_facts import ClusterObject, ObjectSeen, Resynced
 from treenail.domain.node_classes import AmiFamily, NodeClass
 from treenail.domain.node_pools import NodePool
@@ -101,14 +100,10 @@ def bodies() -> list[str]:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     bench = Bench(Answering())
-    tune()
-    yield bench
-    bench.close()
-    sys.setswitchinterval(interval)
-    gc.set_threshold(*thresholds)
-    gc.unfreeze()
+    with tuned():
+        yield bench
+        bench.close()
 
 
 def test_a_queue_of_fifteen_thousand_warnings_is_worked_off(

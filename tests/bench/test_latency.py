@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import random
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,11 +15,11 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from tests.bench.tuned import tuned
 from tests.builders import DEFAULT_CLASS
 from treenail.actors.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.actors.threads import Threads
-from treenail.adapters.cli.controller import tune
 from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
@@ -219,14 +218,10 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     bench = Bench()
-    tune()
-    yield bench
-    bench.close()
-    sys.setswitchinterval(interval)
-    gc.set_threshold(*thresholds)
-    gc.unfreeze()
+    with tuned():
+        yield bench
+        bench.close()
 
 
 def test_interruptions_and_timers_do_not_wait_for_twenty_thousand_pods(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,8 +13,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from tests.bench.test_interruptions import Answering
 from tests.bench.test_latency import NOW, Bench, pods, processor
+from tests.bench.tuned import tuned
 from tests.builders import DEFAULT_CLASS
-from treenail.adapters.cli.controller import tune
 from treenail.domain import metrics
 from treenail.domain.claims import PROMISED
 from treenail.domain.cluster_facts import ClusterObject, Resynced
@@ -113,14 +111,10 @@ def bound() -> Iterator[Pod]:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     bench = Bench(Selling())
-    tune()
-    yield bench
-    bench.close()
-    sys.setswitchinterval(interval)
-    gc.set_threshold(*thresholds)
-    gc.unfreeze()
+    with tuned():
+        yield bench
+        bench.close()
 
 
 @pytest.mark.parametrize("waiting", [0, 20_000])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
+from tests.simulation.bad_days import any_conditions
 from tests.simulation.judge import Judge
 from tests.simulation.migration import old_node_class, provisioner
 from tests.simulation.witness import Witness
-from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
-from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
+from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain import labels
 from treenail.domain.taints import DISRUPTED
@@ -40,12 +40,7 @@ class Kill:
         self.dice = random.Random(self.seed)
         self.end = sorted(ENDS)[self.seed % len(ENDS)]
         self.old = self.dice.random() < 0.3
-        conditions = Conditions(
-            system=SystemSettings(cluster_name="demo", early_binding=self.dice.random() < 0.2),
-            cluster=ClusterSettings(system_daemons=EKS_DAEMONS, slow_stops=self.dice.choice((0.0, 0.5))),
-            cluster_faults=self.dice.choice((ClusterFaults(), _BAD_DAYS)),
-            ec2_faults=self.dice.choice((EC2Faults(), _BAD_CLOUD)),
-        )
+        conditions = any_conditions(self.dice, lost=0.05)
         self.rehearsal = Rehearsal(seed=self.seed, conditions=conditions)
 
     def run(self) -> None:
@@ -166,6 +161,3 @@ ENDS: Final[Mapping[str, Callable[[Kill, str], set[str]]]] = {
     "drift": Kill.drift,
     "emptiness": Kill.empty,
 }
-
-_BAD_DAYS: Final = ClusterFaults(conflict=0.05, answer_lost=0.05, unavailable=0.05, watch_duplicate=0.05)
-_BAD_CLOUD: Final = EC2Faults(answer_lost=0.1, unavailable=0.1, throttled=0.1, terminate_lost=0.1)

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_pool, text
+from tests.simulation.bad_days import any_conditions
 from tests.simulation.witness import Witness
-from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
-from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
-from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain import labels
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import Generation, NodePool
@@ -38,12 +36,7 @@ class Migration:
 
     def __post_init__(self) -> None:
         self.dice = random.Random(f"{self.way}/{self.seed}")
-        conditions = Conditions(
-            system=SystemSettings(cluster_name="demo", early_binding=self.dice.random() < 0.2),
-            cluster=ClusterSettings(system_daemons=EKS_DAEMONS, slow_stops=self.dice.choice((0.0, 0.5))),
-            cluster_faults=self.dice.choice((ClusterFaults(), _BAD_DAYS)),
-            ec2_faults=self.dice.choice((EC2Faults(), _BAD_CLOUD)),
-        )
+        conditions = any_conditions(self.dice, lost=0.03)
         self.rehearsal = Rehearsal(seed=self.seed, conditions=conditions)
 
     def run(self) -> None:
@@ -148,9 +141,6 @@ WAYS: Final[Mapping[str, Callable[[Migration], None]]] = {
     "deletion in the foreground": Migration.foreground,
     "node by node": Migration.one_by_one,
 }
-
-_BAD_DAYS: Final = ClusterFaults(conflict=0.05, answer_lost=0.03, unavailable=0.03, watch_duplicate=0.05)
-_BAD_CLOUD: Final = EC2Faults(answer_lost=0.1, unavailable=0.1, throttled=0.1, terminate_lost=0.1)
 
 
 def old_node_class(name: str) -> Manifest:
