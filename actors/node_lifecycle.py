@@ -263,11 +263,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         clock, cloud, reader = self._timers, self._cloud, self._reader
         claims = (view.claim for view in self._views.values())
         known = tuple(claim.provider_id for claim in claims if claim is not None)
+        nodes = (view.node for view in self._views.values())
+        ready = tuple(node.provider_id for node in nodes if node is not None and node.ready)
 
         def compare() -> Garbage:
             listed_at = clock.now()
             instances = cloud.instances()
-            return garbage(instances, reader.list_claims(), listed_at=listed_at, known=known)
+            return garbage(instances, reader.list_claims(), listed_at=listed_at, known=known, ready=ready)
 
         self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound)
         self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)

@@ -30,12 +30,14 @@ def garbage(
     *,
     listed_at: datetime,
     known: Collection[str] = (),
+    ready: Collection[str] = (),
 ) -> Garbage:
     """Compare the cloud, listed at `listed_at`, with the cluster, listed after it.
 
     An instance under 30 s old is left alone, and so is one whose launch token a living claim without
     an instance names: that claim is about to get it. `known` are provider ids of claims that were there
-    when last heard of: one that cannot be read now does not cost a node.
+    when last heard of: one that cannot be read now does not cost a node. `ready` are those of nodes that are
+    ready: what they run on is there, whatever the listing says (a tag was taken off, say).
     """
     claimed = {c.provider_id for c in claims if c.provider_id}.union(known)
     expecting = {
@@ -51,7 +53,7 @@ def garbage(
         and listed_at - i.launched_at >= _YOUNG
         and i.tags.get(LAUNCH_TAG, "") not in expecting
     )
-    there = {i.provider_id for i in instances}
+    there = {i.provider_id for i in instances}.union(ready)
     bereft = sorted(
         (
             c

@@ -13,6 +13,7 @@ from treenail.domain import labels
 from treenail.domain.cluster_facts import Kind
 from treenail.domain.events import ObjectRef
 from treenail.domain.fleets import LAUNCH_TAG
+from treenail.domain.nodes import READY, Condition, Status
 
 # --- garbage
 
@@ -47,6 +48,10 @@ def test_a_claim_whose_instance_is_gone_is_deleted() -> None:
     stage.run(60)
 
     stage.cloud.bought.clear()
+    stage.run(240)
+    # A listing that leaves out what runs is wrong.
+    assert len(stage.api.claims()) == 1
+    stage.api.set_node_condition("n1", Condition(READY, Status.UNKNOWN))
     stage.run(240)
 
     assert stage.api.claims() == ()

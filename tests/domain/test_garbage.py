@@ -115,3 +115,11 @@ def test_what_has_its_counterpart_is_never_garbage(claims: list[int], instances:
 
     assert found.instances == tuple(f"i-{n}" for n in sorted(set(instances) - set(claims)))
     assert [c.name for c in found.claims] == [f"c{n}" for n in sorted(set(claims) - set(instances))]
+
+
+def test_a_claim_whose_node_is_ready_is_no_garbage_whatever_the_listing_says() -> None:
+    there, gone = launched("c1", instance("i-1")), launched("c2", instance("i-2"))
+
+    found = garbage((), (there, gone), listed_at=NOW, ready=(there.provider_id,))
+
+    assert [c.name for c in found.claims] == ["c2"]
