@@ -21,6 +21,7 @@ from treenail.domain.drain import (
     Step,
     uncordon,
 )
+from treenail.domain.end_records import EndRecord
 from treenail.domain.ending_conditions import disrupting
 from treenail.domain.instants import read_instant, write_instant
 from treenail.domain.launching import LaunchMark, deal
@@ -53,14 +54,16 @@ class DrainCalls:
         self._writer = writer
         self._cloud = cloud
 
-    def of(self, step: Step, view: NodeView, state: Leaving) -> tuple[TaskKey, Call]:
-        """Return the call of a step, with the key it queues under."""
+    def of(
+        self, step: Step, view: NodeView, state: Leaving, record: EndRecord | None = None
+    ) -> tuple[TaskKey, Call]:
+        """Return the call of a step, and the key it queues under; `record` is for claims that are deleted."""
         key = ("kubernetes", "drain", view.name)
         match step:
             case Cordon(node=node, patch=patch) | Abandon(node=node, patch=patch):
                 return key, lambda: self._writer.patch_node(node.name, patch)
             case DeleteClaim(claim=claim):
-                return key, lambda: self._delete_claim(claim, state)
+                return key, lambda: self._delete_claim(claim, state, record)
             case FindInstance(claim=claim, token=token):
                 return key, lambda: self._find(claim, token)
             case DeleteNode(node=node):
@@ -78,9 +81,11 @@ class DrainCalls:
             return self._instances
         return lambda: self._cloud.terminate(steps.ids, purpose=steps.purpose)
 
-    def _delete_claim(self, claim: NodeClaim, state: Leaving) -> None:
+    def _delete_claim(self, claim: NodeClaim, state: Leaving, record: EndRecord | None) -> None:
         """Write why, by which trace and until when before the deletion, for whoever finishes it."""
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
+        if record is not None:
+            annotations[labels.END] = record.written()
         if state.ends_at is not None:
             annotations[ENDS_AT] = state.ends_at.isoformat()
         if state.deadline is not None and labels.TERMINATION_TIMESTAMP not in claim.annotations:

@@ -5,19 +5,42 @@ from __future__ import annotations
 from datetime import datetime
 
 from treenail.domain import metrics
+from treenail.domain.claim_prices import ClaimPrices, price_of
+from treenail.domain.end_records import EndRecord, end_record
 from treenail.domain.ending_trace import disrupt_span, disruption_context, stage_span
 from treenail.domain.leaving import Leaving
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.ports import Telemetry
 from treenail.domain.runtime import Clock
 
 
 class EndingRecorder:
-    """Records the stages of nodes' ends when they are over."""
+    """Records the stages of nodes' ends when they are over, and why they end."""
 
     def __init__(self, telemetry: Telemetry, clock: Clock) -> None:
         self._telemetry = telemetry
         self._clock = clock
+        self._prices = ClaimPrices()
+
+    def note(self, view: NodeView) -> None:
+        """Take a node in as it stands."""
+        if view.claim is not None:
+            self._prices.note(view.claim)
+
+    def forget(self, name: str) -> None:
+        """Take in that a node is gone."""
+        self._prices.forget(name)
+
+    def why(self, claim: NodeClaim, state: Leaving) -> EndRecord:
+        """Return why a node ends, as far as that is known by now."""
+        return end_record(
+            claim,
+            state.cause,
+            state.trace,
+            why=state.why,
+            price_before=price_of(claim),
+            price_after=self._prices.after(state.cause, state.decisions),
+        )
 
     def stage(self, stage: str, claim: NodeClaim, state: Leaving, start: datetime) -> None:
         """Record the span of a stage that began at `start`, with the first one that of the whole."""
@@ -34,6 +57,7 @@ class EndingRecorder:
             end=now,
             replaced_by=state.decisions if drain else (),
             hurried=len(state.hurried) if drain else 0,
+            record=self.why(claim, state) if stage == "terminate" else None,
         )
         self._telemetry.record(span)
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from treenail.actors.base import Deaf, Runtime
 from treenail.actors.publishing import ToldLately, publish
 from treenail.actors.termination_ticks import MovedOut
+from treenail.domain import labels
 from treenail.domain.disruption import BUDGETED, Cause
+from treenail.domain.end_records import EndRecord
 from treenail.domain.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
 from treenail.domain.ending_events import (
     awaiting_volumes,
@@ -17,6 +19,7 @@ from treenail.domain.ending_events import (
     held_up,
     hurried,
 )
+from treenail.domain.event_subjects import of_claim
 from treenail.domain.events import ClusterEvent
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
@@ -82,9 +85,13 @@ class EndingTeller:
             self._show(view, AWAITING_VOLUMES)
         self._publish(awaiting_volumes(view, volumes))
 
-    def ended(self, view: NodeView) -> None:
-        """Tell that nothing is waited for any more, and the instance goes."""
-        self._show(view, *ended(view, volumes_left=view.name in self._volumes))
+    def ended(self, view: NodeView, record: EndRecord) -> None:
+        """Tell that nothing is waited for any more, and the instance goes; and why, if nobody has yet."""
+        self._show(view, *ended(view, volumes_left=view.name in self._volumes), record=record)
+
+    def gone(self, claim: NodeClaim, record: EndRecord) -> None:
+        """Tell why a claim that is gone ended."""
+        self._publish((ClusterEvent(of_claim(claim), "Ended", record.sentence()),))
 
     def forget(self, name: str) -> None:
         """Take in that a node is gone, or stays."""
@@ -96,12 +103,16 @@ class EndingTeller:
             if self._told.news((event.about, event.reason)):
                 publish(self._tasks, self._writer, event, self._answer)
 
-    def _show(self, view: NodeView, *conditions: Condition) -> None:
+    def _show(self, view: NodeView, *conditions: Condition, record: EndRecord | None = None) -> None:
         claim = view.claim
-        news = told(claim, *conditions) if claim is not None else ()
-        if claim is None or not news:
+        if claim is None:
             return
-        writer, patch = self._writer, ClaimPatch(conditions=news)
+        news = told(claim, *conditions)
+        unsaid = record is not None and labels.END not in claim.annotations
+        said = {labels.END: record.written()} if record is not None and unsaid else {}
+        if not news and not said:
+            return
+        writer, patch = self._writer, ClaimPatch(annotations=said, conditions=news)
         key = ("kubernetes", "drain", view.name)
         self._tasks.run(key, lambda: writer.patch_claim(claim.name, patch), self._answer, _nothing_follows)
 

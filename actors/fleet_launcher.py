@@ -106,6 +106,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._lifecycle = lifecycle
         self._calls = calls
         self._book = LaunchBook()
+        # Those that are given up, with what is said on them.
+        self._taken_back: dict[str, DeleteClaim] = {}
         self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
         self._ran_out = ran_out_offerings(runtime.timers.monotonic)
 
@@ -149,7 +151,9 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if self._book.note(changed):
             self.later("adopt", _Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
-            self._try(DeleteClaim(name=changed.name))
+            self._try(self._taken_back.get(changed.name, DeleteClaim(name=changed.name)))
+        if changed.view is None:
+            self._taken_back.pop(changed.name, None)
 
     def _adopt(self) -> None:
         for batch in self._book.adopt(self._timers.now()):
@@ -385,7 +389,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self.log("failed launching nodeclaim", nodeclaim=name, cause=cause.value, error=why)
         if written:
             self._book.give_up(name)
-            self._try(DeleteClaim(name=name))
+            self._taken_back[name] = DeleteClaim(name=name, cause=cause, why=why)
+            self._try(self._taken_back[name])
         else:
             self._book.forget(name)
 

@@ -7,6 +7,9 @@ from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain import labels
 from treenail.domain.claim_conditions import after_launch
+from treenail.domain.claim_prices import write_price
+from treenail.domain.end_records import end_record
+from treenail.domain.ending_trace import disruption_context
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch, LaunchBook
@@ -92,7 +95,7 @@ class LaunchCalls:
                 instance = book.instance(step.name)
                 return None if instance is None else self._record(claim, instance)
             case DeleteClaim():
-                return self._delete(claim)
+                return self._delete(claim, step)
 
     def _write(self, claim: NodeClaim) -> Call[NodeClaim]:
         """Create a claim. One of its name that is there already is this one, from an earlier attempt."""
@@ -133,6 +136,7 @@ class LaunchCalls:
     def _record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
         """Write onto a claim which instance it got and what that has."""
         patch = ClaimPatch(
+            annotations=write_price(instance.price),
             provider_id=instance.provider_id,
             image_id=instance.image_id,
             labels={
@@ -147,13 +151,15 @@ class LaunchCalls:
         )
         return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
 
-    def _delete(self, claim: NodeClaim) -> Call[None]:
-        """Delete a claim that got no instance."""
+    def _delete(self, claim: NodeClaim, step: DeleteClaim) -> Call[None]:
+        """Delete a claim that got no instance, having said why on it."""
+        record = end_record(claim, step.cause, disruption_context(claim), why=step.why)
 
         def call() -> None:
             known = self._reader.get_claim(claim.name)
             # Nothing was bought for it, so nobody need look for an instance before it goes.
-            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT})
+            said = {labels.CAUSE: step.cause.value, labels.END: record.written()}
+            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT, **said})
             self._writer.patch_claim(claim.name, void)
             self._writer.delete_claim(claim.name, uid=known.uid)
 

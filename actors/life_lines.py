@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.end_records import EndRecord
 from treenail.domain.fleets import Instance
 from treenail.domain.log_facts import life_logger, named, packed_alike, shortened
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -79,25 +80,25 @@ def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:
     )
 
 
-def tell_node_deleted(log: Log, claim: NodeClaim, cause: Cause) -> None:
+def tell_node_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
     """Tell that a node's machine is gone, and why."""
     log(
         "deleted node",
         logger="controller.termination",
         node=claim.node_name,
         nodeclaim=claim.name,
-        cause=cause.value,
+        **record.fields(),
     )
 
 
-def tell_deleted(log: Log, claim: NodeClaim, cause: Cause) -> None:
+def tell_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
     """Tell that a claim is gone, and why."""
     log(
         f"deleted {_kind(claim)}",
         logger=life_logger(claim, "termination"),
         node=claim.node_name,
         provider_id=claim.provider_id,
-        cause=cause.value,
+        **record.fields(),
         **named(claim),
     )
 

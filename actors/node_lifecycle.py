@@ -9,7 +9,10 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import labels, metrics
+from treenail.domain.claim_prices import price_of
 from treenail.domain.disruption import Cause, disrupted_labels
+from treenail.domain.end_records import end_record
+from treenail.domain.ending_trace import disruption_context
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
@@ -291,7 +294,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _delete_because(self, claim: NodeClaim, cause: Cause) -> None:
         """Delete a claim, having said why on it for whoever sees it out. Blocks."""
-        self._writer.patch_claim(claim.name, ClaimPatch(annotations={labels.CAUSE: cause.value}))
+        record = end_record(claim, cause, disruption_context(claim), price_before=price_of(claim))
+        said = {labels.CAUSE: cause.value, labels.END: record.written()}
+        self._writer.patch_claim(claim.name, ClaimPatch(annotations=said))
         self._writer.delete_claim(claim.name, uid=claim.uid)
 
     def _delete(self, claim: NodeClaim) -> None:

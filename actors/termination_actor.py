@@ -44,6 +44,7 @@ from treenail.domain.drain import (
     seen_gone,
     surely_nothing,
 )
+from treenail.domain.end_records import reason_of
 from treenail.domain.ending_trace import disruption_context
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.leaving import Leaving, why_it_stays
@@ -143,6 +144,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._forget(name)
             return
         self._views[name], self._pods[name] = view, changed.pods
+        self._recorder.note(view)
         self._awaited.know(view)
         if name not in self._leaving:
             notice = self._awaited.take(view)
@@ -179,7 +181,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state is not None:
             state.heed(notice)
             if state.may_stay and view.claim is not None and not view.claim.leaving:
-                state.insist(notice.cause)  # whatever comes now, it does not stay
+                state.insist(notice)  # whatever comes now, it does not stay
             return
         self._leaving[view.name] = Leaving.of(notice, forced=self._forced)
         self._views[view.name] = view
@@ -195,6 +197,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{name}")
         self._leaving[name] = Leaving(
             cause=cause,
+            why=reason_of(claim),
             trace=trace_of(view) or own,
             deadline=deadline_of(view),
             ends_at=ends_at_of(view),
@@ -224,8 +227,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state is not None:
             if view is not None and view.claim is not None:
                 self.within(state.trace)
-                tell_deleted(self.log, view.claim, state.cause)
+                record = self._recorder.why(view.claim, state)
+                tell_deleted(self.log, view.claim, record)
+                self._teller.gone(view.claim, record)
             self._arbiter.tell(DisruptionEnded(name=name))
+        self._recorder.forget(name)
 
     # --- what is next
 
@@ -251,7 +257,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state.drained_at is not None or not isinstance(step, Terminate) or view.claim is None:
             return
         state.drained_at = self._timers.now()
-        self._teller.ended(view)
+        self._teller.ended(view, self._recorder.why(view.claim, state))
         if view.node is None:
             return
         start = state.cordoned_at or state.began_at
@@ -266,7 +272,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._gather()
             return
         started_at = self._timers.now()
-        key, call = self._calls.of(step, view, state)
+        record = self._recorder.why(view.claim, state) if view.claim is not None else None
+        key, call = self._calls.of(step, view, state, record)
         self._tasks.run(key, call, self.carrying(), lambda outcome: Did(name, step, started_at, outcome))
 
     def _gather(self) -> None:
@@ -366,7 +373,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _gone(self, claim: NodeClaim, state: Leaving) -> None:
         self._recorder.gone(claim, state)
         self._observer.tell(InstanceTerminated(claim=claim, cause=state.cause))
-        tell_node_deleted(self.log, claim, state.cause)
+        tell_node_deleted(self.log, claim, self._recorder.why(claim, state))
 
     # --- pods
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from treenail.domain.decision_trace import CLAIM, POOL
 from treenail.domain.disruption import Cause
+from treenail.domain.end_records import EndRecord
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.tracing import Attribute, Link, Span, SpanContext, SpanKind
 
@@ -45,10 +46,11 @@ def stage_span(
     end: datetime,
     replaced_by: Iterable[str] = (),
     hurried: int = 0,
+    record: EndRecord | None = None,
 ) -> Span:
     """Return the span of one stage of a node's end, linked to the decisions that replace the node.
 
-    `hurried` is how many pods were deleted because time was up.
+    `hurried` is how many pods were deleted because time was up; `record` is all that is known of why.
     """
     client = name == "terminate"
     return Span(
@@ -58,7 +60,11 @@ def stage_span(
         kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
         start=min(start, end),
         end=end,
-        attributes={**_about(claim), **({HURRIED: hurried} if hurried else {})},
+        attributes={
+            **_about(claim),
+            **({HURRIED: hurried} if hurried else {}),
+            **({CAUSE: record.cause.value, **record.attributes()} if record is not None else {}),
+        },
         links=tuple(Link(SpanContext.root(f"decide/{decision}")) for decision in replaced_by),
     )
 

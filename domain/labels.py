@@ -53,6 +53,8 @@ DO_NOT_CONSOLIDATE: Final = "karpenter.sh/do-not-consolidate"
 TRACEPARENT: Final = "tracing.k8s.io/traceparent"
 LAUNCH: Final = "treenail.sh/launch"
 CAUSE: Final = "treenail.sh/cause"
+END: Final = "treenail.sh/end"
+PRICE: Final = "treenail.sh/price"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 

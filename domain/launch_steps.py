@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from treenail.domain.disruption import Cause
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteClaim:
@@ -57,9 +59,11 @@ class RecordInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteClaim:
-    """Take back a claim that comes to nothing."""
+    """Take back a claim that comes to nothing, and say why on it."""
 
     name: str
+    cause: Cause = Cause.LAUNCH_FAILED
+    why: str = ""
     attempt: int = 0
 
 

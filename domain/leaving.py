@@ -14,7 +14,7 @@ from treenail.domain.watching import NodeChanged
 
 @dataclass(slots=True, kw_only=True)
 class Leaving:
-    """How far a node has come on its way out. Times are None until then.
+    """How far a node has come on its way out. Times are None until then. `why` says more of the cause.
 
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
     pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
@@ -23,6 +23,7 @@ class Leaving:
 
     cause: Cause
     trace: SpanContext
+    why: str = ""
     deadline: datetime | None = None
     ends_at: datetime | None = None
     forced: bool = True
@@ -50,7 +51,9 @@ class Leaving:
     def of(cls, notice: NodeInterrupted, *, forced: bool) -> Leaving:
         """Return how a node begins to leave that EC2 takes, or should be rid of."""
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
-        state = cls(cause=notice.cause, trace=trace, forced=forced, began_at=notice.noticed_at)
+        state = cls(
+            cause=notice.cause, why=notice.why, trace=trace, forced=forced, began_at=notice.noticed_at
+        )
         state.heed(notice)
         return state
 
@@ -70,9 +73,9 @@ class Leaving:
         """When it is over at the latest: by its claim, or because the machine is taken."""
         return _earlier(self.deadline, self.ends_at)
 
-    def insist(self, cause: Cause) -> None:
+    def insist(self, notice: NodeInterrupted) -> None:
         """Take in why there is no way back any more."""
-        self.cause, self.replaced_first = cause, False
+        self.cause, self.why, self.replaced_first = notice.cause, notice.why, False
 
     def hasten(self, deadline: datetime | None) -> None:
         """Let the node be gone by `deadline`, unless it must be gone earlier already."""

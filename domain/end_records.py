@@ -1,0 +1,123 @@
+"""Why a node ends, for people: who decided so, how and for what reason, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain import labels
+from treenail.domain.disruption import Cause
+from treenail.domain.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.tracing import Attribute, SpanContext
+
+# By cause: which actor decides, and by which method. What people do to objects is decided by none.
+_WHO: Final[Mapping[Cause, tuple[str, str]]] = {
+    Cause.EMPTY: ("Disruptor", "emptiness"),
+    Cause.EXPIRED: ("Disruptor", "expiration"),
+    Cause.DRIFTED: ("Disruptor", "drift"),
+    Cause.SPOT_INTERRUPTED: ("InterruptionListener", "interruption"),
+    Cause.SCHEDULED_CHANGE: ("InterruptionListener", "interruption"),
+    Cause.INSTANCE_STOPPED: ("InterruptionListener", "interruption"),
+    Cause.INSTANCE_TERMINATED: ("InterruptionListener", "interruption"),
+    Cause.REBALANCE_RECOMMENDED: ("InterruptionListener", "interruption"),
+    Cause.CAPACITY_RESERVATION_INTERRUPTED: ("InterruptionListener", "interruption"),
+    Cause.INSTANCE_STATUS: ("StatusPoller", "status check"),
+    Cause.SYSTEM_STATUS: ("StatusPoller", "status check"),
+    Cause.EVENT_STATUS: ("StatusPoller", "status check"),
+    Cause.UNHEALTHY: ("NodeDoctor", "repair"),
+    Cause.INSUFFICIENT_CAPACITY: ("FleetLauncher", "launch"),
+    Cause.LAUNCH_FAILED: ("FleetLauncher", "launch"),
+    Cause.LAUNCH_TIMEOUT: ("NodeLifecycle", "liveness"),
+    Cause.REGISTRATION_TIMEOUT: ("NodeLifecycle", "liveness"),
+    Cause.GARBAGE_COLLECTED: ("NodeLifecycle", "garbage collection"),
+    Cause.DELETED: ("", "deletion"),
+}
+_LONGEST_REASON: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndRecord:
+    """Why a claim ends. Prices are in $/h, None where nobody knows; `price_after` is of what takes its place.
+
+    That is all that was bought by the decisions on where its pods go, whoever else it serves. `actor` is ""
+    where somebody deleted it.
+    """
+
+    cause: Cause
+    actor: str
+    method: str
+    reason: str = ""
+    price_before: float | None = None
+    price_after: float | None = None
+    trace_id: str = ""
+
+    def fields(self) -> dict[str, str | float]:
+        """Return what is known, by name: as log lines say it."""
+        known = {
+            "cause": self.cause.value,
+            "actor": self.actor,
+            "method": self.method,
+            "reason": self.reason,
+            "price_before": self.price_before,
+            "price_after": self.price_after,
+        }
+        return {name: value for name, value in known.items() if value not in (None, "")}
+
+    def written(self) -> str:
+        """Return it as the annotation of a claim holds it: JSON."""
+        return json.dumps({**self.fields(), "trace_id": self.trace_id}, sort_keys=True)
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Return it as spans hold it."""
+        return {f"treenail.end.{name}": value for name, value in self.fields().items() if name != "cause"}
+
+    def sentence(self) -> str:
+        """Return it as an event tells it."""
+        reason = f" ({self.reason})" if self.reason else ""
+        by = f"{self.method} of {self.actor}" if self.actor else self.method
+        prices = f"; {_price(self.price_before)} before, {_price(self.price_after)} after"
+        return f"Ended: {self.cause.value}{reason}, by {by}{prices}; trace {self.trace_id}"
+
+
+def end_record(
+    claim: NodeClaim,
+    cause: Cause,
+    trace: SpanContext,
+    *,
+    why: str = "",
+    price_before: float | None = None,
+    price_after: float | None = None,
+) -> EndRecord:
+    """Return why a claim ends; `why` says more of the cause, where more is known."""
+    actor, method = _WHO[cause]
+    return EndRecord(
+        cause=cause,
+        actor=actor,
+        method=method,
+        reason=(why or _drift(claim, cause))[:_LONGEST_REASON],
+        price_before=price_before,
+        price_after=price_after,
+        trace_id=trace.trace_id,
+    )
+
+
+def _drift(claim: NodeClaim, cause: Cause) -> str:
+    shown = condition_of(claim.conditions, DRIFTED)
+    told = cause is Cause.DRIFTED and shown is not None and shown.status is Status.TRUE
+    return shown.reason if told and shown is not None else ""
+
+
+def reason_of(claim: NodeClaim | None) -> str:
+    """Return the reason that a claim's own record says, "" where it says none."""
+    try:
+        said = json.loads(claim.annotations.get(labels.END, "{}") if claim is not None else "{}")
+    except (ValueError, RecursionError):
+        return ""
+    reason = said.get("reason") if isinstance(said, dict) else None
+    return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
+
+
+def _price(price: float | None) -> str:
+    return "an unknown price" if price is None else f"${price:.4g}/h"
