@@ -27,6 +27,8 @@ from treenail.domain.template_hash import (
 
 # What was bought within this time was sold: a catalogue that says otherwise may be older than it.
 _SETTLED: Final = timedelta(hours=1)
+_POOL_DRIFT: Final = "NodePoolDrifted"
+_CLASS_DRIFT: Final = "NodeClassDrift"
 _NOTHING_KNOWN: Final = NodeClassMeaning()
 
 
@@ -52,11 +54,11 @@ class Standard:
         known, wanted = claim.labels, self.pool.requirements.values()
         differ = [key for key in self._hashes if not self._alike(claim, key)]
         if any(key != NODE_CLASS_HASH for key in differ):
-            return "NodePoolDrifted"
+            return _POOL_DRIFT
         if not all(_met(one, known) or _untold(one, known) for one in wanted):
             return "RequirementsDrifted"
         if differ:
-            return "NodeClassDrift"
+            return _CLASS_DRIFT
         image = self._image(claim)
         if image is not None and claim.image_id and claim.image_id != image.id:
             return "AMIDrift"
@@ -83,9 +85,12 @@ class Standard:
         return None
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
-        """Tell whether a claim bears the hash there is now, or one that does not compare."""
+        """Tell whether a claim bears the hash there is now, or one that does not compare.
+
+        What drifted by a hash of another version has drifted: nobody can tell that it did not.
+        """
         if claim.annotations.get(version_of(key)) != HASH_VERSION:
-            return True
+            return not _drifted_by(claim, key)
         return claim.annotations.get(key) == self._hashes[key]
 
     def _image(self, claim: NodeClaim) -> ImageMeant | None:
@@ -95,7 +100,8 @@ class Standard:
     def note(self, claim: NodeClaim, why: str | None) -> ClaimPatch | None:
         """Return what is to be written on a claim that drifted because of `why`; None where it is there.
 
-        A claim with hashes that do not compare is given those there are now: it is taken as it is.
+        A claim with hashes that do not compare is given those there are now: it is taken as it is. Where it
+        drifted by such a hash, it keeps that, as one of ours, which no pool will ever have.
         """
         shown = condition_of(claim.conditions, DRIFTED)
         conditions: tuple[Condition, ...] = ()
@@ -108,8 +114,16 @@ class Standard:
             for key, text in self._hashes.items()
             if claim.annotations.get(version_of(key)) != HASH_VERSION
             for name, value in ((key, text), (version_of(key), HASH_VERSION))
+            if name != key or not _drifted_by(claim, key)
         }
         return ClaimPatch(annotations=lacking, conditions=conditions) if lacking or conditions else None
+
+
+def _drifted_by(claim: NodeClaim, key: str) -> bool:
+    """Tell whether a claim says that it drifted by the hash `key`."""
+    shown = condition_of(claim.conditions, DRIFTED)
+    reason = _CLASS_DRIFT if key == NODE_CLASS_HASH else _POOL_DRIFT
+    return shown is not None and (shown.status, shown.reason) == (Status.TRUE, reason)
 
 
 def _met(requirement: Requirement, known: Mapping[str, str]) -> bool:

@@ -109,6 +109,28 @@ def test_hashes_of_another_version_are_replaced_and_not_compared() -> None:
     assert against.note(replace(adopted, annotations=patch.annotations), None) is None
 
 
+@pytest.mark.parametrize(
+    ("reason", "kept", "others"),
+    [("NodePoolDrifted", NODEPOOL_HASH, NODE_CLASS_HASH), ("NodeClassDrift", NODE_CLASS_HASH, NODEPOOL_HASH)],
+)
+def test_what_drifted_by_a_hash_of_another_version_stays_so(reason: str, kept: str, others: str) -> None:
+    theirs = {NODEPOOL_HASH: "1234", NODE_CLASS_HASH: "5678"}
+    versions = {version_of(key): "v3" for key in theirs}
+    drifted = made(annotations={**theirs, **versions}, conditions=(Condition(DRIFTED, Status.TRUE, reason),))
+    against = standard()
+
+    assert against.drift(drifted) == reason
+    patch = against.note(drifted, reason)
+
+    assert patch is not None
+    assert sorted(patch.annotations) == sorted((others, *versions))
+    assert patch.conditions == ()
+    stamped_anew = replace(drifted, annotations={**drifted.annotations, **patch.annotations})
+    assert against.drift(stamped_anew) == reason
+    assert against.note(stamped_anew, reason) is None
+    assert kept not in patch.annotations
+
+
 def test_drift_is_shown_by_a_condition_until_it_is_over() -> None:
     against = standard()
     drifted = made(image_id="ami-old")
