@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import yaml
 
 from tests.real.lab.lab import Lab
+from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.jaeger import Jaeger
+from tests.real.parts.loopback import free_ports
 from tests.real.system.cluster import ROOT
 from tests.real.system.controller import eventually
-from tests.real.system.scene import Scene
+from tests.real.system.scene import Scene, machines
 
 EKSCTL: Final = "alpha.eksctl.io/cluster-name"
 SETTINGS: Final = "/api/v1/namespaces/kube-system/configmaps"
@@ -39,6 +43,34 @@ def tag_as_eksctl_does(lab: Lab) -> None:
     """Give subnets and security groups the tag by which these walkthroughs find them."""
     found = [*lab.estate["subnets"].values(), *lab.estate["security_groups"]]
     lab.client("ec2").create_tags(Resources=found, Tags=[{"Key": EKSCTL, "Value": lab.cluster}])
+
+
+@contextmanager
+def beta_scene(plane: ControlPlane, lab: Lab, jaeger: Jaeger | None = None) -> Iterator[Scene]:
+    """A cluster whose controller converts what comes in v1beta1, with the machines it buys."""
+    [port] = free_ports(1)
+    own = {
+        "DISABLE_WEBHOOK": "false",
+        "WEBHOOK_PORT": str(port),
+        "WEBHOOK_URL": f"https://127.0.0.1:{port}",
+    }
+    there = Scene(plane, lab, jaeger, **own)
+    there.cluster.install()
+    tag_as_eksctl_does(lab)
+    with there.controller, machines(there, boot_seconds=1):
+        yield there
+        # Definitions that were just told of the webhook are not served for a moment.
+        there.cluster.install()
+        there.cluster.clear()
+
+
+def spot_walkthrough(lab: Lab) -> list[dict[str, Any]]:
+    """Return 002, with images that there are for the control plane's Kubernetes: AL2 ended with 1.32."""
+    things = objects(lab, "002-spot")
+    node_class = next(thing for thing in things if thing["kind"] == "EC2NodeClass")
+    assert node_class["spec"]["amiFamily"] == "AL2"
+    node_class["spec"]["amiFamily"] = "AL2023"
+    return things
 
 
 def apply_beta(scene: Scene, things: Iterable[dict[str, Any]]) -> None:

@@ -9,10 +9,14 @@ import pytest
 from tests.adapters.ec2.launch.readers import bottlerocket_settings
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
-from tests.real.parts.loopback import free_ports
 from tests.real.system.controller import eventually
-from tests.real.system.older_walkthroughs import apply_beta, objects, read_beta, tag_as_eksctl_does
-from tests.real.system.scene import Scene, machines
+from tests.real.system.older_walkthroughs import (
+    apply_beta,
+    beta_scene,
+    objects,
+    read_beta,
+)
+from tests.real.system.scene import Scene
 
 PODS = 30
 INFLATE = {
@@ -36,45 +40,8 @@ INFLATE = {
 
 @pytest.fixture
 def scene(control_plane: ControlPlane, lab: Lab) -> Iterator[Scene]:
-    """A cluster whose controller converts what comes in v1beta1."""
-    [port] = free_ports(1)
-    own = {
-        "DISABLE_WEBHOOK": "false",
-        "WEBHOOK_PORT": str(port),
-        "WEBHOOK_URL": f"https://127.0.0.1:{port}",
-    }
-    there = Scene(control_plane, lab, None, **own)
-    there.cluster.install()
-    tag_as_eksctl_does(lab)
-    with there.controller, machines(there, boot_seconds=1):
+    with beta_scene(control_plane, lab) as there:
         yield there
-        # Definitions that were just told of the webhook are not served for a moment.
-        there.cluster.install()
-        there.cluster.clear()
-
-
-def test_spot_nodes_of_the_beta_pool_serve_its_pods(scene: Scene) -> None:
-    things = objects(scene.lab, "002-spot")
-    # There is no AL2 for Kubernetes after 1.32, which the control plane is.
-    node_class = next(thing for thing in things if thing["kind"] == "EC2NodeClass")
-    assert node_class["spec"]["amiFamily"] == "AL2"
-    node_class["spec"]["amiFamily"] = "AL2023"
-    apply_beta(scene, things)
-    eventually(lambda: scene.cluster.running() == 2, scene.summary, within=120)
-
-    instances = scene.instances()
-    assert {i["InstanceLifecycle"] for i in instances} == {"spot"}
-    assert {i["InstanceType"][0] for i in instances} <= {"c", "m", "r"}
-    for node in scene.cluster.nodes():
-        labels = node["metadata"]["labels"]
-        assert (labels["karpenter.sh/nodepool"], labels["eks-immersion-team"]) == ("default", "my-team")
-    assert [c["kind"] for c in scene.cluster.claims()] == ["NodeClaim"] * len(instances)
-    tags = {tag["Key"]: tag["Value"] for tag in instances[0]["Tags"]}
-    assert (tags["intent"], tags["eks-immersion-team"]) == ("apps", "my-team")
-    # What was written is what is read, in the version it was written in.
-    pool = read_beta(scene, "NodePool", "default")
-    assert pool["spec"]["disruption"]["consolidationPolicy"] == "WhenUnderutilized"
-    assert pool["spec"]["disruption"]["expireAfter"] == "Never"
 
 
 def with_what_the_account_has(scene: Scene) -> tuple[list[dict[str, Any]], str, str]:
