@@ -69,7 +69,7 @@ class EndingTeller:
             case Done() if moved.grace is None:
                 self._publish((evicted(moved.pod, state.cause),))
             case Done() if state.end is not None and moved.grace is not None:
-                self._publish((hurried(moved.pod, moved.grace, state.end),))
+                self._publish((hurried(moved.pod, moved.grace, state.end, state.cause),))
             case Failed(error=TooManyRequestsError() as error) if view is not None:
                 self._publish(failed_draining(view, f"pod {moved.pod.key}: {error}"))
             case _:

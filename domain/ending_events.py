@@ -22,10 +22,10 @@ def evicted(pod: Pod, cause: Cause) -> ClusterEvent:
     return ClusterEvent(of_pod(pod), "Evicted", f"Evicted pod: {BUDGETED.get(cause, _NOT_OUR_CHOICE)}")
 
 
-def hurried(pod: Pod, grace: int, end: datetime) -> ClusterEvent:
+def hurried(pod: Pod, grace: int, end: datetime, cause: Cause) -> ClusterEvent:
     """Return that a pod was deleted with so many seconds of grace, as its node's time is up at `end`."""
     message = (
-        f"Deleted for the termination time {_written(end)} of the node, with {grace} of its "
+        f"Deleted for the termination time {_written(end)} of the node ({cause.value}), with {grace} of its "
         f"{pod.spec.grace_seconds} seconds of grace; no budget and no {labels.DO_NOT_DISRUPT} holds it"
     )
     return ClusterEvent(of_pod(pod), "Disrupted", message)

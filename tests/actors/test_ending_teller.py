@@ -113,7 +113,7 @@ def test_a_pod_whose_time_is_up_is_told_until_when_and_how_long_it_had() -> None
     end = "2026-01-01T00:02:30Z"
     [(whom, message, warning)] = told(stage, "Disrupted")
     assert (whom, warning) == ("Pod default/safe", False)
-    assert message.startswith(f"Deleted for the termination time {end} of the node, with 4")
+    assert message.startswith(f"Deleted for the termination time {end} of the node (deleted), with 4")
     assert " of its 45 seconds of grace" in message
     expiring = (f"All pods will be deleted by {end}", True)
     assert told(stage, "TerminationGracePeriodExpiring") == [
