@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
+from treenail.actors.candidate_teller import DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.actors.life_lines import tell_packing
+from treenail.actors.node_teller import NodeTeller
 from treenail.actors.notice_settler import NoticeSettler
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
@@ -35,9 +36,7 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
-from treenail.domain.nodes import NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
-from treenail.domain.pods import Pod
 from treenail.domain.readiness import PoolsSeen
 from treenail.domain.reseating import reseat
 from treenail.domain.runtime import Ref
@@ -103,6 +102,20 @@ class Audience:
     doctor: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
 
+    @property
+    def of_nodes(self) -> tuple[Ref[NodeChanged], ...]:
+        """Those who hear how nodes stand."""
+        return (
+            self.launcher,
+            self.lifecycle,
+            self.termination,
+            self.arbiter,
+            self.tagger,
+            self.accountant,
+            self.teller,
+            *((self.doctor,) if self.doctor is not None else ()),
+        )
+
 
 class ClusterState(DomainActor[ClusterStateInbox]):
     """Take in every fact and every plan, one after the other, and tell the others what follows.
@@ -128,7 +141,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._aside = SetAside()
         self._setbacks = Setbacks()
         self._recorder = DecisionRecorder(runtime.telemetry)
-        self._candidates = CandidateTeller(model, audience.disruptor)
+        self._nodes = NodeTeller(
+            model,
+            audience.of_nodes,
+            early_binder=audience.early_binder,
+            disruptor=audience.disruptor,
+        )
         self._judge = ProposalJudge(
             model, arbiter=audience.arbiter, disruptor=audience.disruptor, teller=audience.teller
         )
@@ -299,7 +317,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for bound in changes.bound:
             self._audience.pod_watcher.tell(bound)
         for name in changes.views:
-            self._tell_view(name, now)
+            self._nodes.tell(name, now)
         if changes.views:
             self._settler.settle(changes.views)
             there = max(len(self._model.claims), len(self._model.nodes))
@@ -321,47 +339,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             del self._waiting[uid]
         changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._setbacks.until(uid))
         self._audience.pod_watcher.tell(changed)
-
-    def _tell_view(self, name: str, now: datetime) -> None:
-        view = self._model.view(name)
-        going = view is not None and self._model.going(view)
-        pods = self._model.pods_on(name) if going else ()
-        promises = [promise for p in pods if (promise := self._model.promises.of(p.uid)) is not None]
-        pool, node_class = self._model.launches_from(view) if view is not None else (None, None)
-        changed = NodeChanged(
-            name=name,
-            view=view,
-            going=going,
-            pods=pods,
-            decisions=tuple(sorted({promise.decision for promise in promises})),
-            volumes=self._model.storage.volumes_of(pods),
-            places={promise.pod: self._model.ready(promise.target) for promise in promises},
-            pool=pool,
-            node_class=node_class,
-        )
-        for ref in (
-            self._audience.launcher,
-            self._audience.lifecycle,
-            self._audience.termination,
-            self._audience.arbiter,
-            self._audience.tagger,
-            self._audience.accountant,
-            self._audience.teller,
-        ):
-            ref.tell(changed)
-        if self._audience.early_binder is not None:
-            self._audience.early_binder.tell(replace(changed, promised=self._promised(view)))
-        if self._audience.doctor is not None:
-            self._audience.doctor.tell(changed)
-        self._candidates.tell(changed, now)
-
-    def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:
-        """Return the pods that wait for the machine of a claim to join."""
-        if view is None or view.claim is None or not view.launched or view.registered:
-            return ()
-        promises = self._model.promises.at(view.name)
-        pods = (self._model.pods.get(promise.pod) for promise in promises)
-        return tuple(pod for pod in pods if pod is not None)
 
     def _tell_pools(self) -> None:
         for name in sorted(self._pools_told.keys() | self._model.pools.keys()):
