@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.cluster import Change
 
 NODES = 10
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1f")
@@ -37,9 +38,15 @@ def replaced_after(rehearsal: Rehearsal, numbers: range) -> float:
     """Let all nodes drift; return the seconds until those of the pools of these numbers are replaced."""
     old = {claim.name for claim in rehearsal.claims() if int(claim.labels["number"]) in numbers}
     pools = {int(claim.labels["number"]) for claim in rehearsal.claims()}
+
+    def note(change: Change) -> None:
+        if change.after is None and change.kind == "NodeClaim":
+            old.discard(change.address[1])
+
+    rehearsal.cluster.on_change(note)
     began = rehearsal.seconds
     rehearsal.apply(text(*(pool(n, "two") for n in sorted(pools))))
-    rehearsal.run_until(lambda: not old & {claim.name for claim in rehearsal.claims()}, within="3h")
+    rehearsal.run_until(lambda: not old, within="3h")
     return rehearsal.seconds - began
 
 
