@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.test_expiry import OLD_CLASS, PROVISIONER
 from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.cluster import Change
+from treenail.domain.pods import Pod
 
 
 def beta_pool() -> dict[str, Any]:
@@ -45,20 +48,29 @@ def test_a_node_goes_when_it_has_stood_empty_for_its_time(running: Rehearsal) ->
     assert 30 <= cordoned.at - began < 35
 
 
-@pytest.mark.parametrize("after", [10, 29, 31, 33, 36])
-def test_pods_that_come_meanwhile_are_not_deleted_with_the_node(running: Rehearsal, after: float) -> None:
-    running.scale("web", 0)
-    running.run(after)
-    running.scale("web", 2)
-    seen: dict[str, str] = {}
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.seeds(quick=5, soak=200)
+def test_no_node_goes_for_being_empty_to_which_a_pod_has_come(generation: str, seed: int) -> None:
+    with Rehearsal(seed=seed) as rehearsal:
+        rehearsal.apply(text(*GENERATIONS[generation], deployment(replicas=2)))
+        rehearsal.run_until(lambda: rehearsal.running() == 2, within="3m")
+        rehearsal.scale("web", 0)
+        # When the node has stood empty for its time, or is just being cordoned.
+        dice = Random(seed)
+        rehearsal.run(dice.choice((dice.uniform(0, 30), dice.uniform(30, 40))))
+        bound: dict[str, None] = {}
+        lost: list[str] = []
 
-    def all_run() -> bool:
-        seen.update({pod.uid: pod.node_name for pod in running.pods() if pod.node_name})
-        return running.running() == 2
+        def note(change: Change) -> None:
+            if isinstance(change.after, Pod) and change.after.node_name and not change.after.daemon:
+                bound[change.after.uid] = None
+            elif change.after is None and isinstance(change.before, Pod) and change.before.uid in bound:
+                lost.append(change.before.key)
 
-    running.run_until(all_run, within="5m")
-    running.run("3m")
+        rehearsal.cluster.on_change(note)
+        rehearsal.scale("web", 2)
+        rehearsal.run_until(lambda: rehearsal.running() == 2, within="5m")
+        rehearsal.run("3m")
 
-    # Whoever was bound somewhere is still there.
-    assert {pod.uid: pod.node_name for pod in running.pods()} == seen
-    assert running.running() == 2
+        assert len(bound) == rehearsal.running() == 2
+        assert lost == []

@@ -37,8 +37,17 @@ def expiring() -> dict[str, Any]:
     return pool
 
 
+def expiring_beta() -> dict[str, Any]:
+    pool = node_pool()
+    pool["apiVersion"] = "karpenter.sh/v1beta1"
+    pool["spec"]["disruption"]["expireAfter"] = "10m"
+    pool["spec"]["template"]["spec"]["nodeClassRef"] = {"name": "default"}
+    return pool
+
+
 GENERATIONS = {
     "v1": (node_class(), expiring()),
+    "v1beta1": (node_class(), expiring_beta()),
     "v1alpha5": (OLD_CLASS, PROVISIONER),
 }
 
