@@ -328,7 +328,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if ran_out:
             self._selector.tell(CapacityRanOut(offerings=ran_out))
         why = "; ".join(sorted({f"{e.code}: {e.message}" for e in answer.errors})) or "no instance given"
-        if not answer.instances and not ran_out:
+        elsewhere = any(error.elsewhere for error in answer.errors)
+        if not answer.instances and not ran_out and not elsewhere:
             self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=why))
         self._deal(request.token, answer.instances, why)
 

@@ -18,6 +18,7 @@ LAUNCH_TAG: Final = "treenail.sh/launch"
 EFA: Final = "vpc.amazonaws.com/efa"
 CLUSTER_TAG: Final = "eks:eks-cluster-name"
 
+SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
 # Codes by which EC2 says that an offering has run out, for now.
 UNFULFILLABLE: Final[frozenset[str]] = frozenset(
     {
@@ -26,7 +27,7 @@ UNFULFILLABLE: Final[frozenset[str]] = frozenset(
         "VcpuLimitExceeded",
         "UnfulfillableCapacity",
         "Unsupported",
-        "InsufficientFreeAddressesInSubnet",
+        SUBNET_FULL,
         "MaxFleetCountExceeded",
         "ReservationCapacityExceeded",
     }
@@ -147,12 +148,16 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FleetError:
-    """Why EC2 gave nothing for one override (or, with empty type and zone, for the whole call)."""
+    """Why EC2 gave nothing for one override (or, with empty type and zone, for the whole call).
+
+    It may be had `elsewhere` in the same zone: one subnet is full, and another is not.
+    """
 
     code: str
     message: str
     instance_type: str = ""
     zone: str = ""
+    elsewhere: bool = False
 
     @property
     def capacity(self) -> bool:

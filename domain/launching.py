@@ -260,14 +260,15 @@ def offering_of(claim: NodeClaim) -> OfferingKey:
 def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
     """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be.
 
-    A reservation that EC2 finds anything wrong with is of no use for now, while others may be.
+    A reservation that EC2 finds anything wrong with is of no use for now, while others may be. What may be
+    had elsewhere in its zone has not run out: the next launch goes there.
     """
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
         return (ALL_SPOT,)
     keys = {
         (request.capacity_type, o.instance_type, o.reservation.id if o.reservation else o.zone)
         for error in answer.errors
-        if error.capacity or request.reservations
+        if (error.capacity or request.reservations) and not error.elsewhere
         for o in request.overrides
         if error.instance_type in ("", o.instance_type) and error.zone in ("", o.zone)
     }

@@ -60,3 +60,14 @@ def test_without_the_role_that_spot_needs_no_spot_is_left_at_all() -> None:
 
     assert exhausted_offerings(request(("m5.large", "b")), refused) == (ALL_SPOT,)
     assert refused.errors[0].capacity
+
+
+def test_what_is_full_in_one_subnet_of_a_zone_alone_has_not_run_out() -> None:
+    found = (
+        FleetError("InsufficientFreeAddressesInSubnet", "", "m5.large", "a", elsewhere=True),
+        FleetError("InsufficientFreeAddressesInSubnet", "", "m5.large", "b"),
+    )
+
+    ran_out = exhausted_offerings(request(("m5.large", "a"), ("m5.large", "b")), FleetAnswer(errors=found))
+
+    assert ran_out == ((labels.SPOT, "m5.large", "b"),)

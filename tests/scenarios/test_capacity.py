@@ -8,7 +8,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.ec2 import InstanceRecord
+from treenail.adapters.fake.ec2 import InstanceRecord, Subnet
 from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetRequest
 
@@ -194,3 +194,20 @@ def test_where_nothing_is_left_at_all_attempts_are_further_and_further_apart() -
         assert max(till.failed.values()) <= 5  # once in every three minutes
         last = till.at[-3:]
         assert all(b - a > 20 for a, b in pairwise(last))
+
+
+def test_a_subnet_that_is_full_leaves_the_others_of_its_zone_in_use() -> None:
+    in_two_subnets = node_class()
+    in_two_subnets["spec"]["subnetSelectorTerms"] = [{"id": "subnet-01"}, {"id": "subnet-02"}]
+    with Rehearsal(seed=5) as rehearsal:
+        for number in (1, 2):
+            block = f"10.0.{number}.0/29"
+            rehearsal.ec2.add_subnet(Subnet(id=f"subnet-0{number}", zone="us-east-1a", cidr=block))
+        pool = one_type("default", "m5.xlarge", 1)
+        rehearsal.apply(text(in_two_subnets, pool, deployment(replicas=5, cpu="3")))
+
+        rehearsal.run_until(lambda: rehearsal.running() == 5, within="2m")
+
+        by_subnet = Counter(record.instance.subnet_id for record in rehearsal.ec2.live())
+        assert sorted(by_subnet.values()) == [2, 3]
+        assert told(rehearsal, "CapacityRanOut") == []

@@ -46,7 +46,8 @@ class FleetCall:
 
     `templates` are those it needs, `zones` and `images` what answers are read with: zones by the id of
     the subnet, images by the name of the instance type, and `reservations` by instance type and zone.
-    `addresses` are those an instance takes at least, by the id of the subnet.
+    `addresses` are those an instance takes at least, by the id of the subnet; `spare` are the subnets that
+    were not chosen, by zone.
     """
 
     digest: str
@@ -55,6 +56,7 @@ class FleetCall:
     zones: Mapping[str, str]
     images: Mapping[str, str]
     addresses: Mapping[str, int]
+    spare: Mapping[str, tuple[Subnet, ...]]
     reservations: Mapping[tuple[str, str], Reservation]
 
 
@@ -116,8 +118,12 @@ def fleet_call(
     chosen: tuple[Choice, ...],
     template_for: Callable[[Build], Template],
     prices: PriceOverrides = NO_OVERRIDES,
+    *,
+    subnets: tuple[Subnet, ...] = (),
 ) -> FleetCall:
     """Return the call. `template_for` gives the template for instances of one build.
+
+    `subnets` are all that could have been chosen.
 
     EC2 itself goes by the public prices. Where by one's own `prices` another type may cost the least, the
     call says in which order they are wanted.
@@ -148,12 +154,19 @@ def fleet_call(
         zones={choice.subnet_id: choice.override.zone for choice in chosen},
         images={choice.override.instance_type: choice.image_id for choice in chosen},
         addresses=_least_addresses(chosen),
+        spare=_spare(chosen, subnets),
         reservations={
             (one.instance_type, one.zone): one.reservation
             for one in (choice.override for choice in chosen)
             if one.reservation is not None
         },
     )
+
+
+def _spare(chosen: tuple[Choice, ...], subnets: tuple[Subnet, ...]) -> Mapping[str, tuple[Subnet, ...]]:
+    taken = {choice.subnet_id for choice in chosen}
+    zones = sorted({choice.override.zone for choice in chosen})
+    return {zone: tuple(one for one in subnets if one.zone == zone and one.id not in taken) for zone in zones}
 
 
 def _least_addresses(chosen: tuple[Choice, ...]) -> Mapping[str, int]:

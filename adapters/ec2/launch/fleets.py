@@ -21,7 +21,15 @@ from treenail.adapters.ec2.launch.tags import REQUEST_TAG
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
-from treenail.domain.fleets import NO_SPOT, UNFULFILLABLE, FleetAnswer, FleetError, FleetRequest, Instance
+from treenail.domain.fleets import (
+    NO_SPOT,
+    SUBNET_FULL,
+    UNFULFILLABLE,
+    FleetAnswer,
+    FleetError,
+    FleetRequest,
+    Instance,
+)
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import (
@@ -52,7 +60,6 @@ _UNSEEN_SECONDS: Final = 5.0
 _MOST_TRIES: Final = 4
 # What EC2 says of a reservation that is not there or not active any more.
 _NO_RESERVATION: Final = "InvalidCapacityReservation"
-_SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _MOST_CALLS: Final = 4096
 _CALL_SECONDS: Final = 3600.0
@@ -112,7 +119,7 @@ class Fleets:
         for number in range(1, _MOST_TRIES + 1):
             answer = self._attempt(call, request, token)
             waited += answer.waited_seconds
-            self._note_addresses(call, request, answer)
+            answer = self._with_addresses(call, request, answer)
             if number == _MOST_TRIES or not self._mended(call, request, answer, first=number == 1):
                 break
             # A token that made a fleet, if an empty one, will not make another. One that made none is still
@@ -147,12 +154,23 @@ class Fleets:
         self._addresses.deduct(request.token, call.addresses, instances=request.count)
         return call
 
-    def _note_addresses(self, call: FleetCall, request: FleetRequest, answer: FleetAnswer) -> None:
-        """Give back the addresses that were not taken; where there were too few, there are none left."""
+    def _with_addresses(self, call: FleetCall, request: FleetRequest, answer: FleetAnswer) -> FleetAnswer:
+        """Give back the addresses that were not taken; where there were too few, there are none left.
+
+        Return the answer with what is known of other subnets of the same zone.
+        """
         bought = Counter(instance.zone for instance in answer.instances)
         self._addresses.settle(request.token, {subnet: bought[zone] for subnet, zone in call.zones.items()})
-        full = {error.zone for error in answer.errors if error.code == _SUBNET_FULL}
+        full = {error.zone for error in answer.errors if error.code == SUBNET_FULL}
         self._addresses.exhaust(subnet for subnet, zone in call.zones.items() if zone in full)
+        with_room = {
+            zone for zone in full if any(self._addresses.left(one) > 0 for one in call.spare.get(zone, ()))
+        }
+        errors = tuple(
+            replace(error, elsewhere=True) if error.code == SUBNET_FULL and error.zone in with_room else error
+            for error in answer.errors
+        )
+        return replace(answer, errors=errors)
 
     def _prepare(self, request: FleetRequest) -> FleetCall:
         node_class = request.node_class
@@ -164,6 +182,7 @@ class Fleets:
             choices(request, resolved, by_name, self._addresses.roomiest(resolved.subnets)),
             partial(self._template, request, resolved),
             self._prices,
+            subnets=resolved.subnets,
         )
 
     def _template(self, request: FleetRequest, resolved: Resolved, build: Build) -> Template:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from treenail.adapters.fake.ec2.allocation import Option, allocate, candidates
 from treenail.adapters.fake.ec2.capacity import Pool
+from treenail.adapters.fake.ec2.network import Subnet
 from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.shop import Assortment
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.luck import chance, draw, fork, uuid
 from treenail.domain import labels
 from treenail.domain.fleets import (
+    SUBNET_FULL,
     FleetAnswer,
     FleetError,
     FleetRequest,
@@ -96,16 +99,22 @@ class Fleets:
         self._run_short(options, request.capacity_type)
         fleet_id = f"fleet-{uuid(self._dice)}"
         bought: list[Instance] = []
+        # As whoever calls chooses one for each zone.
+        subnets = {
+            zone: subnet
+            for zone in sorted({option.zone for option in options})
+            if (subnet := self._region.vpc.roomiest(assortment.subnets, zone)) is not None
+        }
 
         def take(option: Option) -> None:
-            bought.append(self._start(option, request, assortment, fleet_id))
+            bought.append(self._start(option, request, assortment, subnets[option.zone], fleet_id))
 
         errors += allocate(
             options,
             request.count,
             request.capacity_type,
             dice=self._dice,
-            refusal=partial(self._refusal, request, assortment),
+            refusal=partial(self._refusal, request, assortment, subnets),
             take=take,
         )
         return FleetAnswer(
@@ -152,7 +161,9 @@ class Fleets:
             pool = Pool(capacity_type, unlucky.instance_type, unlucky.zone)
             self._region.pools.run_out(pool, self._region.agenda.monotonic() + seconds)
 
-    def _refusal(self, request: FleetRequest, assortment: Assortment, option: Option) -> FleetError | None:
+    def _refusal(
+        self, request: FleetRequest, assortment: Assortment, subnets: Mapping[str, Subnet], option: Option
+    ) -> FleetError | None:
         name, zone, capacity_type = option.instance_type, option.zone, request.capacity_type
         for reservation in request.reservations:
             if self._region.reservations.left(reservation.id) < 1:
@@ -167,23 +178,23 @@ class Fleets:
                     f"in the Availability Zone you requested ({zone})."
                 )
             return FleetError("InsufficientInstanceCapacity", why, name, zone)
-        subnet = self._region.vpc.roomiest(assortment.subnets, zone)
-        if subnet is not None and self._region.vpc.free(subnet) == 0:
+        subnet, vpc = subnets[zone], self._region.vpc
+        if vpc.free(subnet) == 0:
             why = f"There are not enough free addresses in subnet '{subnet.id}'."
-            return FleetError("InsufficientFreeAddressesInSubnet", why, name, zone)
+            elsewhere = any(one.zone == zone and vpc.free(one) for one in assortment.subnets)
+            return FleetError(SUBNET_FULL, why, name, zone, elsewhere)
         return None
 
     def _start(
-        self, option: Option, request: FleetRequest, assortment: Assortment, fleet_id: str
+        self, option: Option, request: FleetRequest, assortment: Assortment, subnet: Subnet, fleet_id: str
     ) -> Instance:
         instance_type = assortment.types[option.instance_type]
         image = assortment.image_for(instance_type)
-        subnet = self._region.vpc.roomiest(assortment.subnets, option.zone)
         override = next(
             o for o in request.overrides if (o.instance_type, o.zone) == (option.instance_type, option.zone)
         )
         offering = _offering(instance_type, override, request.capacity_type)
-        assert image is not None and subnet is not None and offering is not None  # noqa: S101, PT018
+        assert image is not None and offering is not None  # noqa: S101, PT018
         instance = Instance(
             id=f"i-{self._dice.getrandbits(68):017x}",
             instance_type=option.instance_type,

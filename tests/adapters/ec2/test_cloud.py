@@ -127,7 +127,19 @@ def test_what_ran_out_of_addresses_is_not_launched_into_while_another_subnet_of_
     told = buyer.launch(only_a)
     buyer.launch(replace(only_a, token="call-2"))  # noqa: S106 (a client token)
 
-    assert [(e.code, e.zone) for e in told.errors] == [("InsufficientFreeAddressesInSubnet", A)]
+    assert [(e.zone, e.elsewhere) for e in told.errors] == [(A, True)]
+
+
+def test_a_zone_whose_subnets_are_all_full_has_nothing_elsewhere(account: Account) -> None:
+    for number, subnet in enumerate(("subnet-a", "subnet-a2")):
+        full = error("InsufficientFreeAddressesInSubnet", InstanceType="m5.large", SubnetId=subnet)
+        account.answers(FLEET, answer(errors=(full,)), **any_call(f"call-{number}"))
+    buyer = cloud(account)
+    only_a = replace(OWN, overrides=tuple(one for one in OWN.overrides if one.zone == A))
+
+    told = [buyer.launch(replace(only_a, token=f"call-{number}")) for number in range(2)]
+
+    assert [[e.elsewhere for e in one.errors] for one in told] == [[True], [False]]
 
 
 def test_a_missing_role_for_spot_is_told_as_spot_that_ran_out(account: Account) -> None:

@@ -106,6 +106,20 @@ def test_addresses_are_used_up_and_released() -> None:
     assert len(rig.ec2.launch(request("m5.large/a", call="second")).instances) == 1
 
 
+def test_a_subnet_that_is_full_says_whether_its_zone_has_another() -> None:
+    tiny = Subnet(id="subnet-tiny", zone=A, cidr="10.0.0.0/29")
+    other = Subnet(id="subnet-other", zone=A, cidr="10.0.1.0/29")
+    rig = Rig(subnets=(tiny, other))
+
+    first = rig.ec2.launch(request("m5.large/a", count=4, call="first"))
+    second = rig.ec2.launch(request("m5.large/a", count=4, call="second"))
+
+    assert [(len(one.instances), [e.elsewhere for e in one.errors]) for one in (first, second)] == [
+        (3, [True]),
+        (3, [False]),
+    ]
+
+
 def test_the_subnet_with_the_most_free_addresses_is_taken() -> None:
     small = Subnet(id="subnet-small", zone=A, cidr="10.0.0.0/28")
     large = Subnet(id="subnet-large", zone=A, cidr="10.0.1.0/24")
