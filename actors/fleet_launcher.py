@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, TypeAlias
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.held_calls import HeldCalls
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.launch_recorder import LaunchRecorder
+from treenail.actors.launch_ticks import Adopt, Flushed, Probe, StepDone
 from treenail.actors.life_lines import tell_bought, tell_created, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import metrics
@@ -49,7 +49,7 @@ from treenail.domain.ports import (
     NodeClassNotReadyError,
     NotFoundError,
 )
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.runtime import Done, Failed, Ref
 from treenail.domain.selection import mark_unavailable
 from treenail.domain.watching import NodeChanged
 
@@ -60,28 +60,9 @@ _ADOPT_AFTER: Final = 2.0
 _FIND_AFTER: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class _StepDone:
-    """A step was tried, from `started_at` on."""
-
-    step: Step
-    started_at: datetime
-    outcome: Outcome[object]
-
-
-@dataclass(frozen=True, slots=True)
-class _Flushed:
-    """The trace of a decision is out, as far as it goes in the time it has: its claims may be written."""
-
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Adopt:
-    """Private timer tick: take on the claims somebody left unlaunched."""
-
-
-LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | Step | _Flushed | _StepDone | _Adopt
+LauncherInbox: TypeAlias = (
+    PlanCommitted | NodeChanged | CapacityRanOut | Step | Flushed | StepDone | Adopt | Probe
+)
 
 
 class FleetLauncher(DomainActor[LauncherInbox]):
@@ -108,6 +89,12 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._book = LaunchBook()
         # Those that are given up, with what is said on them.
         self._taken_back: dict[str, DeleteClaim] = {}
+        self._held = HeldCalls(
+            self._book,
+            runtime.dice,
+            later=lambda ref, seconds: self.later(("probe", str(ref)), Probe(ref), seconds=seconds),
+            go=self._carry_out,
+        )
         self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
         self._ran_out = ran_out_offerings(runtime.timers.monotonic)
 
@@ -119,13 +106,15 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._watch(message)
             case CapacityRanOut():
                 self._ran_out.update(dict.fromkeys(message.offerings, True))
-            case _Flushed():
+            case Flushed():
                 for name in message.names:
                     self._try(WriteClaim(name=name))
-            case _StepDone():
+            case StepDone():
                 self._step_done(message)
-            case _Adopt():
+            case Adopt():
                 self._adopt()
+            case Probe():
+                self._held.probe(message.node_class)
             case _:
                 self._try(message)
 
@@ -141,7 +130,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             ("telemetry", "flush"),
             lambda: self._telemetry.flush(_FLUSH_SECONDS),
             self.carrying(),
-            lambda _: _Flushed(names),
+            lambda _: Flushed(names),
         )
 
     def _watch(self, changed: NodeChanged) -> None:
@@ -149,7 +138,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if claim is not None and claim.launched and self._book.instance(changed.name) is not None:
             self._launched(changed.name, claim)  # whatever was answered, if anything was
         if self._book.note(changed):
-            self.later("adopt", _Adopt(), seconds=_ADOPT_AFTER)
+            self.later("adopt", Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
             self._try(self._taken_back.get(changed.name, DeleteClaim(name=changed.name)))
         if changed.view is None:
@@ -163,16 +152,21 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     # --- steps
 
     def _try(self, step: Step) -> None:
+        if not (isinstance(step, CallFleet) and self._held.keep(step)):
+            self._carry_out(step)
+
+    def _carry_out(self, step: Step) -> None:
         call = self._calls.of(step, self._book)
         if call is None:
             return
         key, function = call
         started_at = self._timers.now()
-        self._tasks.run(key, function, self.carrying(), lambda outcome: _StepDone(step, started_at, outcome))
+        self._tasks.run(key, function, self.carrying(), lambda outcome: StepDone(step, started_at, outcome))
 
-    def _step_done(self, done: _StepDone) -> None:
+    def _step_done(self, done: StepDone) -> None:
         if isinstance(done.step, CallFleet):
             self._recorder.call(done.step, done.started_at, done.outcome)
+            self._held.note(done.step, done.outcome)
         match done.outcome:
             case Done(value=value):
                 self._succeeded(done.step, value)
@@ -207,6 +201,9 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
         if isinstance(error, ConflictError):
             final = not isinstance(step, MarkClaim)
+        if not final and isinstance(step, CallFleet) and self._held.keep(step):
+            self.log("launches of the node class wait", level="warning", error=str(error))
+            return
         # What was given up must go: nobody else would take it away.
         if not final and (step.attempt < _MOST_ATTEMPTS or isinstance(step, DeleteClaim)):
             seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
@@ -398,4 +395,4 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _hand_back(self, names: tuple[str, ...]) -> None:
         """Give these up for now; they are taken on again like those of a process that died."""
         self._book.hand_back(names)
-        self.later("adopt", _Adopt(), seconds=backoff_seconds(_MOST_ATTEMPTS, 0))
+        self.later("adopt", Adopt(), seconds=backoff_seconds(_MOST_ATTEMPTS, 0))

@@ -44,6 +44,8 @@ class Templates:
         self._lock = Lock()
         self._looking = Lock()
         self._looked = False
+        # Whether the last one that was to be made could not be.
+        self._refused = False
         # When each was used last, in monotonic seconds.
         self._known: dict[str, float] = {}
 
@@ -56,6 +58,9 @@ class Templates:
         if templates:
             self._look_once()
         missing = [template for template in templates if not self._use(template.name)]
+        if missing and self._refused:
+            # One is enough to see whether any can be made again.
+            self._make(missing.pop(0))
         if missing:
             most = min(len(missing), _MOST_MADE_AT_ONCE)
             with ThreadPoolExecutor(most, thread_name_prefix="launch-templates") as makers:
@@ -124,6 +129,15 @@ class Templates:
             self._known[name] = self._clock.monotonic()
 
     def _make(self, template: Template) -> None:
+        try:
+            self._create(template)
+        except PortError:
+            self._refused = True
+            raise
+        self._refused = False
+        self._note(template.name)
+
+    def _create(self, template: Template) -> None:
         create = partial(
             self._aws.clients.ec2.create_launch_template,
             LaunchTemplateName=template.name,
@@ -137,7 +151,6 @@ class Templates:
                 logger="controller.provisioner.cloudprovider",
                 launch_template_name=template.name,
             )
-        self._note(template.name)
 
     def _unused(self, seconds: float) -> tuple[str, ...]:
         with self._lock:

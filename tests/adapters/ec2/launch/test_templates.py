@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.adapters.ec2.discovery.account import Account
@@ -208,3 +210,15 @@ def test_one_of_a_node_class_that_cannot_be_deleted_is_told(account: Account) ->
 
     with pytest.raises(InvalidError, match="UnauthorizedOperation"):
         known.release("default")
+
+
+def test_after_one_could_not_be_made_a_single_one_is_tried_for_all(account: Account) -> None:
+    known = templates(account)
+    account.refuses(CREATE, "UnauthorizedOperation", status=403)
+    with pytest.raises(InvalidError):
+        known.ensure([ONE])
+
+    account.refuses(CREATE, "UnauthorizedOperation", status=403)
+    # Were the others tried too, the account would be asked for more than it was told of.
+    with pytest.raises(InvalidError):
+        known.ensure([ONE, replace(ONE, name="treenail.sh/2"), replace(ONE, name="treenail.sh/3")])

@@ -1,0 +1,38 @@
+"""What a fleet launcher tells itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from treenail.domain.launch_steps import Step
+from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.runtime import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """A step was tried, from `started_at` on."""
+
+    step: Step
+    started_at: datetime
+    outcome: Outcome[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """The trace of a decision is out, as far as it goes in the time it has: its claims may be written."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """A timer tick: take on the claims somebody left unlaunched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A timer tick: let one call of this node class go, to see whether it is answered."""
+
+    node_class: NodeClassRef
