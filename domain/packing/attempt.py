@@ -161,17 +161,25 @@ class Attempt:
         self._buy(drafts, lots)
 
     def _buy(self, drafts: Sequence[Draft], lots: Iterable[Lot]) -> None:
+        self._drop_unplaced(lots, placed_in(drafts))
         by_index = {lot.index: lot for lot in lots}
-        self.outcome.buy(drafts, by_index, self._nodes.bound, self._nodes.finishing())
-        for lot in lots:
-            for party in lot.waiting:
-                seat = party.seat
-                self.outcome.unseat(seat.one.index, party.pods, seat.scope.given_up)
-            for index, pods in lot.bundle.items():
-                self.outcome.unseat(index, pods, 0)
+        bound = self._nodes.bound([lot for lot in lots if lot.units], drafts, self._ground.chains)
+        self.outcome.buy(drafts, by_index, bound, self._nodes.finishing())
         if self._steps.exhausted:
             waiting = [one.index for one in self._reading.classes if self.outcome.waiting(one.index)]
             self.outcome.deferred.update(waiting)
+
+    def _drop_unplaced(self, lots: Iterable[Lot], placed: Mapping[int, int]) -> None:
+        """Note that units of which there is no node planned have no seat any longer."""
+        for lot in lots:
+            left = lot.units - placed.get(lot.index, 0)
+            if left > 0 and lot.bundle:
+                for one, _, scope, pods in lot.members:
+                    self.outcome.unseat(one.index, pods, scope.given_up)
+                lot.bundle = {}
+            elif left > 0:
+                for seat, pods in lot.take_last(left):
+                    self.outcome.unseat(seat.one.index, pods, seat.scope.given_up)
 
     def _take_back(self, lots: Iterable[Lot], placed: Mapping[int, int]) -> bool:
         """Take back the seats of units that got no node; tell whether there were any."""

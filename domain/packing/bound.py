@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, count_fitting, holds
+from treenail.domain.packing.arrays import Bools, Floats, count_fitting, holds
 
 # A linear program with one row per resource: a library would take longer to start than this to end.
 _MOST_PIVOTS: Final = 60
@@ -73,7 +74,17 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
     return np.maximum(worth, 0.0), float(amounts[basis < types].sum())
 
 
-def lower_bound(pods: Floats, requests: Floats, room: Floats, prices: Floats) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Classes (I) of which all pods together need so many nodes at least, for they keep apart."""
+
+    classes: Bools
+    nodes: float
+
+
+def lower_bound(
+    pods: Floats, requests: Floats, room: Floats, prices: Floats, apart: Sequence[Apart] = ()
+) -> float:
     """Return a cost ($/h) below which no nodes hold `pods` (I) of the classes that request `requests` (I, R).
 
     `room` (T, R) is every type there is, `prices` (I, T) what each costs with pods of a class on it,
@@ -83,7 +94,13 @@ def lower_bound(pods: Floats, requests: Floats, room: Floats, prices: Floats) ->
     room, prices = room[known], prices[:, known]
     cheapest = prices.min(axis=0)
     demand = pods @ requests
-    bound = float(demand @ fractional_cover(demand, room, cheapest).worth)
+    bound = _covered(demand, room, cheapest)
+    if apart:
+        # A node is as much a thing to be had as what is on it: any that holds a pod of those kept apart.
+        held = np.isfinite(prices) & holds(room, requests[:, np.newaxis])
+        nodes = np.array([held[each.classes].any(axis=0) for each in apart], dtype=np.float64).T
+        needed = np.array([each.nodes for each in apart])
+        bound = max(bound, _covered(np.append(demand, needed), np.hstack([room, nodes]), cheapest))
     for count, row, price in zip(pods, requests, prices, strict=True):
         able = holds(room, row) & np.isfinite(price)
         one = float(price[able].min())
@@ -92,3 +109,7 @@ def lower_bound(pods: Floats, requests: Floats, room: Floats, prices: Floats) ->
             fitting = np.minimum(count_fitting(room[able], row), count)
             bound = max(bound, one, float((price[able] / fitting).min() * count))
     return bound * (1 - _ROUNDING)
+
+
+def _covered(demand: Floats, room: Floats, prices: Floats) -> float:
+    return float(demand @ fractional_cover(demand, room, prices).worth)

@@ -107,6 +107,7 @@ class Bundles:
         for bundle in self._bundles:
             lot = Lot(bundle.number, bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle))
             lot.bundle = dict(bundle.parts)
+            lot.members = bundle.seats
             self._of_lot[lot.index] = bundle
             made.append(lot)
         return made

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
+from typing import Final
 
 import numpy as np
 
 from treenail.domain.packing.arrays import Floats, holds
-from treenail.domain.packing.bound import lower_bound
+from treenail.domain.packing.bound import Apart, lower_bound
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family, may_meet
 from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.templates import Template
+from treenail.domain.packing.topology.terms import Kind, Term
+
+# So many groups of pods that keep apart are looked at: those that need the most nodes.
+_MOST_APART: Final = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,14 +32,17 @@ class Component:
     lots: tuple[Lot, ...]
     reach: tuple[tuple[Family, ...], ...]
 
-    def lower_bound(self, units: Mapping[int, int]) -> float:
-        """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index)."""
-        # Lots of equal requests and reach are one to the bound.
-        alike: dict[tuple[int, int], list[int]] = {}
-        counts: dict[tuple[int, int], int] = {}
+    def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> float:
+        """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index).
+
+        `terms` are those that keep units apart, by the number of their group.
+        """
+        # Lots of equal requests, reach and rules are one to the bound.
+        alike: dict[tuple[int, int, Rules], list[int]] = {}
+        counts: dict[tuple[int, int, Rules], int] = {}
         for i, lot in enumerate(self.lots):
             if units.get(lot.index):
-                key = (id(lot.requests), id(self.reach[i]))
+                key = (id(lot.requests), id(self.reach[i]), _keeping_apart(lot.rules))
                 alike.setdefault(key, []).append(i)
                 counts[key] = counts.get(key, 0) + units[lot.index]
         if not alike:
@@ -46,7 +56,36 @@ class Component:
             if id(self.reach[i]) not in known:
                 known[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
         prices = np.array([known[id(self.reach[i])] for i in held])
-        return lower_bound(np.array(list(counts.values()), dtype=np.float64), requests, room, prices)
+        pods = np.array(list(counts.values()), dtype=np.float64)
+        apart = _apart([rules for _, _, rules in counts], pods, terms)
+        return lower_bound(pods, requests, room, prices, apart)
+
+
+def _keeping_apart(rules: Rules) -> Rules:
+    """Return the rules that keep units from their like; all that do not are one."""
+    if rules is FREE or not any(group in rules.owned for group, _ in rules.counted):
+        return FREE
+    return rules
+
+
+def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> list[Apart]:
+    """Return which lots need how many nodes together, those that need the most first."""
+    found: dict[int, tuple[list[int], float]] = {}
+    for i, each in enumerate(rules):
+        for group, count in each.counted:
+            if group in each.owned:
+                members, pods = found.get(group, ([], 0.0))
+                found[group] = ([*members, i], pods + count * float(units[i]))
+    needed = []
+    for group, (members, pods) in found.items():
+        most = terms[group].max_skew if terms[group].kind is Kind.SPREAD else 1
+        needed.append((ceil(pods / max(most, 1)), members))
+    needed.sort(key=lambda each: -each[0])
+    return [
+        Apart(np.isin(np.arange(len(rules)), members), nodes)
+        for nodes, members in needed[:_MOST_APART]
+        if nodes > 1
+    ]
 
 
 def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
@@ -58,9 +97,9 @@ def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
     return np.concatenate(list(of.values()))
 
 
-def components(lots: Sequence[Lot], families: Families) -> list[Component]:
-    """Part `lots`, which all have a chain, into components."""
-    opened = sorted({link.family.template.index for lot in lots for link in lot.chain})
+def components(lots: Sequence[Lot], families: Families, templates: Iterable[int] = ()) -> list[Component]:
+    """Part `lots`, which all have a chain, into components. There may be nodes of `templates`, too."""
+    opened = sorted({link.family.template.index for lot in lots for link in lot.chain}.union(templates))
     known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[Family, ...]] = {}
     reach = []
     for lot in lots:

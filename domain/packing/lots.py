@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.chains import Link
+from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.seats import Seat
+from treenail.domain.packing.topology.scope import Scope
 
 
 @dataclass(slots=True, eq=False)
@@ -27,7 +30,7 @@ class Lot:
 
     `alternatives` are the demands to be tried in order, each a conjunction, and `chain` the families they
     lead to. `waiting` are the pods, in the order they are named; a unit is one pod, or, of a `bundle`, all
-    pods in it (by class): they must share a node.
+    pods in it (by class): they must share a node. `members` tell how those in a bundle are seated.
     """
 
     index: int
@@ -37,6 +40,7 @@ class Lot:
     rules: Rules = FREE
     waiting: list[Party] = field(default_factory=list)
     bundle: dict[int, int] = field(default_factory=dict)
+    members: Sequence[tuple[PodClass, Rung, Scope, int]] = ()
 
     @property
     def units(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.cheapest import Cheapest
 from treenail.domain.packing.compatibility.families import Families
 from treenail.domain.packing.components import Component, components
@@ -13,6 +14,7 @@ from treenail.domain.packing.drafts import Draft, placed_in
 from treenail.domain.packing.finishing import Finishing
 from treenail.domain.packing.first_fit import FirstFit
 from treenail.domain.packing.limits import Ledger
+from treenail.domain.packing.loosening import loosened
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.problem import Packing, Settings
@@ -27,13 +29,11 @@ _MANY_LOTS: Final = 250
 class NodePlanner:
     """Plans nodes for lots, as often as it is asked to: the last plan is what counts.
 
-    `ledger` counts its nodes against limits, `bound` is what they must cost at least ($/h). `problems` are
-    what went wrong without harm to where pods go.
+    `ledger` counts its nodes against limits. `problems` are what went wrong without harm to where pods go.
     """
 
     def __init__(self, families: Families, reading: Reading, settings: Settings, steps: Steps) -> None:
         self.ledger = Ledger()
-        self.bound = 0.0
         self.problems: list[str] = []
         self._families = families
         self._reading = reading
@@ -55,7 +55,6 @@ class NodePlanner:
         return self._planned(lots, first, {lot.index: lot.units for lot in lots})
 
     def _planned(self, lots: Sequence[Lot], first: list[Draft] | None, units: dict[int, int]) -> list[Draft]:
-        self.bound = 0.0
         drafts: list[Draft] = []
         for component in components(lots, self._families):
             members = {lot.index for lot in component.lots}
@@ -71,6 +70,13 @@ class NodePlanner:
         squeezing = Squeezing(drafts, self._families, self.ledger, rules, self._stand)
         left = squeezing.place(lot, units)
         return squeezing.drafts, left
+
+    def bound(self, lots: Sequence[Lot], drafts: Sequence[Draft], chains: Chains) -> float:
+        """Return what nodes for `lots` must cost at least ($/h), whatever domains are chosen for them."""
+        loose, units = loosened(lots, chains)
+        templates = {draft.family.template.index for draft in drafts}
+        found = components(loose, self._families, templates)
+        return sum(component.lower_bound(units, self._reading.groups.terms) for component in found)
 
     def finishing(self) -> Finishing:
         """Return what makes claims of the nodes planned."""
@@ -129,16 +135,11 @@ class NodePlanner:
         self, component: Component, first: list[Draft] | None, units: dict[int, int]
     ) -> list[Draft]:
         """Take first-fit's nodes for the lots of a component, or cheaper ones."""
-        bound = component.lower_bound(units if first is None else placed_in(first))
         if self._settings.packing is not Packing.CHEAPEST and first is not None:
-            self.bound += bound
             return first
-        drafts = self._cheapest(component, first, units, bound)
-        placed = placed_in(drafts)
-        if drafts is not first and any(placed.get(o.index, 0) != units[o.index] for o in component.lots):
-            bound = component.lower_bound(placed)
-        self.bound += bound
-        return drafts
+        placed = units if first is None else placed_in(first)
+        bound = component.lower_bound(placed, self._reading.groups.terms)
+        return self._cheapest(component, first, units, bound)
 
     def _cheapest(
         self, component: Component, first: list[Draft] | None, units: dict[int, int], bound: float

@@ -183,4 +183,5 @@ class OneByOne:
         lot = Lot(-1 - number, claim.load, demands, self._chains.of(demands, claim.load), rules)
         for guest in claim.guests.values():
             lot.bundle[guest.one.index] = lot.bundle.get(guest.one.index, 0) + guest.pods
+        lot.members = [(g.one, g.rung, g.scope, g.pods) for g in claim.guests.values()]
         return lot
