@@ -11,7 +11,7 @@ from tests.simulation.ordeal import TROUBLES, Ordeal
 from treenail.adapters.embed.rehearsal import Rehearsal
 
 
-@pytest.mark.seeds(quick=2, soak=25)
+@pytest.mark.seeds(quick=1, soak=25)
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_with_aws_doubles_nothing_leaks_nothing_and_is_over_a_minute_after_it_ends(
     trouble: str, seed: int, record_property: Callable[[str, object], None]
