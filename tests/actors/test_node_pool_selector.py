@@ -5,74 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.actors.stage import Stage
-from tests.actors.troubles import StubCloud
-from tests.builders import DEFAULT_CLASS, START, at, decision, instance_type, node_class, node_pool, resources
-from tests.probes import Probe
-from treenail.actors.base import Runtime
-from treenail.actors.node_pool_selector import NodePoolSelector
+from tests.actors.selecting import CLASS, LARGE, Selecting
+from tests.builders import DEFAULT_CLASS, at, decision, node_class, node_pool, resources
 from treenail.domain import labels
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.learned_memory import MemoryLearned
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
+from treenail.domain.planning import PackRequested
 from treenail.domain.ports import NodeClassNotReadyError, PortError, UnavailableError
 from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, NothingToBuy
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.selection import CatalogueKey
-
-LARGE = instance_type("m5.large", 2, price=0.1)
-CLASS = "EC2NodeClass/default"
-
-
-class Selecting(Stage):
-    """A selector with a shop to read the catalogue of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cloud = StubCloud(self.world, LARGE)
-        self.packer, self.reporter = Probe(), Probe()
-        self.selector: Any = self.host(
-            lambda runtime: NodePoolSelector(
-                runtime, packer=self.packer, reporter=self.reporter, cloud=self.cloud
-            )
-        )
-
-    def take(self, *pools: NodePool, of_class: NodeClass | None = None, seconds: float = 1) -> None:
-        """Take a snapshot with these pools, of one node class (none, where its name is empty)."""
-        classes = {CLASS: of_class or node_class()}
-        if of_class is not None and not of_class.ref.name:
-            classes = {}
-        snapshot = Snapshot(
-            revision=1,
-            taken_at=START,
-            pods=(),
-            rooms=(),
-            pools=pools or (node_pool(),),
-            node_classes=classes,
-            daemons=(),
-            limits_left={"limited": resources(cpu=3)},
-        )
-        self.selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
-        self.run(seconds)
-
-    def requests(self) -> list[PackRequested]:
-        """Return what was passed on since this was last called."""
-        found = self.packer.of(PackRequested)
-        self.packer.received.clear()
-        return found
-
-    def only(self) -> PackRequested:
-        (request,) = self.requests()
-        return request
-
-    def read(self) -> int:
-        """Return how often the catalogue was read."""
-        return len(self.cloud.troubles.calls)
-
 
 NO_CLASS = replace(node_class(), ref=replace(node_class().ref, name=""))
 
@@ -303,95 +248,6 @@ def test_one_broken_pool_does_not_hold_up_the_others() -> None:
     request = stage.only()
     assert [o.pool.name for o in request.offers] == ["good"]
     assert [r.pool for r in request.not_ready] == ["going"]
-
-
-class Restless(Stage):
-    """A clock that goes on while one message is handled, as real ones do."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.moments = 0
-
-    def monotonic(self) -> float:
-        self.moments += 1
-        return self.moments * 1.0
-
-
-def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
-    stage = Restless()
-    cloud, packer = StubCloud(stage.world, LARGE), Probe()
-
-    def make(runtime: Runtime) -> NodePoolSelector:
-        timers = _Clocked(runtime.timers, stage)
-        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, reporter=Probe(), cloud=cloud)
-
-    selector = stage.host(make)
-    snapshot = Snapshot(
-        revision=1,
-        taken_at=START,
-        pods=(),
-        rooms=(),
-        pools=(node_pool(),),
-        node_classes={CLASS: node_class()},
-        daemons=(),
-        limits_left={},
-    )
-
-    for _ in range(400):
-        selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
-        stage.run(1)
-
-    assert len(packer.received) == 400
-    assert cloud.troubles.calls.count("instance_types default") > 2
-
-
-class _Clocked:
-    """Timers with another clock for seconds."""
-
-    def __init__(self, timers: Any, clock: Restless) -> None:
-        self.monotonic = clock.monotonic
-        self.now = timers.now
-        self.arm = timers.arm
-        self.cancel = timers.cancel
-
-
-def lesson(gibibytes: int, name: str = "m5.large") -> MemoryLearned:
-    return MemoryLearned(instance_type=name, image_id="ami-1", memory=gibibytes * 2**30)
-
-
-def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decision() -> None:
-    stage = Selecting()
-    stage.take()
-
-    stage.selector.tell(lesson(7))
-    stage.run(1)
-    assert stage.read() == 1
-    stage.take()
-
-    assert stage.read() == 2
-
-
-@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large")])
-def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: MemoryLearned) -> None:
-    stage = Selecting()
-    stage.take()
-
-    stage.selector.tell(told)
-    stage.take()
-
-    assert stage.read() == 1
-
-
-def test_a_catalogue_that_was_read_while_something_was_learned_is_read_once_more() -> None:
-    stage = Selecting()
-
-    stage.take(seconds=0.05)
-    stage.selector.tell(lesson(7))
-    stage.run(1)
-
-    # What nodes of another image have may well be something else for good.
-    assert stage.read() == 2
-    assert stage.only().offers[0].instance_types == (LARGE,)
 
 
 @pytest.mark.parametrize(

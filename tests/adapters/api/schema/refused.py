@@ -7,12 +7,14 @@ from typing import Final
 from tests.adapters.api.schema.refused_beta import REFUSED_BETA
 from tests.adapters.api.schema.refused_claims import REFUSED_CLAIMS
 from tests.adapters.api.schema.refused_classes import REFUSED_CLASSES
+from tests.adapters.api.schema.refused_disruption import REFUSED_DISRUPTION
 from tests.adapters.api.schema.refused_old import REFUSED_OLD
 from tests.adapters.api.schema.refused_pools import REFUSED_POOLS
 from tests.adapters.api.schema.trees import Refused
 
 REFUSED: Final[dict[str, Refused]] = {
     **REFUSED_POOLS,
+    **REFUSED_DISRUPTION,
     **REFUSED_CLAIMS,
     **REFUSED_CLASSES,
     **REFUSED_BETA,

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.actors.selecting import CLASS, LARGE, Selecting
+from tests.actors.stage import Stage
+from tests.actors.troubles import StubCloud
+from tests.builders import START, decision, node_class, node_pool
+from tests.probes import Probe
+from treenail.actors.base import Runtime
+from treenail.actors.node_pool_selector import NodePoolSelector
+from treenail.domain.learned_memory import MemoryLearned
+from treenail.domain.planning import Snapshot, SnapshotTaken
+
+
+class Restless(Stage):
+    """A clock that goes on while one message is handled, as real ones do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments = 0
+
+    def monotonic(self) -> float:
+        self.moments += 1
+        return self.moments * 1.0
+
+
+def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
+    stage = Restless()
+    cloud, packer = StubCloud(stage.world, LARGE), Probe()
+
+    def make(runtime: Runtime) -> NodePoolSelector:
+        timers = _Clocked(runtime.timers, stage)
+        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, reporter=Probe(), cloud=cloud)
+
+    selector = stage.host(make)
+    snapshot = Snapshot(
+        revision=1,
+        taken_at=START,
+        pods=(),
+        rooms=(),
+        pools=(node_pool(),),
+        node_classes={CLASS: node_class()},
+        daemons=(),
+        limits_left={},
+    )
+
+    for _ in range(400):
+        selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
+        stage.run(1)
+
+    assert len(packer.received) == 400
+    assert cloud.troubles.calls.count("instance_types default") > 2
+
+
+class _Clocked:
+    """Timers with another clock for seconds."""
+
+    def __init__(self, timers: Any, clock: Restless) -> None:
+        self.monotonic = clock.monotonic
+        self.now = timers.now
+        self.arm = timers.arm
+        self.cancel = timers.cancel
+
+
+def lesson(gibibytes: int, name: str = "m5.large") -> MemoryLearned:
+    return MemoryLearned(instance_type=name, image_id="ami-1", memory=gibibytes * 2**30)
+
+
+def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decision() -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.selector.tell(lesson(7))
+    stage.run(1)
+    assert stage.read() == 1
+    stage.take()
+
+    assert stage.read() == 2
+
+
+@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large")])
+def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: MemoryLearned) -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.selector.tell(told)
+    stage.take()
+
+    assert stage.read() == 1
+
+
+def test_a_catalogue_that_was_read_while_something_was_learned_is_read_once_more() -> None:
+    stage = Selecting()
+
+    stage.take(seconds=0.05)
+    stage.selector.tell(lesson(7))
+    stage.run(1)
+
+    # What nodes of another image have may well be something else for good.
+    assert stage.read() == 2
+    assert stage.only().offers[0].instance_types == (LARGE,)
