@@ -1,0 +1,113 @@
+"""`treenail explain`: why a pod or a node of a cluster is where and as it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.problems import BadInputError
+from treenail.domain.explanation import Statement, ago
+from treenail.domain.node_explanation import explain_node
+from treenail.domain.pod_explanation import explain_pod
+
+if TYPE_CHECKING:  # the library for it takes a third of a second to import
+    from treenail.adapters.cli.live_cluster import LiveCluster, ToldEvent
+
+_Kubeconfig: TypeAlias = Annotated[
+    Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
+]
+_Context: TypeAlias = Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")]
+_Output: TypeAlias = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
+
+explain = typer.Typer(help="Tell why a pod or a node of the cluster is where and as it is.")
+
+
+@explain.command()
+def pod(
+    name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")],
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
+    output: _Output = OutputFormat.TABLE,
+) -> None:
+    """Tell why a pod is on its node, or on none, and what keeps it there."""
+    namespace, _, short = name.rpartition("/")
+    namespace = namespace or "default"
+    if not short or "/" in namespace:
+        raise BadInputError(f"Pod {name!r}: write NAMESPACE/NAME")
+    cluster, now = _open(kubeconfig, context), datetime.now(UTC)
+    model = cluster.model()
+    there = next((p for p in model.pods.values() if (p.namespace, p.name) == (namespace, short)), None)
+    events = cluster.events(short, namespace)
+    if there is None and not events:
+        raise BadInputError(f"Pod {namespace}/{short}: is not there, and no event tells of it")
+    gone = (Statement("place", "It is not there any more."),)
+    statements = tuple(explain_pod(model, there, now)) if there is not None else gone
+    _print(f"Pod {namespace}/{short}", statements, events, now, output)
+
+
+@explain.command()
+def node(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of a node, a NodeClaim or a Machine.")],
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
+    output: _Output = OutputFormat.TABLE,
+) -> None:
+    """Tell why a node is there, whether it may go, and why it goes or went."""
+    cluster, now = _open(kubeconfig, context), datetime.now(UTC)
+    model = cluster.model()
+    view = model.view(name) or model.view(model.view_name(name))
+    names = dict.fromkeys((name, *((view.name, view.node_name) if view is not None else ())))
+    events = tuple(sorted(event for one in names if one for event in cluster.events(one)))
+    if view is None and not events:
+        raise BadInputError(f"Node {name}: is not there, and no event tells of it")
+    gone = (Statement("end", "It is not there any more."),)
+    statements = tuple(explain_node(model, view, now)) if view is not None else gone
+    _print(f"Node {name}", statements, events, now, output)
+
+
+def _open(kubeconfig: Path | None, context: str | None) -> LiveCluster:
+    from treenail.adapters.cli.live_cluster import LiveCluster  # noqa: PLC0415
+
+    return LiveCluster.open(kubeconfig, context)
+
+
+def _print(
+    subject: str,
+    statements: Sequence[Statement],
+    events: Sequence[ToldEvent],
+    now: datetime,
+    output: OutputFormat,
+) -> None:
+    if output is OutputFormat.JSON:
+        report = {
+            "subject": subject,
+            "statements": [{"about": one.about, "says": one.says} for one in statements],
+            "events": [
+                {
+                    "at": one.at.isoformat(),
+                    "about": one.about,
+                    "reason": one.reason,
+                    "message": one.message,
+                    "count": one.count,
+                }
+                for one in events
+            ],
+        }
+        sys.stdout.write(json.dumps(report, indent=1, sort_keys=True) + "\n")
+        return
+    lines = [subject, *(f"  {one.says}" for one in statements)]
+    if events:
+        lines += ["Events", *(_line(one, now) for one in events)]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _line(event: ToldEvent, now: datetime) -> str:
+    times = f" (x{event.count})" if event.count > 1 else ""
+    return f"  {ago(event.at, now)}{times}, {event.about} {event.reason}: {event.message}"

@@ -1,0 +1,126 @@
+"""Why a node is there, whether it may go, and why it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from treenail.domain import labels
+from treenail.domain.claims import promised_pods
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
+from treenail.domain.durations import format_duration
+from treenail.domain.expiry import expires_at
+from treenail.domain.explanation import Statement, ago, named, origin, progress, what_is
+from treenail.domain.giving_up import objection
+from treenail.domain.log_facts import shortened
+from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import DRIFTED, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.pods import Pod
+
+
+def explain_node(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
+    """Yield what can be told of a node, or of a claim that has none yet, from what the API server holds."""
+    claim = view.claim
+    pods = model.pods_of(view)
+    if claim is None:
+        yield Statement("origin", "No NodeClaim stands for it: Treenail did not buy it, and leaves it alone.")
+        yield from _pods(pods)
+        return
+    node = f", node {view.node_name}" if view.node_name else ""
+    yield Statement("node", f"It is {named(claim)}{node}: {what_is(claim)}.")
+    yield from _origin(model, claim, now)
+    if not claim.leaving:
+        for says in progress(claim):
+            yield Statement("node", says)
+    yield from _pods(pods)
+    if view.ending:
+        yield from _end(claim, pods, now)
+    elif view.initialized:
+        yield from _future(model, view, claim, now)
+
+
+def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
+    made_by = origin(claim)
+    by = f" by {made_by}" if made_by else ""
+    yield Statement("origin", f"It was made {ago(claim.created_at, now)}{by}.")
+    uids = promised_pods(claim)
+    if uids:
+        names = [pod.key for uid in uids if (pod := model.pods.get(uid)) is not None]
+        there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
+        yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
+
+
+def _pods(pods: Sequence[Pod]) -> Iterator[Statement]:
+    daemons = sum(1 for pod in pods if pod.daemon or pod.mirror)
+    yield Statement("pods", f"{len(pods)} pods are on it, {daemons} of them of DaemonSets or its own.")
+
+
+def _end(claim: NodeClaim, pods: Sequence[Pod], now: datetime) -> Iterator[Statement]:
+    since = f", deleted {ago(claim.deleting_since, now)}" if claim.deleting_since is not None else ""
+    yield Statement("end", f"It is on its way out{since}: {_why(claim)}.")
+    left = [pod for pod in pods if pod.drainable(now)]
+    kept = [pod.key for pod in left if pod.protected(now)]
+    if left:
+        yield Statement("end", f"{len(left)} pods have yet to leave: {shortened([pod.key for pod in left])}.")
+    if kept:
+        yield Statement("end", f"{labels.DO_NOT_DISRUPT} keeps {shortened(kept)}.")
+
+
+def _why(claim: NodeClaim) -> str:
+    """Return the cause as the claim says it, with what more it says."""
+    cause = claim.annotations.get(labels.CAUSE) or "deleted by somebody"
+    try:
+        said = json.loads(claim.annotations.get(labels.END, "{}"))
+    except (ValueError, RecursionError):
+        said = {}
+    said = said if isinstance(said, dict) else {}
+    more = [f"{name} {said[name]}" for name in ("reason", "actor", "method", "trace_id") if said.get(name)]
+    return ", ".join((cause, *more))
+
+
+def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
+    pool = model.pools.get(claim.pool)
+    empty = model.empty(view.name)
+    drift = condition_of(claim.conditions, DRIFTED)
+    drifted = drift is not None and drift.status is Status.TRUE
+    if empty:
+        yield Statement("future", f"Nothing but daemons is on it; {_patience(pool)}.")
+    if drifted and drift is not None:
+        yield Statement("future", f"It drifted: {drift.reason}.")
+    end = expires_at(claim, pool)
+    if end is not None:
+        when = f"was over {ago(end, now)}" if end <= now else f"is over at {end:%Y-%m-%dT%H:%M:%SZ}"
+        yield Statement("future", f"Its time {when}.")
+    cause = Cause.EMPTY if empty else Cause.DRIFTED if drifted else None
+    if cause is None:
+        yield Statement("future", "Nothing speaks for giving it up now.")
+        return
+    yield from _obstacles(model, view, pool, cause, now)
+
+
+def _patience(pool: NodePool | None) -> str:
+    after = pool.disruption.empty_after if pool is not None else None
+    return (
+        "its pool keeps empty nodes"
+        if after is None
+        else f"its pool gives such up after {format_duration(after)}"
+    )
+
+
+def _obstacles(
+    model: ClusterModel, view: NodeView, pool: NodePool | None, cause: Cause, now: datetime
+) -> Iterator[Statement]:
+    asked = DisruptionProposed(pool=view.pool, candidates=(view.name,), cause=cause, proposed_at=now)
+    against = objection(model, view.name, asked, now)
+    if against is not None:
+        yield Statement("future", f"It may not go now: {against}.")
+    if pool is None:
+        return
+    nodes = sum(1 for claim in model.claims.values() if claim.pool == pool.name and claim.initialized)
+    allowed = allowed_disruptions(pool, BUDGETED[cause], nodes, now)
+    if allowed is not None:
+        reason = BUDGETED[cause]
+        says = f"Budgets let {allowed} of the pool's {nodes} nodes go at a time for the reason {reason}."
+        yield Statement("future", says)
