@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -10,6 +11,9 @@ from treenail.adapters.ec2.records import Accelerator, Gpu, TypeRecord
 
 # What nodes call an architecture that EC2 calls otherwise; nothing else runs a node.
 ARCHITECTURES: Mapping[str, str] = {"x86_64": "amd64", "arm64": "arm64"}
+
+# How EC2 places the instances of a group.
+STRATEGIES: Final = ("cluster", "partition", "spread")
 
 
 class _Described(msgspec.Struct, rename="pascal", frozen=True):
@@ -62,6 +66,10 @@ class _Storage(_Described, frozen=True):
     nvme_support: str = "unsupported"
 
 
+class _Placement(_Described, frozen=True):
+    supported_strategies: tuple[str, ...]
+
+
 class _Cores(_Described, frozen=True):
     count: int
 
@@ -102,6 +110,7 @@ class DescribedType(_Described, frozen=True):
     gpu_info: _Gpus = _Gpus(())
     inference_accelerator_info: _Accelerators = _Accelerators(())
     neuron_info: _Neurons = _Neurons(())
+    placement_group_info: _Placement = _Placement(STRATEGIES)
 
     @property
     def arch(self) -> str | None:
@@ -162,6 +171,9 @@ def record_of(described: DescribedType, *, branch_interfaces: int, network_mbps:
         accelerators=_accelerators(described),
         nested_virtualization="nested-virtualization" in processor.supported_features,
         cards=tuple(card.maximum_network_interfaces for card in network.network_cards),
+        unplaced=tuple(
+            one for one in STRATEGIES if one not in described.placement_group_info.supported_strategies
+        ),
     )
 
 

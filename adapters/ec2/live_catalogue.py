@@ -151,7 +151,7 @@ class LiveCatalogue:
             subnets=subnets,
             security_groups=tuple(group.id for group in self._groups.of(node_class)),
             images=self._images.of(node_class),
-            placement_group=self._placement_groups.of(node_class),
+            placement_group=_placed(self._placement_groups.of(node_class), self._types.last() or ()),
             reservations=self._reservations_in(node_class, subnets),
         )
 
@@ -184,6 +184,7 @@ class LiveCatalogue:
         """
         resolved = self.resolve(node_class)
         stock = self._known() or self._read()
+        resolved = replace(resolved, placement_group=_placed(resolved.placement_group, stock.types))
         with self._learning:
             learned = self._learned.of({image.id for image in resolved.images})
         wanted = _Wanted(
@@ -276,3 +277,10 @@ class LiveCatalogue:
                 made.sold, resolved.reservations, unsold=made.unsold, prices=self._prices
             )
         return types
+
+
+def _placed(group: PlacementGroup | None, types: tuple[TypeRecord, ...]) -> PlacementGroup | None:
+    """Return a group with what is known of the types that cannot be in it."""
+    if group is None:
+        return None
+    return replace(group, without=frozenset(one.name for one in types if group.strategy in one.unplaced))

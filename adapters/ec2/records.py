@@ -38,7 +38,8 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     `ipv4_per_interface` addresses; `branch_interfaces` is 0 where the type cannot trunk them. None says
     that no figure is published; `local_nvme` tells whether the local storage is NVMe, and
     `nested_virtualization` whether virtual machines can run inside. `cards` is how many interfaces fit each
-    network card, empty where nobody told.
+    network card, and `unplaced` the placement strategies that the type does not know; both are empty where
+    nobody told.
     """
 
     name: str
@@ -62,6 +63,7 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     accelerators: tuple[Accelerator, ...] = ()
     nested_virtualization: bool = False
     cards: tuple[int, ...] = ()
+    unplaced: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:

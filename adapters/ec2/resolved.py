@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
 
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.domain import labels
@@ -85,21 +83,16 @@ class Image:
         )
 
 
-# What cannot run close together: types that burst, those with less than all of a CPU, and Macs.
-_SCATTERED: Final = re.compile("t[0-9].*|mac.*|.*-flex")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementGroup:
-    """A group of instances, and how EC2 places them: "cluster", "partition" or "spread"."""
+    """A group of instances, and how EC2 places them: "cluster", "partition" or "spread".
+
+    Instances of the types in `without`, by name, cannot be placed so.
+    """
 
     id: str
     strategy: str
-
-    def takes(self, instance_type: InstanceType) -> bool:
-        """Tell whether instances of the type may be in it."""
-        family = instance_type.label(labels.INSTANCE_FAMILY) or ""
-        return self.strategy != "cluster" or _SCATTERED.fullmatch(family) is None
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +122,7 @@ class Resolved:
 
     def launches(self, instance_type: InstanceType) -> bool:
         """Tell whether the type runs an image of the node class, as far as known, and its group takes it."""
-        if self.placement_group is not None and not self.placement_group.takes(instance_type):
+        if self.placement_group is not None and instance_type.name in self.placement_group.without:
             return False
         return self.from_template or self.image_for(instance_type) is not None
 

@@ -69,6 +69,13 @@ def test_what_a_type_has_beside_the_usual_is_kept() -> None:
     )
 
 
+def test_a_type_says_in_which_placement_groups_it_cannot_be() -> None:
+    burstable = described(PlacementGroupInfo={"SupportedStrategies": ["partition", "spread"]})
+
+    assert kept(burstable).unplaced == ("cluster",)
+    assert kept(described()).unplaced == ()
+
+
 def test_a_type_says_whether_virtual_machines_run_inside() -> None:
     processor = {"SupportedArchitectures": ["x86_64"], "SupportedFeatures": ["nested-virtualization"]}
 

@@ -352,3 +352,18 @@ def test_a_class_whose_reservations_nobody_may_look_up_launches_nothing(account:
 
     with pytest.raises(InvalidError, match="DescribeCapacityReservations"):
         types_of(account, RESERVING)
+
+
+def test_types_that_cannot_be_placed_as_the_group_wants_are_left_out(account: Account) -> None:
+    has_class(account, "a")
+    group = {"GroupId": "pg-1", "State": "available", "Strategy": "cluster"}
+    account.answers("ec2.describe_placement_groups", {"PlacementGroups": [group]})
+    apart = {"SupportedStrategies": ["partition", "spread"]}
+    types = [described("m5.large"), described("t3.large", PlacementGroupInfo=apart)]
+    account.answers(TYPES, {"InstanceTypes": types})
+    sold = [{"InstanceType": name, "Location": "a"} for name in ("m5.large", "t3.large")]
+    account.answers(OFFERINGS, {"InstanceTypeOfferings": sold})
+    account.answers(HISTORY, {"SpotPriceHistory": []})
+    close = replace(CLASS, placement_group=SelectorTerm(id="pg-1"))
+
+    assert [one.name for one in types_of(account, close)] == ["m5.large"]

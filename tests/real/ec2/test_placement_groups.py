@@ -21,7 +21,7 @@ class Grouped(LaidOut):
 
     def __init__(self, lab: Lab, group: str) -> None:
         super().__init__(lab)
-        self._group = PlacementGroup(id=group, strategy="cluster")
+        self._group = PlacementGroup(id=group, strategy="cluster", without=frozenset({"t3.large"}))
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return replace(super().resolve(node_class), placement_group=self._group)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.ec2.discovery.account import Account, node_class
-from tests.adapters.ec2.node_classes import instance_type
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.resolved import PlacementGroup
 from treenail.domain.node_classes import NodeClass, SelectorTerm
@@ -65,18 +64,3 @@ def test_what_we_may_not_ask_is_another_matter(account: Account) -> None:
 
     with pytest.raises(InvalidError):
         find(account, of(NAMED))
-
-
-@pytest.mark.parametrize(
-    ("name", "strategy", "takes"),
-    [
-        ("c5.large", "cluster", True),
-        ("t3.large", "cluster", False),
-        ("m7i-flex.large", "cluster", False),
-        ("t3.large", "spread", True),
-        ("m7i-flex.large", "partition", True),
-        ("trn1.32xlarge", "cluster", True),
-    ],
-)
-def test_what_cannot_run_close_together_is_in_no_cluster(name: str, strategy: str, takes: bool) -> None:  # noqa: FBT001
-    assert PlacementGroup(id="pg-1", strategy=strategy).takes(instance_type(name)) is takes
