@@ -43,4 +43,5 @@ class ManifestError(Exception):
     def __str__(self) -> str:
         """Return one line: `001.yaml: Provisioner default: spec.limits.resources.cpu: "-5" must not...`."""
         parts = (self.file, self.object, self.field, self.problem)
-        return " ".join(": ".join(part for part in parts if part).split())
+        line = " ".join(": ".join(part for part in parts if part).split())
+        return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)

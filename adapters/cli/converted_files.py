@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from treenail.adapters.api.conversion import ConversionError
-from treenail.adapters.api.conversion.documents import Made, in_version, is_convertible
+from treenail.adapters.api.conversion.documents import Made, in_version, is_ours
 from treenail.adapters.api.conversion.moves import moved
 from treenail.adapters.api.conversion.old_kinds import PROVISIONER
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_text
@@ -107,7 +107,7 @@ def converted_files(files: Sequence[SourceFile], to: str) -> tuple[list[Converte
     manifests = [one for file in files for document in file.documents for one in document.manifests]
     trees = [_plain(one.content) for one in manifests]
     for manifest, tree in zip(manifests, trees, strict=True):
-        if is_convertible(tree, to):
+        if is_ours(tree):
             decode(manifest)
     try:
         made = in_version(trees, to)

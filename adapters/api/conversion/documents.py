@@ -41,6 +41,7 @@ from treenail.adapters.api.conversion.old_kinds import (
 )
 from treenail.adapters.api.conversion.trees import Tree, mapping
 from treenail.adapters.api.errors import FieldError
+from treenail.domain.template_hash import NODE_CLASS_HASH, NODEPOOL_HASH, PROVISIONER_HASH, version_of
 
 OLD_KINDS: Final = {PROVISIONER: "karpenter.sh/v1alpha5", NODE_TEMPLATE: "karpenter.k8s.aws/v1alpha1"}
 NEW_KINDS: Final = {
@@ -59,7 +60,16 @@ _SERVERS: Final = (
     "selfLink",
     "uid",
 )
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# What kubectl notes, and the hashes that a controller gives: of what is made they would be wrong.
+_HASHES: Final = (
+    NODEPOOL_HASH,
+    PROVISIONER_HASH,
+    NODE_CLASS_HASH,
+    "karpenter.k8s.aws/nodetemplate-hash",
+)
+_WRITTEN_BY_OTHERS: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", *_HASHES, *map(version_of, _HASHES)}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,15 @@ def is_convertible(tree: Mapping[str, Any], to: str) -> bool:
     return kind in NEW_KINDS and api_version in {f"{NEW_KINDS[kind]}/{v}" for v in ("v1beta1", "v1")} - {
         f"{NEW_KINDS[kind]}/{to}"
     }
+
+
+def is_ours(tree: Mapping[str, Any]) -> bool:
+    """Tell whether the object is of one of those kinds, in whatever version, known or not."""
+    kind, api_version = tree.get("kind"), tree.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return False
+    group = NEW_KINDS.get(kind) or OLD_KINDS.get(kind, "").partition("/")[0]
+    return bool(group) and api_version.partition("/")[0] == group
 
 
 def in_version(trees: Sequence[Mapping[str, Any]], to: str) -> dict[int, list[Made]]:
@@ -175,11 +194,12 @@ def _moves(kind: str, to: str) -> Moves:
 
 
 def _clean(tree: Tree) -> None:
-    """Leave out what the API server wrote: what is made is a manifest."""
+    """Leave out what the API server and controllers wrote: what is made is a manifest."""
     tree.pop("status", None)
     metadata = {k: v for k, v in (tree.get("metadata") or {}).items() if k not in _SERVERS}
-    if _LAST_APPLIED in (metadata.get("annotations") or {}):
-        kept = {k: v for k, v in metadata["annotations"].items() if k != _LAST_APPLIED}
+    annotations = metadata.get("annotations") or {}
+    if not _WRITTEN_BY_OTHERS.isdisjoint(annotations):
+        kept = {k: v for k, v in annotations.items() if k not in _WRITTEN_BY_OTHERS}
         metadata = {k: v for k, v in metadata.items() if k != "annotations"} | (
             {"annotations": kept} if kept else {}
         )

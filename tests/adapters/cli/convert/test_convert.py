@@ -83,6 +83,16 @@ def test_what_only_the_server_writes_is_left_out(file: Path) -> None:
         assert one["metadata"] == {"name": "default"}
 
 
+def test_hashes_are_left_out(file: Path) -> None:
+    hashes = {f"{key}{end}": "1" for key in HASHES for end in ("", "-version")}
+    annotated = yaml.safe_load(PROVIDER_WITHIN)
+    annotated["metadata"]["annotations"] = {**hashes, "mine": "2"}
+
+    pool, _ = made(file, yaml.safe_dump(annotated))
+
+    assert pool["metadata"]["annotations"] == {"mine": "2"}
+
+
 def test_a_provider_within_becomes_a_class_of_its_own_with_the_profile_it_names(file: Path) -> None:
     pool, node_class = made(file, PROVIDER_WITHIN)
 
@@ -218,6 +228,12 @@ kind: AWSNodeTemplate
 metadata: {name: own}
 spec: {subnetSelector: {a: b}, launchTemplate: mine}
 """
+HASHES = (
+    "karpenter.sh/provisioner-hash",
+    "karpenter.sh/nodepool-hash",
+    "karpenter.k8s.aws/ec2nodeclass-hash",
+    "karpenter.k8s.aws/nodetemplate-hash",
+)
 MANY = ",".join(f"v{n}" for n in range(31))
 
 
@@ -236,6 +252,15 @@ MANY = ",".join(f"v{n}" for n in range(31))
         ),
         (WITHOUT_REQUIREMENTS.replace("weight: 10", "weight: 1000"), "Provisioner default: spec.weight: "),
         (WITHOUT_REQUIREMENTS.replace("weight", "wait"), "Provisioner default: spec.wait: "),
+        ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: [a]", "NodePool (number 1): metadata: "),
+        (
+            "apiVersion: karpenter.sh/v2\nkind: NodePool\nmetadata: {name: a}",
+            'NodePool a: apiVersion: "karpenter.sh/v2" is not known for NodePool',
+        ),
+        (
+            'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: "a\\0"}\nspec: {}',
+            "NodePool a\\x00: spec.template: is missing",
+        ),
         (f"%YAML 1.1\n---{template()}", "begins with a directive (%)"),
         ("a: [", "line 2: is not YAML"),
     ],
