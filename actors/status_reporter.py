@@ -203,7 +203,9 @@ class StatusReporter(DomainActor[ReporterInbox]):
 
 
 def _setting(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
-    return lambda: writer.set_conditions(showing.about, showing.conditions, showing.meaning)
+    return lambda: writer.set_conditions(
+        showing.about, showing.conditions, showing.meaning, class_generation=showing.class_generation
+    )
 
 
 def _annotating(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:

@@ -207,12 +207,18 @@ class ClusterWriter(Protocol):
         """Publish an event beside the object it is about."""
 
     def set_conditions(
-        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+        self,
+        about: ObjectRef,
+        conditions: tuple[Condition, ...],
+        meaning: NodeClassMeaning | None = None,
+        *,
+        class_generation: int = 0,
     ) -> None:
         """Set status conditions of a pool or a node class, each in place of the one of its type.
 
-        With `meaning`, set too what the status of a node class says it means, in the same request. Nothing
-        is written where all of it is there already.
+        With `meaning`, set too what the status of a node class says it means; with `class_generation`, of
+        which generation of its node class the conditions of a NodePool tell: in the same request. Nothing is
+        written where all of it is there already.
 
         Raises:
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.

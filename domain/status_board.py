@@ -43,6 +43,7 @@ class _Shown:
     conditions: tuple[Condition, ...]
     meaning: NodeClassMeaning | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
+    class_generation: int = 0
 
     @property
     def failed(self) -> tuple[Condition, ...]:
@@ -61,7 +62,8 @@ class Showing:
     """Conditions to be written, in place of those `before`.
 
     `meaning` is to be written with them, where it is known what a node class means; `annotations` are those
-    that were not written already. `news` are the conditions that say why the object, though understood, is
+    that were not written already; `class_generation` is that of a pool's node class, 0 where it is not known.
+    `news` are the conditions that say why the object, though understood, is
     not ready, and that were not shown already.
     """
 
@@ -70,6 +72,7 @@ class Showing:
     conditions: tuple[Condition, ...]
     meaning: NodeClassMeaning | None
     annotations: Mapping[str, str]
+    class_generation: int
     before: tuple[Condition, ...]
     news: tuple[Condition, ...]
 
@@ -211,6 +214,7 @@ class StatusBoard:
                     about=about,
                     conditions=shown.conditions,
                     meaning=shown.meaning,
+                    class_generation=shown.class_generation,
                     annotations=shown.annotations if shown.annotations != written else {},
                     before=before,
                     news=tuple(c for c in shown.failed if c not in before),
@@ -247,7 +251,10 @@ class StatusBoard:
             stamps = own_stamps(thing)
             if isinstance(thing, NodePool):
                 told = (*conditions, *self._health.condition(thing))
-                yield Kind.NODE_POOL, about, _Shown(subject, told, annotations=stamps)
+                of_class = self._classes.get(str(thing.node_class))
+                generation = of_class.generation if of_class is not None else 0
+                shown = _Shown(subject, told, annotations=stamps, class_generation=generation)
+                yield Kind.NODE_POOL, about, shown
             else:
                 meaning = replace(self._standings[thing.ref].meaning, generation=thing.generation)
                 yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning, stamps)

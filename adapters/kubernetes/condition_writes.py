@@ -82,9 +82,15 @@ class ConditionWrites:
         self._retries = retries
 
     def set(
-        self, about: ObjectRef, conditions: Sequence[Condition], meaning: NodeClassMeaning | None = None
+        self,
+        about: ObjectRef,
+        conditions: Sequence[Condition],
+        meaning: NodeClassMeaning | None = None,
+        class_generation: int = 0,
     ) -> None:
         """Set conditions, and what a node class means: two requests, one where all is there already.
+
+        Of a NodePool, set of which generation of its node class they tell, where that is known.
 
         Raises:
             InvalidError: objects of this kind show no conditions of ours, or this one is not to be written.
@@ -94,6 +100,8 @@ class ConditionWrites:
         if resource is None:
             raise InvalidError(f"{about}: nobody reads conditions of ours there")
         fields = {} if meaning is None else written_meaning(resource.kind, meaning)
+        if class_generation and resource == NODE_POOL:
+            fields = {"nodeClassObservedGeneration": class_generation}
         observed = 0 if meaning is None else meaning.generation
         self._retries.run(lambda: self._set(resource, about.name, conditions, fields, observed))
 
@@ -103,7 +111,7 @@ class ConditionWrites:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
         conditions = merged_conditions(stored, news, self._clock.now(), observed=observed)
         # What is missing says no more than what is empty: older CRDs do not keep every field.
-        there = {field: stored.meaning.get(field, type(value)()) for field, value in fields.items()}
+        there = {field: stored.shown.get(field, type(value)()) for field, value in fields.items()}
         if (conditions, fields) == (stored.conditions, there):
             return
         # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was

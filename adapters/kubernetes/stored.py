@@ -40,6 +40,7 @@ class _Status(msgspec.Struct, rename="camel"):
     security_groups: list[Tree] | None = None
     amis: list[Tree] | None = None
     instance_profile: str | None = None
+    node_class_observed_generation: int | None = None
     resources: dict[str, Any] = {}
     nodes: int | None = None
 
@@ -118,14 +119,15 @@ class Stored:
         return self.content.status.conditions
 
     @property
-    def meaning(self) -> Tree:
-        """What the status of a node class says it means, by field; None where the field is not there."""
+    def shown(self) -> Tree:
+        """What is written beside conditions, by field; None where the field is not there."""
         status = self.content.status
         return {
             "subnets": status.subnets,
             "securityGroups": status.security_groups,
             "amis": status.amis,
             "instanceProfile": status.instance_profile,
+            "nodeClassObservedGeneration": status.node_class_observed_generation,
         }
 
     @property

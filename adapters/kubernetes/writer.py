@@ -84,10 +84,15 @@ class KubernetesWriter:
         self._events.publish(event)
 
     def set_conditions(
-        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+        self,
+        about: ObjectRef,
+        conditions: tuple[Condition, ...],
+        meaning: NodeClassMeaning | None = None,
+        *,
+        class_generation: int = 0,
     ) -> None:
         """Set conditions of a pool or a node class, and what the class means."""
-        self._conditions.set(about, conditions, meaning)
+        self._conditions.set(about, conditions, meaning, class_generation)
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Annotate a pool or a node class."""

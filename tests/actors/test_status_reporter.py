@@ -41,10 +41,15 @@ class Shown(Api):
     """The fake cluster, which counts how often conditions are written, and can refuse that."""
 
     def set_conditions(
-        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+        self,
+        about: ObjectRef,
+        conditions: tuple[Condition, ...],
+        meaning: NodeClassMeaning | None = None,
+        *,
+        class_generation: int = 0,
     ) -> None:
         def write() -> None:
-            super(Shown, self).set_conditions(about, conditions, meaning)
+            super(Shown, self).set_conditions(about, conditions, meaning, class_generation=class_generation)
 
         self.troubles.run("set_conditions", str(about), write)
 
@@ -367,3 +372,12 @@ def test_a_pool_that_nothing_can_be_bought_for_is_told_so_once_a_minute() -> Non
     ]
     [first, _] = [r for r in stage.api.events() if r.event.reason == "NoCompatibleInstanceTypes"]
     assert first.count == 2
+
+
+def test_a_pool_says_of_which_generation_of_its_node_class_it_tells() -> None:
+    stage = Reporting()
+    second = replace(node_class(), generation=2)
+    stage.tell(PoolsSeen(pools=(node_pool(),), node_classes=(second,)), checked(), STOOD)
+
+    assert stage.api.class_generation(POOL) == 2
+    assert stage.api.class_generation(CLASS) == 0

@@ -175,6 +175,10 @@ class FakeCluster:
         """Return what a pool or a node class was annotated with."""
         return self._server.statuses.annotations(about)
 
+    def class_generation(self, about: ObjectRef) -> int:
+        """Return of which generation of its node class the conditions of a pool tell, 0 where they do not."""
+        return self._server.statuses.class_generation(about)
+
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
         """Return what the status of a node class says it means; None where it says nothing yet."""
         return self._server.statuses.meaning(about)
@@ -315,10 +319,16 @@ class FakeCluster:
         self._gate.write(None, partial(self._log.publish, event))
 
     def set_conditions(
-        self, about: ObjectRef, conditions: tuple[Condition, ...], meaning: NodeClassMeaning | None = None
+        self,
+        about: ObjectRef,
+        conditions: tuple[Condition, ...],
+        meaning: NodeClassMeaning | None = None,
+        *,
+        class_generation: int = 0,
     ) -> None:
         """Set conditions of a pool or a node class."""
-        self._gate.write(None, partial(self._server.statuses.set_conditions, about, conditions, meaning))
+        request = partial(self._server.statuses.set_conditions, about, conditions, meaning, class_generation)
+        self._gate.write(None, request)
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Annotate a pool or a node class."""

@@ -28,12 +28,17 @@ class Statuses:
         self._store = store
         self._conditions: dict[Address, tuple[Condition, ...]] = {}
         self._meanings: dict[Address, NodeClassMeaning] = {}
+        self._class_generations: dict[Address, int] = {}
         self._usages: dict[Address, PoolUsage] = {}
         self._annotations: dict[Address, dict[str, str]] = {}
         store.listen(self._forget, "NodePool", "NodeClass")
 
     def set_conditions(
-        self, about: ObjectRef, news: Iterable[Condition], meaning: NodeClassMeaning | None
+        self,
+        about: ObjectRef,
+        news: Iterable[Condition],
+        meaning: NodeClassMeaning | None,
+        class_generation: int = 0,
     ) -> None:
         """Set conditions and a meaning; new ones, or some that say something else, change the object.
 
@@ -44,10 +49,12 @@ class Statuses:
         thing = self._store.find(where)
         if thing is None and where not in self._store.broken:
             raise NotFoundError(f"{about} is not there")
-        known = self._conditions.get(where, ()), self._meanings.get(where)
+        known = self._conditions.get(where, ()), self._meanings.get(where), self.class_generation(about)
         conditions = with_conditions(known[0], news, self._store.now())
-        if (conditions, meaning or known[1]) == known:
+        observed = class_generation if about.kind == "NodePool" and class_generation else known[2]
+        if (conditions, meaning or known[1], observed) == known:
             return
+        self._class_generations[where] = observed
         self._conditions[where] = conditions
         if meaning is not None:
             self._meanings[where] = meaning
@@ -61,6 +68,10 @@ class Statuses:
         if isinstance(thing, Node | NodeClaim):
             return thing.conditions
         return self._conditions.get(where, ())
+
+    def class_generation(self, about: ObjectRef) -> int:
+        """Return of which generation of its node class the conditions of a pool tell, 0 where they do not."""
+        return self._class_generations.get(address(about.kind, about.name), 0)
 
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
         """Return what the status of a node class says it means; None where it says nothing yet."""
@@ -141,5 +152,6 @@ class Statuses:
         if change.after is None:
             self._conditions.pop(change.address, None)
             self._meanings.pop(change.address, None)
+            self._class_generations.pop(change.address, None)
             self._usages.pop(change.address, None)
             self._annotations.pop(change.address, None)

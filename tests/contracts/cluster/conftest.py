@@ -42,6 +42,9 @@ class FakeSubject:
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         return self._rig.cluster.conditions(about)
 
+    def class_generation(self, about: ObjectRef) -> int:
+        return self._rig.cluster.class_generation(about)
+
     def annotations(self, about: ObjectRef) -> Mapping[str, str]:
         return self._rig.cluster.annotations(about)
 

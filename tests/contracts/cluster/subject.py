@@ -32,6 +32,10 @@ class Subject(Protocol):
     def status(self, about: ObjectRef) -> Mapping[str, Any] | None:
         """Return the status of a node class but its conditions, as the API has it; None where it is gone."""
 
+    def class_generation(self, about: ObjectRef) -> int:
+        """Return of which generation of its node class the conditions of a pool tell, 0 where none."""
+        ...
+
     def annotations(self, about: ObjectRef) -> Mapping[str, str]: ...
     def delete(self, about: ObjectRef) -> None:
         """Delete a node class, as people do."""

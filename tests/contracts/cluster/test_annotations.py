@@ -7,6 +7,7 @@ from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject
 from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.events import ObjectRef
+from treenail.domain.nodes import READY, Condition, Status
 from treenail.domain.ports import InvalidError, NotFoundError
 
 POOL = ObjectRef("NodePool", "default")
@@ -46,3 +47,14 @@ def test_what_is_not_there_cannot_be_annotated(subject: Subject) -> None:
 def test_others_are_not_annotated(subject: Subject) -> None:
     with pytest.raises(InvalidError):
         subject.writer.annotate(ObjectRef("ConfigMap", "web"), HASHED)
+
+
+def test_a_pool_says_of_which_generation_of_its_node_class_its_conditions_tell(subject: Subject) -> None:
+    subject.apply(a_class("default"), a_pool("default"))
+    well = (Condition(READY, Status.TRUE, READY),)
+
+    subject.writer.set_conditions(POOL, well, class_generation=3)
+    assert subject.class_generation(POOL) == 3
+
+    subject.writer.set_conditions(POOL, well)
+    assert subject.class_generation(POOL) == 3

@@ -112,6 +112,10 @@ class RealSubject:
         written = found.get("status", {}).get("conditions", ())
         return tuple(msgspec.convert(c, ConditionModel).value() for c in written)
 
+    def class_generation(self, about: ObjectRef) -> int:
+        _, found = self._server.request("GET", RESOURCES[about.kind].path(about.name))
+        return int(found.get("status", {}).get("nodeClassObservedGeneration", 0))
+
     def annotations(self, about: ObjectRef) -> Mapping[str, str]:
         _, found = self._server.request("GET", RESOURCES[about.kind].path(about.name))
         annotations: dict[str, str] = found["metadata"].get("annotations", {})
