@@ -138,3 +138,17 @@ def test_a_node_that_stays_after_all_frees_the_budget_and_the_cluster_state_hear
 
     assert ended in stage.cluster.received
     assert stage.allowed() == [("c0",), ("c1",)]
+
+
+def test_a_proposal_that_touches_several_pools_asks_the_budgets_of_all_and_names_those_that_block() -> None:
+    stage = Weighing(allowed=1)
+    other = replace(node_pool("other"), disruption=Disruption(budgets=(Budget(nodes=0),)))
+    there = changed(view("x0", of_claim={"pool": "other"}))
+    stage.tell(PoolChanged(name="other", pool=other), there)
+
+    stage.propose("c0", "c1", "x0")
+
+    assert stage.allowed() == [("c0",)]
+    (refused,) = stage.disruptor.of(DisruptionRefused)
+    assert refused.candidates == ("c1", "x0")
+    assert refused.why == "no allowed disruptions due to blocking budget of default, other"
