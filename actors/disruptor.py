@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.publishing import ToldLately
 from treenail.domain.candidates import Candidates
 from treenail.domain.cluster_facts import says_the_same
 from treenail.domain.disruption import (
@@ -28,6 +29,7 @@ from treenail.domain.surveys import InstancesSurveyed
 
 _PROPOSE_AGAIN: Final = timedelta(seconds=10)
 _NOTE_AGAIN_SECONDS: Final = 60.0
+_TOLD_SECONDS: Final = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._standard: Standard | None = None
         self._stood: NodeClassStood | None = None
         self._survey: InstancesSurveyed | None = None
+        self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._writing: dict[str, None] = {}
 
     def handle(self, message: DisruptorInbox) -> None:
@@ -154,7 +157,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         if due:
             # Whatever comes of it, these are not proposed again until they were refused or a while is over.
             self._empty.postpone(due, now + 6 * _PROPOSE_AGAIN)
-            self.log("deprovisioning via emptiness", logger="controller.deprovisioning", nodeclaims=list(due))
+            self._tell("emptiness", due)
             self._cluster.tell(
                 DisruptionProposed(pool=self._name, candidates=due, cause=Cause.EMPTY, proposed_at=now)
             )
@@ -169,13 +172,15 @@ class Disruptor(DomainActor[DisruptorInbox]):
             return
         for proposal in self._candidates.propose(self._pool, self._timers.now()):
             how = "expiration" if proposal.cause is Cause.EXPIRED else "drift"
-            self.log(
-                f"deprovisioning via {how}",
-                logger="controller.deprovisioning",
-                nodeclaims=list(proposal.candidates),
-            )
+            self._tell(how, proposal.candidates)
             self._cluster.tell(proposal)
         self._arm_replacing()
+
+    def _tell(self, how: str, names: tuple[str, ...]) -> None:
+        """Tell what is proposed, of each node once in a while: who may not go is proposed all the time."""
+        news = [name for name in names if self._told.news((how, name))]
+        if news:
+            self.log(f"deprovisioning via {how}", logger="controller.deprovisioning", nodeclaims=news)
 
     def _arm_replacing(self) -> None:
         if self._pool is not None:

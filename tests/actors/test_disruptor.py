@@ -183,6 +183,18 @@ def test_people_are_told() -> None:
     ]
 
 
+def test_people_are_told_once_of_a_node_that_is_refused_again_and_again() -> None:
+    stage = Emptying()
+    stage.empty("c1")
+
+    for _ in range(5):
+        stage.run(31)
+        stage.refuse("c1")
+
+    assert len(stage.proposed()) > 3
+    assert len(stage.logged("deprovisioning via emptiness")) == 1
+
+
 def expiring(name: str, *, seconds: float) -> NodeClaim:
     return replace(claim(name), expire_after=timedelta(seconds=seconds))
 
