@@ -291,6 +291,23 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             )
         for claim in found.claims:
             self._delete(claim)
+        for claim in found.unreserved:
+            self._relabel(claim)
+
+    def _relabel(self, claim: NodeClaim) -> None:
+        """Say of a claim and its node that they are on demand: their reservation ended, and they went on."""
+        self.log("reservation of node ended", nodeclaim=claim.name, node=claim.node_name)
+        writer, plain = self._writer, {labels.CAPACITY_TYPE: labels.ON_DEMAND}
+
+        def relabel() -> None:
+            # The claim last: as long as it says otherwise, all of it is done again.
+            if claim.node_name:
+                writer.patch_node(
+                    claim.node_name, NodePatch(labels=plain, remove_labels=labels.OF_RESERVATIONS)
+                )
+            writer.patch_claim(claim.name, ClaimPatch(labels=plain, remove_labels=labels.OF_RESERVATIONS))
+
+        self._tasks.run(("kubernetes", "claim", claim.name), relabel, self.me, _Collected)
 
     def _delete_because(self, claim: NodeClaim, cause: Cause) -> None:
         """Delete a claim, having said why on it for whoever sees it out. Blocks."""

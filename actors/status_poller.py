@@ -88,7 +88,8 @@ class StatusPoller(DomainActor[PollerInbox]):
 
     def _tell(self, impairment: Impairment, asked_at: datetime, now: datetime) -> None:
         kind, cause = impairment.kind, impairment.kind.cause
-        self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
+        if impairment.unhealthy:
+            self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
         if cause is None or not self._policy.acts_on(kind):
             self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
             return

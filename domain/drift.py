@@ -78,11 +78,20 @@ class Standard:
         subnets = self.meaning.subnets
         if subnets and instance.subnet_id and all(instance.subnet_id != one.id for one in subnets):
             return "SubnetDrift"
+        if instance.reservation and self._unselected(instance.reservation):
+            return "CapacityReservationDrift"
         # Last, as a type is not sold either where the class has no subnet or no image for it any more.
         settled = self.survey.surveyed_at - claim.created_at >= _SETTLED
         if settled and not self.survey.still_sold(instance):
             return "InstanceTypeNotFound"
         return None
+
+    def _unselected(self, reservation: str) -> bool:
+        """Tell whether the class surely does not select a reservation."""
+        selected = {one.reservation.id for one in self.meaning.reservations}
+        if self.node_class is None or reservation in selected:
+            return False
+        return bool(selected) or not self.node_class.reservation_terms
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
         """Tell whether a claim bears the hash there is now, or one that does not compare.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, Instance
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import LAUNCHED, NodeClaim, condition_of
@@ -18,10 +19,11 @@ _SETTLED: Final = timedelta(seconds=90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Garbage:
-    """Instances to terminate, by id, and claims to delete."""
+    """Instances to terminate, by id, and claims to delete; and claims whose reservation ended under them."""
 
     instances: tuple[str, ...]
     claims: tuple[NodeClaim, ...]
+    unreserved: tuple[NodeClaim, ...] = ()
 
 
 def garbage(
@@ -62,7 +64,20 @@ def garbage(
         ),
         key=lambda c: c.name,
     )
-    return Garbage(instances=tuple(stray), claims=tuple(bereft))
+    plain = {i.provider_id for i in instances if i.live and i.capacity_type == labels.ON_DEMAND}
+    unreserved = (
+        c
+        for c in claims
+        if c.capacity_type == labels.RESERVED
+        and not c.leaving
+        and c.provider_id in plain
+        and _settled(c, listed_at)
+    )
+    return Garbage(
+        instances=tuple(stray),
+        claims=tuple(bereft),
+        unreserved=tuple(sorted(unreserved, key=lambda c: c.name)),
+    )
 
 
 def _settled(claim: NodeClaim, at: datetime) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain.capacity_reservations import CapacityReservation
+from treenail.domain.fleets import Instance
 from treenail.domain.interruption import InterruptionKind
 
 # Checks that fail for less may be mended by themselves.
@@ -16,8 +19,9 @@ _LASTING: Final = timedelta(seconds=120)
 class Impairment:
     """An instance that EC2 finds unwell, or has plans with.
 
-    `kind` is `INSTANCE_STATUS` or `SYSTEM_STATUS` where a check has failed `since` then, and `EVENT_STATUS`
-    where EC2 stops, reboots or retires the instance at `deadline`. A time is None where EC2 does not say.
+    `kind` is `INSTANCE_STATUS` or `SYSTEM_STATUS` where a check has failed `since` then, `EVENT_STATUS`
+    where EC2 stops, reboots or retires the instance at `deadline`, and `CAPACITY_RESERVATION_INTERRUPTED`
+    where its capacity block ends then. A time is None where EC2 does not say.
     """
 
     instance_id: str
@@ -28,7 +32,12 @@ class Impairment:
     @property
     def checked(self) -> bool:
         """Whether it was a check that failed: then nobody can rely on what runs there."""
-        return self.kind is not InterruptionKind.EVENT_STATUS
+        return self.kind in (InterruptionKind.INSTANCE_STATUS, InterruptionKind.SYSTEM_STATUS)
+
+    @property
+    def unhealthy(self) -> bool:
+        """Whether it is the instance, or its host, that is at fault, and no contract that ends."""
+        return self.kind is not InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED
 
     def lasts(self, now: datetime) -> bool:
         """Tell whether it is there for long enough to be acted on."""
@@ -37,3 +46,19 @@ class Impairment:
     def ends_at(self, now: datetime) -> datetime | None:
         """Return when the instance goes, None where that is not known: plans may be late."""
         return self.deadline if self.deadline is not None and self.deadline > now else None
+
+
+def of_ending_reservations(
+    instances: Iterable[Instance], reservations: Iterable[CapacityReservation]
+) -> tuple[Impairment, ...]:
+    """Return what is planned with instances whose reservation ends them soon, sorted by id."""
+    ending = {one.reservation.id: one.instances_end_at for one in reservations if one.expiring}
+    return tuple(
+        Impairment(
+            instance_id=instance.id,
+            kind=InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED,
+            deadline=ending[instance.reservation],
+        )
+        for instance in sorted(instances, key=lambda one: one.id)
+        if instance.reservation in ending
+    )

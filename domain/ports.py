@@ -76,6 +76,7 @@ class ClaimPatch:
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    remove_labels: tuple[str, ...] = ()
     provider_id: str | None = None
     node_name: str | None = None
     image_id: str | None = None

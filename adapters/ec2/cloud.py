@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.capacity_reservations import described_reservations
 from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
 from treenail.adapters.ec2.launch.boot_check import BootCheck
@@ -20,7 +21,7 @@ from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairment, of_ending_reservations
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
@@ -67,6 +68,7 @@ class EC2Cloud:
         log: Log = unheard,
     ) -> None:
         self._aws = aws
+        self._clock = clock
         self._cluster_name = cluster_name
         self._node_classes = node_classes
         self._profiles = Profiles(
@@ -160,9 +162,14 @@ class EC2Cloud:
             UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
         """
         found = self._statuses.impairments()
-        # A status does not say whose instance it is of, and mostly there is none.
-        ours = {instance.id for instance in self._listing.get()} if found else set()
-        return tuple(one for one in found if one.instance_id in ours)
+        # A status does not say whose instance it is of.
+        ours = {instance.id: instance for instance in self._listing.get()}
+        unwell = tuple(one for one in found if one.instance_id in ours)
+        reserved = sorted({one.reservation for one in ours.values() if one.reservation})
+        if not reserved:
+            return unwell
+        known = described_reservations(self._aws, reserved, self._clock.now())
+        return unwell + of_ending_reservations(ours.values(), known)
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.

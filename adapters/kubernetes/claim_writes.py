@@ -43,7 +43,13 @@ def parts_of(patch: ClaimPatch) -> tuple[Part, ...]:
     finalizer goes last: the claim may go with it.
     """
     parts: list[Part] = []
-    if patch.labels or patch.annotations or patch.add_finalizers or patch.remove_finalizers:
+    if (
+        patch.labels
+        or patch.remove_labels
+        or patch.annotations
+        or patch.add_finalizers
+        or patch.remove_finalizers
+    ):
         parts.append(Part.METADATA)
     texts = (patch.provider_id, patch.node_name, patch.image_id)
     if patch.conditions or any(v is not None for v in (*texts, patch.capacity, patch.allocatable)):
@@ -66,8 +72,8 @@ def needs_known(part: Part, patch: ClaimPatch) -> bool:
 def metadata_patch(patch: ClaimPatch, known: Stored | None) -> Tree:
     """Return the JSON merge patch of the metadata. `known` is there where finalizers change."""
     metadata: Tree = {}
-    if patch.labels:
-        metadata["labels"] = dict(patch.labels)
+    if patch.labels or patch.remove_labels:
+        metadata["labels"] = {**patch.labels, **dict.fromkeys(patch.remove_labels)}
     if patch.annotations:
         metadata["annotations"] = dict(patch.annotations)
     if known is not None and needs_known(Part.METADATA, patch):

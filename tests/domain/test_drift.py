@@ -7,13 +7,16 @@ import pytest
 
 from tests.builders import START, at, claim, conditions, node_class, node_pool
 from treenail.domain import labels
+from treenail.domain.capacity_reservations import CapacityReservation
 from treenail.domain.drift import Standard
 from treenail.domain.fleets import Instance, InstanceState
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning, SecurityGroupMeant, SubnetMeant
+from treenail.domain.node_classes import SelectorTerm
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status
 from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.reservations import Reservation
 from treenail.domain.resources import Resources
 from treenail.domain.surveys import InstancesSurveyed
 from treenail.domain.template_hash import NODE_CLASS_HASH, NODEPOOL_HASH, stamped, version_of
@@ -232,3 +235,36 @@ def test_a_type_that_nobody_can_tell_of_is_taken_to_be_sold() -> None:
     surveyed = InstancesSurveyed(surveyed_at=at(7200), instances={"i-1": IN_PLACE})
 
     assert surveyed.still_sold(replace(IN_PLACE, instance_type="c4.large"))
+
+
+def of_reservations(*selected: str) -> NodeClassMeaning:
+    found = tuple(
+        CapacityReservation(reservation=Reservation(name), instance_type="m5.large", zone="a")
+        for name in selected
+    )
+    return replace(PLACES, reservations=found)
+
+
+@pytest.mark.parametrize(
+    ("reservation", "selected", "why"),
+    [
+        pytest.param("cr-1", ("cr-1", "cr-2"), None, id="still selected"),
+        pytest.param("cr-1", ("cr-2",), "CapacityReservationDrift", id="another is"),
+        pytest.param("cr-1", (), "CapacityReservationDrift", id="the class names none any more"),
+        pytest.param("", (), None, id="in none"),
+    ],
+)
+def test_a_node_drifts_whose_reservation_its_class_does_not_select(
+    reservation: str, selected: tuple[str, ...], why: str | None
+) -> None:
+    assert drift_of(replace(IN_PLACE, reservation=reservation), of_reservations(*selected)) == why
+
+
+def test_where_the_reservations_of_a_class_cannot_be_told_there_is_no_drift() -> None:
+    named = replace(node_class(), reservation_terms=(SelectorTerm(id="cr-1"),))
+    one = replace(IN_PLACE, reservation="cr-1")
+    surveyed = InstancesSurveyed(surveyed_at=at(7200), instances={one.id: one}, types={SOLD.name: SOLD})
+
+    against = Standard(node_pool(), named, PLACES, surveyed)
+
+    assert against.drift(made(provider_id="aws:///a/i-1", image_id="")) is None

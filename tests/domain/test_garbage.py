@@ -123,3 +123,23 @@ def test_a_claim_whose_node_is_ready_is_no_garbage_whatever_the_listing_says() -
     found = garbage((), (there, gone), listed_at=NOW, ready=(there.provider_id,))
 
     assert [c.name for c in found.claims] == ["c2"]
+
+
+@pytest.mark.parametrize(
+    ("way", "since", "leaving", "found"),
+    [
+        pytest.param("on-demand", 0, False, ["c1"], id="its reservation ended"),
+        pytest.param("reserved", 0, False, [], id="as it says"),
+        pytest.param("on-demand", 950, False, [], id="so new that it may not be told yet"),
+        pytest.param("on-demand", 0, True, [], id="on its way out"),
+    ],
+)
+def test_a_claim_on_reserved_capacity_whose_instance_is_on_demand_is_named(
+    way: str, since: float, *, leaving: bool, found: list[str]
+) -> None:
+    one = replace(instance(), capacity_type=way)
+    reserved = replace(
+        launched("c1", one, since=since, leaving=leaving), labels={labels.CAPACITY_TYPE: labels.RESERVED}
+    )
+
+    assert [c.name for c in garbage((one,), (reserved,), listed_at=NOW).unreserved] == found

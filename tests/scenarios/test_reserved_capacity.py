@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -110,3 +112,36 @@ def test_a_place_that_is_given_back_is_taken_again() -> None:
         rehearsal.run_until(lambda: rehearsal.running() == 2, within="3m")
 
         assert bought(rehearsal) == {("reserved", "cr-0a"): 2}
+
+
+def test_a_node_whose_reservation_is_cancelled_goes_on_and_says_that_it_is_on_demand() -> None:
+    with Rehearsal(seed=5) as rehearsal:
+        rehearsal.ec2.reservations.add(RESERVED)
+        rehearsal.apply(text(of_reserved(), pool(), deployment(replicas=2, cpu="3")))
+        rehearsal.run("3m")
+        before = sorted(node.name for node in rehearsal.nodes())
+
+        rehearsal.ec2.reservations.cancel("cr-0a")
+        rehearsal.run("5m")
+
+        assert sorted(node.name for node in rehearsal.nodes()) == before
+        borne = [node.labels for node in rehearsal.nodes()] + [c.labels for c in rehearsal.claims()]
+        assert [one[labels.CAPACITY_TYPE] for one in borne] == ["on-demand"] * len(borne)
+        assert not any(set(labels.OF_RESERVATIONS) & set(one) for one in borne)
+
+
+def test_pods_leave_a_capacity_block_before_it_ends_its_instances() -> None:
+    with Rehearsal(seed=6) as rehearsal:
+        ends_at = rehearsal.world.now() + timedelta(hours=1)
+        rehearsal.ec2.reservations.add(replace(RESERVED, kind="capacity-block", ends_at=ends_at))
+        rehearsal.apply(text(of_reserved(), pool(), deployment(replicas=2, cpu="3")))
+        rehearsal.run("10m")
+        assert bought(rehearsal) == {("reserved", "cr-0a"): 2}
+
+        # Forty minutes before the end they are told; half an hour before it the instances are ended.
+        rehearsal.run("19m")
+
+        assert rehearsal.running() == 2
+        assert set(bought(rehearsal)) == {("on-demand", "")}
+        gone = [record for record in rehearsal.history() if record.capacity_type == "reserved"]
+        assert {record.cause for record in gone} == {"capacity_reservation_interrupted"}

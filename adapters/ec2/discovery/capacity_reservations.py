@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -78,6 +79,22 @@ class CapacityReservations:
         if term.id:
             return describe(CapacityReservationIds=[term.id], Filters=list(_USABLE), **more)
         return describe(Filters=_filters(term), MaxResults=_PAGE, **more)
+
+
+def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple[CapacityReservation, ...]:
+    """Return those of the reservations that there are, as they stand `now`.
+
+    Raises:
+        PortError: they could not be looked up.
+    """
+    # By a filter: one that is not there any more is no error then.
+    which = [matching("capacity-reservation-id", ids)]
+
+    def page_of(more: More) -> DescribeCapacityReservationsResultTypeDef:
+        return aws.clients.ec2.describe_capacity_reservations(Filters=which, MaxResults=_PAGE, **more)
+
+    pages = aws.pages("ec2", "DescribeCapacityReservations", page_of)
+    return tuple(_reservation(one).as_of(now) for page in pages for one in page["CapacityReservations"])
 
 
 def _filters(term: SelectorTerm) -> list[FilterTypeDef]:

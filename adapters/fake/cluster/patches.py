@@ -23,7 +23,7 @@ def patched_claim(claim: NodeClaim, patch: ClaimPatch, now: datetime) -> NodeCla
     return replace(
         claim,
         annotations=_merged(claim.annotations, patch.annotations),
-        labels=_merged(claim.labels, patch.labels),
+        labels=_without(_merged(claim.labels, patch.labels), patch.remove_labels),
         provider_id=_chosen(patch.provider_id, claim.provider_id),
         node_name=_chosen(patch.node_name, claim.node_name),
         image_id=_chosen(patch.image_id, claim.image_id),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from treenail.adapters.fake.ec2.region import Region
 from treenail.domain.fleets import InstanceState
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairment, of_ending_reservations
 from treenail.domain.interruption import InterruptionKind
 
 
@@ -41,9 +41,11 @@ class Health:
         self._found = {key: one for key, one in self._found.items() if key[0] != instance_id}
 
     def impairments(self) -> tuple[Impairment, ...]:
-        """Return what DescribeInstanceStatus tells of running instances, sorted by id."""
+        """Return what EC2 tells of running instances, and of reservations that are about to end them."""
         self._admit("DescribeInstanceStatus")
-        return tuple(one for (name, _), one in sorted(self._found.items()) if self._running(name))
+        unwell = tuple(one for (name, _), one in sorted(self._found.items()) if self._running(name))
+        running = [m.instance for m in self._region.machines.all() if self._running(m.instance.id)]
+        return unwell + of_ending_reservations(running, self._region.reservations.all())
 
     def _note(self, impairment: Impairment) -> None:
         if not self._running(impairment.instance_id):

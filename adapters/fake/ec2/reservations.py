@@ -85,9 +85,10 @@ class Reservations:
             if any(_means(term, one) for term in node_class.reservation_terms)
         )
 
-    def active(self, reservation_id: str) -> bool:
-        """Tell whether there is such a reservation."""
-        return reservation_id in self._active
+    def all(self) -> tuple[CapacityReservation, ...]:
+        """Return all there are, as they stand now, sorted by id."""
+        now = self._agenda.now()
+        return tuple(one.known_as.as_of(now) for _, one in sorted(self._active.items()))
 
     def left(self, reservation_id: str) -> int:
         """Return how many more instances fit a reservation."""

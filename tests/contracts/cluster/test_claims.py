@@ -109,6 +109,17 @@ def test_a_patch_changes_what_it_names_and_leaves_the_rest(subject: Subject) -> 
     assert patched.resource_version > before.resource_version
 
 
+def test_labels_are_taken_off_while_others_come(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0", labels={"team": "web", "reservation": "cr-1"}))
+
+    patched = subject.writer.patch_claim(
+        "c-0", ClaimPatch(labels={"team": "ml"}, remove_labels=("reservation", "never-there"))
+    )
+
+    assert patched.labels == {"team": "ml"}
+    assert patched == subject.reader.get_claim("c-0")
+
+
 def test_a_patch_at_an_old_version_conflicts_and_changes_nothing(subject: Subject) -> None:
     old = subject.writer.create_claim(a_claim("c-0"))
     new = subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}), version=old.resource_version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
 from treenail.domain import labels
 from treenail.domain.fleets import FleetRequest, Override
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_classes import NodeClass, SelectorTerm
 from treenail.domain.reservations import Reservation
 
@@ -113,3 +115,22 @@ def test_what_is_not_bought_as_reserved_leaves_reservations_alone(lab: Lab, capa
 
     (described,) = (i for r in lab.client("ec2").describe_instances()["Reservations"] for i in r["Instances"])
     assert described["CapacityReservationSpecification"] == {"CapacityReservationPreference": "none"}
+
+
+def test_instances_are_told_of_whose_capacity_block_is_about_to_end(lab: Lab) -> None:
+    lab.set_pace(pending=0.0, hidden=0.0)
+    soon = datetime.now(UTC) + timedelta(minutes=35)
+    block, other = reserved(lab, EndDate=soon), reserved(lab)
+    lab.make_block(block)
+    cloud = cloud_of(lab, LaidOut(lab))
+    (ending,) = cloud.launch(order(block)).instances
+    cloud.launch(order(other, token="call-2"))  # noqa: S106 (a client token)
+
+    (found,) = cloud.impairments()
+
+    assert (found.instance_id, found.kind) == (
+        ending.id,
+        InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED,
+    )
+    assert found.deadline is not None
+    assert timedelta(minutes=4) < found.deadline - datetime.now(UTC) <= timedelta(minutes=5)

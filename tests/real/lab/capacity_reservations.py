@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from moto.core.responses import ActionResult
@@ -24,6 +25,7 @@ _FILTERS: Final = {
     "instance-match-criteria": "InstanceMatchCriteria",
     "instance-type": "InstanceType",
     "availability-zone": "AvailabilityZone",
+    "capacity-reservation-id": "CapacityReservationId",
 }
 
 
@@ -72,10 +74,15 @@ class CapacityReservations:
             "State": "active",
             "InstanceMatchCriteria": request._get_param("InstanceMatchCriteria") or "open",
             "ReservationType": "default",
+            **({"EndDate": _time(end)} if (end := request._get_param("EndDate")) else {}),
             "Tags": [tag for one in specifications for tag in one.get("Tags", ())],
         }
         self._by_id[made["CapacityReservationId"]] = made
         return self._told(made)
+
+    def make_block(self, reservation_id: str) -> None:
+        """Have a reservation be a capacity block, which is bought in a way that nobody plays here."""
+        self._known(reservation_id)["ReservationType"] = "capacity-block"
 
     def cancel(self, reservation_id: str) -> None:
         """Cancel a reservation: its instances go on on demand."""
@@ -133,6 +140,10 @@ class CapacityReservations:
             message = f"The capacity reservation ID '{reservation_id}' does not exist"
             raise EC2ClientError("InvalidCapacityReservationId.NotFound", message)
         return self._by_id[reservation_id]
+
+
+def _time(written: Any) -> datetime:
+    return written if isinstance(written, datetime) else datetime.fromisoformat(str(written))
 
 
 def _target(specification: Mapping[str, Any]) -> str:

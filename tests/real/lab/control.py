@@ -43,6 +43,7 @@ class Control:
             "on-demand-price": world.set_on_demand_price,
             "spot-price-of": world.spot_price,
             "on-demand-price-of": world.on_demand_price,
+            "make-block": lab.reservations.make_block,
             "cluster-endpoint": self._cluster_endpoint,
         }
 

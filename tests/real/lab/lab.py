@@ -216,6 +216,10 @@ class Lab:
         """Set an on-demand price in $/h; spot prices follow."""
         self._control("on-demand-price", instance_type=instance_type, price=price)
 
+    def make_block(self, reservation_id: str) -> None:
+        """Have a capacity reservation be a capacity block."""
+        self._control("make-block", reservation_id=reservation_id)
+
     # --- events
 
     def state_events(self, *, on: bool) -> None:

@@ -74,7 +74,7 @@ class Laboratory:
         self._machines = Machines(self.world, self._schedule)
         self._placement_groups = PlacementGroups()
         self.statuses = Statuses()
-        self._reservations = CapacityReservations()
+        self.reservations = CapacityReservations()
         self._moto: App = DomainDispatcherApplication(create_backend_app)
         self._control = Control(self)
         self._counting = threading.Lock()
@@ -86,8 +86,8 @@ class Laboratory:
         self._machines.install()
         self._placement_groups.install()
         self.statuses.install()
-        self._reservations.install()
-        fleets.install(self.world, self._tokens, self._reservations)
+        self.reservations.install()
+        fleets.install(self.world, self._tokens, self.reservations)
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
         paging.install()
@@ -97,7 +97,7 @@ class Laboratory:
     def reset(self) -> None:
         """Be as at the start, but for the errors noted."""
         self._schedule.clear()
-        of_account = (self._placement_groups, self._reservations, self.statuses)
+        of_account = (self._placement_groups, self.reservations, self.statuses)
         for part in (self.world, self.faults, self._tokens, self._machines, *of_account):
             part.reset()
         moto_api_backend.reset()
