@@ -17,6 +17,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 # Below this every sum and difference of whole amounts is exact in a double. No machine is as large
 # (4 PiB of memory): room is cut down to it, and a request beyond it fits nowhere.
 _EXACT: Final = 2.0**52
+# Up to so many amounts, the number of operations is what takes time, not their size.
+_FEW: Final = 256
 # Stands for zero where one divides: what is divided by it is huge, and still finite.
 TINY: Final = 1e-200
 
@@ -56,7 +58,10 @@ class Axis:
 
 def holds(room: Floats, loads: Floats) -> Bools:
     """Tell which `room` (..., R) holds which of `loads` (..., R), the leading axes broadcast."""
-    # Column by column: reducing over so short an axis takes several times as long.
+    if room.size * loads.size <= _FEW * room.shape[-1]:
+        few: Bools = np.logical_and.reduce(room >= loads, axis=-1)
+        return few
+    # Column by column: reducing over so short an axis takes several times as long, unless there is little.
     held: Bools = np.asarray(room[..., 0] >= loads[..., 0])
     for column in range(1, room.shape[-1]):
         held = held & (room[..., column] >= loads[..., column])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -38,40 +39,55 @@ def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
     Found by the simplex method; were that cut short, `worth` would be lower, and no less true.
     """
     worth, nodes = np.zeros(len(demand)), 0.0
-    asked = np.flatnonzero((demand > 0) & (room > 0).any(axis=0))
+    asked = ((demand > 0) & np.logical_or.reduce(room > 0, axis=0)).nonzero()[0]
     if len(asked):
-        share, nodes = _simplex(room[:, asked] / demand[asked], prices)
-        worth[asked] = share / demand[asked]
+        amounts = demand[asked]
+        share, nodes = _simplex(room[:, asked] / amounts, prices)
+        worth[asked] = share / amounts
     offered = room @ worth
-    over = offered > prices
-    return Cover(worth * float((prices[over] / offered[over]).min(initial=1.0)), nodes)
+    over = (offered > prices).nonzero()[0]
+    if len(over):
+        worth *= float((prices[over] / offered[over]).min())
+    return Cover(worth, nodes)
 
 
 def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
-    """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types."""
+    """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types.
+
+    A cover may go without a row at a forbidding price, to begin with, and cover too much for nothing.
+    """
     types, rows = share.shape
-    # A cover may use the types, go without a row at a forbidding price, and cover too much for nothing.
-    columns = np.vstack([share, np.eye(rows), -np.eye(rows)])
-    forbidding = np.full(rows, _UNPROVIDED * max(float(prices.max()), 1.0))
-    costs = np.concatenate([prices, forbidding, np.zeros(rows)])
-    basis = np.arange(types, types + rows)
-    tolerance = _CLOSE * float(prices.max())
+    dearest = float(prices.max())
+    costs = np.full(rows, _UNPROVIDED * max(dearest, 1.0))
+    # Which type stands in each row of the inverse; none where nothing covers it, or what is too much.
+    basis = [types] * rows
+    tolerance = _CLOSE * dearest
     inverse = np.eye(rows)
     for _ in range(_MOST_PIVOTS):
-        worth, amounts = costs[basis] @ inverse, inverse.sum(axis=1)
-        gain = columns @ worth - costs
+        worth = costs @ inverse
+        gain = share @ worth - prices
         entering = int(gain.argmax())
-        if gain[entering] <= tolerance:
+        over = int(worth.argmin())
+        best, spared = float(gain[entering]), -float(worth[over])
+        if max(best, spared) <= tolerance:
             break
-        change = inverse @ columns[entering]
-        falling = change > _CLOSE
-        ratios = np.where(falling, amounts / np.where(falling, change, 1.0), np.inf)
-        leaving = int(ratios.argmin())
-        basis[leaving] = entering
+        of_type = best >= spared
+        change = inverse @ share[entering] if of_type else -inverse[:, over]
+        leaving = _leaving(change.tolist(), inverse.sum(axis=1).tolist())
+        basis[leaving] = entering if of_type else types
+        costs[leaving] = prices[entering] if of_type else 0.0
         pivot = inverse[leaving] / change[leaving]
         inverse -= change[:, np.newaxis] * pivot
         inverse[leaving] = pivot
-    return np.maximum(worth, 0.0), float(amounts[basis < types].sum())
+    amounts = inverse.sum(axis=1).tolist()
+    nodes = sum(amount for type_, amount in zip(basis, amounts, strict=True) if type_ < types)
+    return np.maximum(worth, 0.0), nodes
+
+
+def _leaving(change: Sequence[float], amounts: Sequence[float]) -> int:
+    """Return the row that is used up first as its amount falls by `change`, of several the first."""
+    ratios = [a / c if c > _CLOSE else inf for c, a in zip(change, amounts, strict=True)]
+    return ratios.index(min(ratios))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

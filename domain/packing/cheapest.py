@@ -49,6 +49,15 @@ class _Waiting:
     chain: tuple[Link, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    """Nodes for those kept apart, and who still waits. `settled` says that another ration changes nothing."""
+
+    drafts: list[Draft]
+    waiting: list[_Waiting]
+    settled: bool = True
+
+
 class Cheapest:
     """Plans the nodes of one component anew, and keeps what is better under the rule above."""
 
@@ -67,6 +76,9 @@ class Cheapest:
         self._steps = steps
         self._rules = rules
         self._most = most
+        # What a price per node does not change is done once, and so is what came of it if it changed nothing.
+        self._starts: dict[float, _Start] = {}
+        self._merged: dict[tuple[object, ...], list[Draft]] = {}
 
     def improve(self, wanted: Sequence[int], first: list[Draft], bound: float) -> list[Draft]:
         """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
@@ -99,16 +111,17 @@ class Cheapest:
         return found
 
     def _planned(self, wanted: Sequence[int], per_node: float, first: list[Draft] | None) -> list[Draft]:
-        """Return the cheapest plan of those that the rations give. It is not counted in the ledger."""
+        """Return the cheapest plan of those that the rations give. The ledger counts none of them."""
         apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
-        # Where nobody is kept apart, or nobody else is there to share with, there is nothing to ration.
-        several = 1 < apart < sum(wanted) <= _FEW_UNITS
+        # Where nobody else is there to share with, there is nothing to ration.
+        several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[Draft] | None = None
         for ration in _RATIONS if several else _RATIONS[:1]:
             found = self._plan(wanted, per_node, first, ration)
-            self._count(found, -1)
             if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
                 best = found
+            if self._starts[ration].settled:
+                break
         return best or []
 
     def _count(self, drafts: Iterable[Draft], sign: int) -> None:
@@ -142,10 +155,10 @@ class Cheapest:
         self, wanted: Sequence[int], per_node: float, first: list[Draft] | None, ration: float
     ) -> list[Draft]:
         """Plan nodes for the units `wanted`, family by family, the least flexible first."""
-        drafts: list[Draft] = []
-        waiting = self._waiting(wanted)
-        if not self._rules.none:
-            drafts, waiting = self._forced(waiting, ration)
+        if ration not in self._starts:
+            self._starts[ration] = self._start(wanted, ration)
+        drafts, waiting = list(self._starts[ration].drafts), self._starts[ration].waiting
+        self._count(drafts, 1)
         while waiting and not self._steps.exhausted:
             going: list[_Waiting] = []
             for family, group in _by_family(waiting):
@@ -156,6 +169,16 @@ class Cheapest:
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
+        key = tuple((d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts)
+        if key in self._merged:
+            self._count(drafts, -1)
+        else:
+            self._merged[key] = self._fewer(drafts, first)
+            self._count(self._merged[key], -1)
+        return self._merged[key]
+
+    def _fewer(self, drafts: list[Draft], first: list[Draft] | None) -> list[Draft]:
+        """Make nodes one where that saves money, or where there are too many."""
         most_nodes, most_cost = float(nodes_in(drafts)), inf
         fewer = first is not None and most_nodes > self._most_nodes(first)
         if first is not None and nodes_in(first) > 1:
@@ -174,24 +197,26 @@ class Cheapest:
         left[free] = some
         return drafts
 
-    def _forced(self, waiting: list[_Waiting], ration: float) -> tuple[list[Draft], list[_Waiting]]:
-        """Open nodes for those that terms per node keep apart; return these, and who still waits."""
-        lots = [each.lot for each in waiting]
+    def _start(self, wanted: Sequence[int], ration: float) -> _Start:
+        """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
+        waiting = self._waiting(wanted)
         left = {each.lot.index: each.units for each in waiting}
-        demand = np.sum([left[lot.index] * lot.requests for lot in lots], axis=0)
-        seeds = seeds_of(lots, left)
+        seeds = seeds_of([each.lot for each in waiting], left)
         if not seeds:
-            return [], waiting
+            return _Start([], waiting)
+        lots = [each.lot for each in waiting]
+        demand = np.sum([left[lot.index] * lot.requests for lot in lots], axis=0)
         widest = max(
             (lot.chain[0].family for lot in lots), key=lambda family: (family.choices, -family.index)
         )
         worth = fractional_cover(demand, widest.room, widest.prices).worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
-        drafts = forced.drafts(seeds, ration)
+        drafts = forced.drafts(seeds, ration, _RATIONS[-1])
+        self._count(drafts, -1)
         still = [
             _Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
         ]
-        return drafts, still
+        return _Start(drafts, still, forced.settled)
 
     def _most_nodes(self, first: Iterable[Draft]) -> float:
         nodes = self._most * nodes_in(first) + _ROUNDING

@@ -17,28 +17,25 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
     counts = start.copy()
     free = room - counts @ requests
     weight = 1.0 / np.maximum(room, 1.0) ** 2
-    lengths = np.maximum(np.sqrt(weight @ (requests**2).T), TINY)
+    across = requests.T.copy()
+    lengths = np.maximum(np.sqrt(weight @ (across**2)), TINY)
+    asks = requests > 0
     nodes = np.arange(len(room))
-    while len(nodes):
-        likeness = (free[nodes] * weight[nodes]) @ requests.T / lengths[nodes]
-        able = holds(free[nodes, np.newaxis], requests) & (counts[nodes] < pods[nodes])
-        likeness[~able] = -np.inf
+    # A node that is full has no class it is able to take, and stays as it is.
+    while True:
+        able = holds(free[:, np.newaxis], requests) & (counts < pods)
+        likeness = np.where(able, (free * weight) @ across / lengths, -np.inf)
         best = likeness.argmax(axis=1)
-        going = able[np.arange(len(nodes)), best]
-        nodes, best = nodes[going], best[going]
-        taken = np.minimum(_fitting(free[nodes], requests[best]), pods[nodes, best] - counts[nodes, best])
+        going = able[nodes, best]
+        if not np.logical_or.reduce(going):
+            return counts
+        asked = requests[best]
+        ratios = np.full(free.shape, np.inf)
+        np.divide(free, asked, out=ratios, where=asks[best])
+        taken = np.minimum(np.floor(np.minimum.reduce(ratios, axis=1)), (pods - counts)[nodes, best])
+        taken *= going
         counts[nodes, best] += taken
-        free[nodes] -= taken[:, np.newaxis] * requests[best]
-    return counts
-
-
-def _fitting(free: Floats, requests: Floats) -> Floats:
-    """Return how many pods of each request (B, R) fit into the free room beside it (B, R)."""
-    ratios = np.empty(free.shape)
-    ratios.fill(np.inf)
-    np.divide(free, requests, out=ratios, where=requests > 0)
-    fits: Floats = np.floor(ratios.min(axis=1))
-    return fits
+        free -= taken[:, np.newaxis] * asked
 
 
 def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, order: Indices) -> Floats:
@@ -48,12 +45,14 @@ def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, o
     class in `order`, along which classes should change little.
     """
     demand = pods @ requests
-    largest = (room / np.maximum(demand, TINY)).min(axis=1)
+    largest = np.minimum.reduce(room / np.maximum(demand, TINY), axis=1)
     share = np.minimum(largest * shares, 1.0)[:, np.newaxis]
-    up_to = np.floor(share * np.cumsum(pods[:, order], axis=1))
-    counts = np.zeros_like(pods)
-    counts[:, order] = np.diff(up_to, axis=1, prepend=0.0)
-    counts = np.minimum(counts, pods)
-    too_much = (counts @ requests > room).any(axis=1)
-    counts[too_much] = np.floor(share * pods)[too_much]
+    up_to = np.floor(share * pods[:, order].cumsum(axis=1))
+    counts = np.empty_like(pods)
+    counts[:, order[0]] = up_to[:, 0]
+    counts[:, order[1:]] = up_to[:, 1:] - up_to[:, :-1]
+    np.minimum(counts, pods, out=counts)
+    too_much = np.logical_or.reduce(counts @ requests > room, axis=1).nonzero()[0]
+    if len(too_much):
+        counts[too_much] = np.floor(share[too_much] * pods[too_much])
     return counts

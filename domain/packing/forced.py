@@ -51,7 +51,8 @@ class Forced:
     """Opens a node for each unit that must not share one with its like.
 
     `worth` (R) is what a unit of each resource is worth; `ration` by how much a node may take more of the
-    rest than its share: with too much in the first nodes, the last would stand empty.
+    rest than its share: with too much in the first nodes, the last would stand empty. `settled` says that
+    another, tighter ration would have led to the same nodes.
     """
 
     def __init__(
@@ -83,25 +84,29 @@ class Forced:
             [sum(self._left[lot.index] for lot in lots) for lots in by_shape.values()], dtype=np.float64
         )
         self._nodes = 0
+        self.settled = True
         self._shape_of = {lot.index: at for at, lots in enumerate(by_shape.values()) for lot in lots}
 
-    def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
-        """Return nodes for all units of `seeds`, and for what of the rest is on them."""
+    def drafts(self, seeds: Sequence[Lot], ration: float, other: float) -> list[Draft]:
+        """Return nodes for all units of `seeds`, and for what of the rest is on them.
+
+        `other` is the tighter ration that `settled` tells of.
+        """
         drafts: list[Draft] = []
         self._nodes = sum(self._left[lot.index] for lot in seeds)
         for lot in seeds:
             while self._left[lot.index] and not self._steps.exhausted:
                 self._steps.spend()
-                made = self._pattern(lot, self._nodes, ration)
+                made = self._pattern(lot, self._nodes, (ration, other))
                 if not made:
                     break
                 drafts += made
         return drafts
 
-    def _pattern(self, seed: Lot, nodes: int, ration: float) -> list[Draft]:
+    def _pattern(self, seed: Lot, nodes: int, rations: tuple[float, float]) -> list[Draft]:
         """Return a few nodes of one seed each that are filled alike."""
         family = seed.chain[0].family
-        rows = self._weighed(seed, family, nodes, ration)
+        rows, tighter = self._weighed(seed, family, nodes, rations)
         if not len(rows):
             return []
         start = np.zeros((len(rows), len(self._shapes)))
@@ -114,6 +119,8 @@ class Forced:
         counts = fill(family.room[rows], self._shapes, units[np.newaxis].repeat(len(rows), axis=0), start)
         loads = counts @ self._shapes
         best = int((family.prices[rows] - loads @ self._worth).argmin())
+        if rows[best] not in tighter or not np.isin(tighter, rows).all():
+            self.settled = False
         counts = counts[best]
         used = counts.nonzero()[0]
         copies = max(1, int((self._units[used] / counts[used]).min()))
@@ -140,24 +147,24 @@ class Forced:
             dtype=np.bool_,
         )
 
-    def _weighed(self, seed: Lot, family: Family, nodes: int, ration: float) -> Indices:
-        """Return the types, by row, that hold the seed and no more of the rest than its share."""
+    def _weighed(
+        self, seed: Lot, family: Family, nodes: int, rations: tuple[float, float]
+    ) -> tuple[Indices, Indices]:
+        """Return the types, by row, that hold the seed and no more of the rest than its share.
+
+        For each of two rations.
+        """
         rows = family.bargains
         rows = rows[holds(family.room[rows], seed.requests)]
         if family.template.limited:
             rows = rows[self._ledger.allowed(family)[rows]]
         if not len(rows):
-            return rows
-        rest = self._units @ self._values / max(nodes, 1)
-        most = float(seed.requests @ self._worth) + ration * float(rest)
+            return rows, rows
+        rest = float(self._units @ self._values / max(nodes, 1))
+        own = float(seed.requests @ self._worth)
         value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
-        within = rows[value <= max(most, TINY) * _SLACK]
-        if not len(within):
-            return rows[:1]
-        if len(within) <= _WEIGHED:
-            return within
-        picked = np.unique(np.linspace(0, len(within) - 1, _WEIGHED).astype(np.intp))
-        return within[picked]
+        wide, tight = (_some(rows, value <= max(own + ration * rest, TINY) * _SLACK) for ration in rations)
+        return wide, tight
 
     def _alike(
         self, seed: Lot, family: Family, row: int, counts: Floats, copies: int, joins: Bools
@@ -234,6 +241,16 @@ class Forced:
         self._units[shape] -= units
         if not self._left[lot.index]:
             del self._of_shape[shape][lot.chain[0].family][lot.index]
+
+
+def _some(rows: Indices, wanted: Bools) -> Indices:
+    """Return the `wanted` of `rows`, no more than are to be weighed; of none, the first."""
+    within = rows[wanted]
+    if not len(within):
+        return rows[:1]
+    if len(within) <= _WEIGHED:
+        return within
+    return within[np.unique(np.linspace(0, len(within) - 1, _WEIGHED).astype(np.intp))]
 
 
 def _hardest_first(lot: Lot) -> tuple[bool, int, int]:

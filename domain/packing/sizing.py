@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding, holds
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
@@ -50,19 +51,27 @@ class Sizing:
         self._ledger = ledger
         self._steps = steps
         self._whole_requests: Floats = np.array([lot.requests for lot in lots])
-        asked: Bools = self._whole_requests.max(axis=0) > 0
+        asked: Bools = np.maximum.reduce(self._whole_requests) > 0
         # Even for pods that ask for nothing there must be something to look at.
         asked[0] = True
         self._requests: Floats = self._whole_requests[:, asked]
         self._rows = family.bargains
         self._room: Floats = family.room[self._rows][:, asked]
         self._prices = family.prices[self._rows] + per_node
-        self._order = _by_shape(self._requests)
+        # What a node costs at least that holds a pod of each class (I).
+        self._least: Floats = np.append(self._prices, np.inf)[first_holding(self._room, self._requests)]
+
+    @cached_property
+    def _order(self) -> Indices:
+        """An order of classes (I) in which neighbours ask for resources in similar proportions."""
+        scaled = self._requests / np.maximum(self._requests.max(axis=0), TINY)
+        amounts = scaled.sum(axis=1)
+        return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
 
     def drafts(self, left: Floats) -> list[Draft]:
         """Return nodes for the pods `left` (I) as far as the limits go, and take off those they hold."""
         drafts: list[Draft] = []
-        while left.any() and not self._steps.exhausted:
+        while np.count_nonzero(left) and not self._steps.exhausted:
             self._steps.spend()
             choice = self._next(left)
             if choice is None:
@@ -79,11 +88,17 @@ class Sizing:
 
     def _next(self, left: Floats) -> _Choice | None:
         """Choose the next node, and how many of it to take."""
-        allowed = self._ledger.allowed(self._family)[self._rows].nonzero()[0]
-        if not len(allowed):
+        rows, room, prices = self._rows, self._room, self._prices
+        if self._family.template.limited:
+            allowed = self._ledger.allowed(self._family)[rows].nonzero()[0]
+            rows, room, prices = rows[allowed], room[allowed], prices[allowed]
+        if not len(rows):
             return None
-        rows, room, prices = self._rows[allowed], self._room[allowed], self._prices[allowed]
         demand = left @ self._requests
+        holding = holds(room, demand).nonzero()[0]
+        whole = int(holding[0]) if len(holding) else len(rows)
+        if len(holding) and prices[whole] <= self._least_of_two(left):
+            return _Choice(int(rows[whole]), left.copy(), 1)
         worth = fractional_cover(demand, room, prices).worth
         weighed = _worth_weighing(demand, room, prices, worth)
         counts, copies = self._filled(room[weighed], left)
@@ -93,11 +108,15 @@ class Sizing:
         chosen = first_holding(room, loads)
         costs = prices[chosen] + _outlook(demand - loads, room, prices, worth)
         best = int(costs.argmin())
-        whole = int(first_holding(room, demand[np.newaxis])[0])
-        if whole < len(room) and prices[whole] <= costs[best]:
+        if len(holding) and prices[whole] <= costs[best]:
             return _Choice(int(rows[whole]), left.copy(), 1)
         row = int(rows[chosen[best]])
         return _Choice(row, counts[best], int(min(copies[best], self._ledger.copies(self._family, row))))
+
+    def _least_of_two(self, left: Floats) -> float:
+        """Return what two nodes or more for the pods `left` (I) cost at least."""
+        largest = self._least[left > 0].max()
+        return float(largest + self._prices[0]) if left.sum() > 1 else np.inf
 
     def _filled(self, room: Floats, left: Floats) -> tuple[Floats, Floats]:
         """Return what a node of each `room` (W, R) might hold (B, I), and of how many such nodes (B).
@@ -105,42 +124,36 @@ class Sizing:
         What a node gets of a class leaves as much for each of its copies; there are about half as many
         as would hold all pods, so that what is left, of another mix by then, is looked at again.
         """
-        share = (room / np.maximum(left @ self._requests, TINY)).min(axis=1)
+        share = np.minimum.reduce(room / np.maximum(left @ self._requests, TINY), axis=1)
         copies = np.floor(0.5 / np.maximum(share, TINY))
         copies[copies < _MANY] = 1.0
-        room, copies = np.repeat(room, len(_SHARES), axis=0), np.repeat(copies, len(_SHARES))
+        each = np.arange(len(room)).repeat(len(_SHARES))
+        room, copies = room[each], copies[each]
         pods = np.floor(left / copies[:, np.newaxis])
         # Rare classes would go without, and have to have nodes of their own in the end.
-        none = ~(pods @ self._requests).any(axis=1)
+        none = ~np.logical_or.reduce((pods @ self._requests) > 0, axis=1)
         pods[none], copies[none] = left, 1.0
-        start = proportional(
-            room, self._requests, pods, np.tile(_SHARES, len(room) // len(_SHARES)), self._order
-        )
+        shares = np.empty((len(room) // len(_SHARES), len(_SHARES)))
+        shares[:] = _SHARES
+        start = proportional(room, self._requests, pods, shares.ravel(), self._order)
         counts = fill(room, self._requests, pods, start)
-        some = counts.any(axis=1)
+        some = np.logical_or.reduce(counts > 0, axis=1)
         return counts[some], copies[some]
-
-
-def _by_shape(requests: Floats) -> Indices:
-    """Return an order of classes (I) in which neighbours ask for resources in similar proportions."""
-    scaled = requests / np.maximum(requests.max(axis=0), TINY)
-    shape = scaled[:, 0] / np.maximum(scaled.sum(axis=1), TINY)
-    return np.lexsort((scaled.sum(axis=1), shape))
 
 
 def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
     """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do."""
     rows = first_holding(room, rest)
-    priced = np.append(prices, np.inf)[rows]
-    none = (rest <= 0).all(axis=1)
-    value: Floats = np.where(none, 0.0, np.where(np.isfinite(priced), priced, rest @ worth))
+    one: Bools = rows < len(prices)
+    value: Floats = np.where(one, prices[np.minimum(rows, len(prices) - 1)], rest @ worth)
+    value[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
     return value
 
 
 def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
     """Return the rows of the types that promise most as the next node."""
     dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
-    share = np.minimum((room / np.maximum(demand, TINY)).min(axis=1), 1.0)
+    share = np.minimum(np.minimum.reduce(room / np.maximum(demand, TINY), axis=1), 1.0)
     efficient = prices / np.maximum(share, TINY)
     chosen = [
         *dearness.argsort(kind="stable")[:_WEIGHED].tolist(),
@@ -149,6 +162,8 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
     if demand @ worth < _FEW * prices.max():
         rest = np.maximum(demand - room, 0.0)
         rows = first_holding(room, rest)
-        together = prices + np.where((rest > 0).any(axis=1), np.append(prices, np.inf)[rows], 0.0)
+        more = np.append(prices, np.inf)[rows]
+        more[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
+        together = prices + more
         chosen += together.argsort(kind="stable")[:_WEIGHED].tolist()
     return np.array(sorted(set(chosen)), dtype=np.intp)
