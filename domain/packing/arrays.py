@@ -68,6 +68,17 @@ def holds(room: Floats, loads: Floats) -> Bools:
     return held
 
 
+def exceeds(rows: Floats, one: Floats) -> Bools:
+    """Tell which of `rows` (N, R) exceed `one` (R) in some column."""
+    if rows.size <= _FEW:
+        few: Bools = np.logical_or.reduce(rows > one, axis=-1)
+        return few
+    over: Bools = rows[:, 0] > one[0]
+    for column in range(1, rows.shape[1]):
+        over |= rows[:, column] > one[column]
+    return over
+
+
 def first_holding(room: Floats, loads: Floats) -> Indices:
     """Return the first row of `room` (U, R) that holds each of `loads` (..., R): U where none does."""
     able = holds(room, loads[..., np.newaxis, :])
@@ -92,5 +103,5 @@ def maximal_rows(rows: Floats) -> Floats:
     kept = []
     while len(left):
         kept.append(left[0])
-        left = left[(left > left[0]).any(axis=1)]
+        left = left[exceeds(left, left[0])]
     return np.array(kept).reshape(len(kept), rows.shape[1])

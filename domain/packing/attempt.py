@@ -128,7 +128,7 @@ class Attempt:
         def look(one: PodClass) -> None:
             chain = self._ground.chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
             if chain:
-                largest.append(chain[0].family.largest.max(axis=0))
+                largest.append(chain[0].family.most)
             else:
                 nowhere.add(one.index)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treenail.domain.packing.arrays import Floats, holds
+from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.limits import Ledger
@@ -33,7 +33,7 @@ class Chains:
         key = (family.index, id(requests))
         held = self._held.get(key)
         if held is None:
-            held = self._held[key] = bool(holds(family.largest, requests).any())
+            held = self._held[key] = family.holds(requests)
             # As long as it is kept, nothing else has its identity.
             self._kept.append(requests)
         return held

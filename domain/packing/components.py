@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, holds
+from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.bound import Apart, lower_bound
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family, may_meet
@@ -121,7 +121,7 @@ def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family,
     for demands in lot.alternatives[: lot.chain[-1].alternative + 1]:
         for template in opened:
             family = families.of_all(template, demands)
-            if family is not None and holds(family.largest, lot.requests).any():
+            if family is not None and family.holds(lot.requests):
                 found[family.index] = family
     return tuple(found.values())
 

@@ -108,11 +108,13 @@ class Merging:
 
     def _weigh_in(self, family: Family, one: int, others: list[int]) -> None:
         loads = np.array([self._kinds[other].load for other in others]) + self._kinds[one].load
-        rows = family.bargains
+        rows = family.weighed_with(len(others))
         able = holds(family.room[rows], loads[:, np.newaxis, :])
-        some: Bools = np.asarray(able.any(axis=1))
+        some: Bools = np.logical_or.reduce(able, axis=1)
         for at in some.nonzero()[0].tolist():
-            row, other = int(rows[able[at].argmax()]), others[at]
+            row, other = int(able[at].argmax()), others[at]
+            if not isinstance(rows, slice):
+                row = int(rows[row])
             extra = float(family.prices[row]) - self._prices[one] - self._prices[other]
             if extra > 0 and not self._dearer:
                 continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
 
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.packing.arrays import Axis, Floats, Indices
+from treenail.domain.packing.arrays import Axis, Floats
 from treenail.domain.packing.compatibility.masks import Offers, TypeMasks
 
 # As many catalogues as are in use at a time: each is of some hundred kilobytes.
@@ -16,22 +17,32 @@ _KEPT: Final = 16
 
 
 class Shelf:
-    """T instance types as arrays; `by_name` (T) is each type's place in the order of names."""
+    """T instance types as arrays."""
 
     def __init__(self, types: tuple[InstanceType, ...]) -> None:
         self.types = types
         self.masks = TypeMasks(types)
         self.offers = Offers(types)
-        names = np.array([t.name for t in types], dtype=np.str_)
-        self.by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
         self._rooms: dict[tuple[str, ...], Floats] = {}
 
     def room(self, axis: Axis) -> Floats:
         """Return what is allocatable of each type (T, R), daemons not counted."""
         known = self._rooms.get(axis.names)
         if known is None:
-            known = self._rooms[axis.names] = axis.rooms([t.allocatable for t in self.types])
+            names, amounts = self._allocatable
+            known = np.zeros((len(self.types), len(axis.names)))
+            for column, name in enumerate(axis.names):
+                if name in names:
+                    known[:, column] = amounts[names[name]]
+            self._rooms[axis.names] = known
         return known
+
+    @cached_property
+    def _allocatable(self) -> tuple[Mapping[str, int], Floats]:
+        """What is allocatable of each type, by resource (A, T), and at which place each resource is."""
+        axis = Axis([t.allocatable for t in self.types])
+        places = {name: place for place, name in enumerate(axis.names)}
+        return places, axis.rooms([t.allocatable for t in self.types]).T
 
     @cached_property
     def capacities(self) -> tuple[tuple[str, ...], Floats]:

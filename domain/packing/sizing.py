@@ -9,11 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import fill, proportional
+from treenail.domain.packing.first_fit import cheapest_allowed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.steps import Steps
@@ -50,16 +51,34 @@ class Sizing:
         self._lots = lots
         self._ledger = ledger
         self._steps = steps
+        self._per_node = per_node
         self._whole_requests: Floats = np.array([lot.requests for lot in lots])
+
+    @cached_property
+    def _asked(self) -> Bools:
+        """Which resources are asked for at all (R)."""
         asked: Bools = np.maximum.reduce(self._whole_requests) > 0
         # Even for pods that ask for nothing there must be something to look at.
         asked[0] = True
-        self._requests: Floats = self._whole_requests[:, asked]
-        self._rows = family.bargains
-        self._room: Floats = family.room[self._rows][:, asked]
-        self._prices = family.prices[self._rows] + per_node
-        # What a node costs at least that holds a pod of each class (I).
-        self._least: Floats = np.append(self._prices, np.inf)[first_holding(self._room, self._requests)]
+        return asked
+
+    @cached_property
+    def _requests(self) -> Floats:
+        return self._whole_requests[:, self._asked]
+
+    @cached_property
+    def _room(self) -> Floats:
+        return self._family.room[self._family.bargains][:, self._asked]
+
+    @cached_property
+    def _prices(self) -> Floats:
+        return self._family.prices[self._family.bargains] + self._per_node
+
+    @cached_property
+    def _least(self) -> Floats:
+        """What a node costs at least that holds a pod of each class (I)."""
+        rows = first_holding(self._family.room, self._whole_requests)
+        return np.append(self._family.prices, np.inf)[rows] + self._per_node
 
     @cached_property
     def _order(self) -> Indices:
@@ -88,17 +107,31 @@ class Sizing:
 
     def _next(self, left: Floats) -> _Choice | None:
         """Choose the next node, and how many of it to take."""
-        rows, room, prices = self._rows, self._room, self._prices
+        family = self._family
+        whole = cheapest_allowed(family, left @ self._whole_requests, self._ledger, 0.0)
+        dearness = np.inf if whole is None else float(family.prices[whole]) + self._per_node
+        if whole is not None and dearness <= self._least_of_two(left):
+            return _Choice(whole, left.copy(), 1)
+        several = self._one_of_several(left)
+        if several is None or (whole is not None and dearness <= several[0]):
+            return None if whole is None else _Choice(whole, left.copy(), 1)
+        return several[1]
+
+    def _least_of_two(self, left: Floats) -> float:
+        """Return what two nodes or more for the pods `left` (I) cost at least."""
+        if left.sum() <= 1:
+            return np.inf
+        return float(self._least[left > 0].max() + self._family.prices[0]) + self._per_node
+
+    def _one_of_several(self, left: Floats) -> tuple[float, _Choice] | None:
+        """Choose the next node of several; return it after what about all of them cost."""
+        rows, room, prices = self._family.bargains, self._room, self._prices
         if self._family.template.limited:
             allowed = self._ledger.allowed(self._family)[rows].nonzero()[0]
             rows, room, prices = rows[allowed], room[allowed], prices[allowed]
         if not len(rows):
             return None
         demand = left @ self._requests
-        holding = holds(room, demand).nonzero()[0]
-        whole = int(holding[0]) if len(holding) else len(rows)
-        if len(holding) and prices[whole] <= self._least_of_two(left):
-            return _Choice(int(rows[whole]), left.copy(), 1)
         worth = fractional_cover(demand, room, prices).worth
         weighed = _worth_weighing(demand, room, prices, worth)
         counts, copies = self._filled(room[weighed], left)
@@ -108,15 +141,9 @@ class Sizing:
         chosen = first_holding(room, loads)
         costs = prices[chosen] + _outlook(demand - loads, room, prices, worth)
         best = int(costs.argmin())
-        if len(holding) and prices[whole] <= costs[best]:
-            return _Choice(int(rows[whole]), left.copy(), 1)
         row = int(rows[chosen[best]])
-        return _Choice(row, counts[best], int(min(copies[best], self._ledger.copies(self._family, row))))
-
-    def _least_of_two(self, left: Floats) -> float:
-        """Return what two nodes or more for the pods `left` (I) cost at least."""
-        largest = self._least[left > 0].max()
-        return float(largest + self._prices[0]) if left.sum() > 1 else np.inf
+        copies_made = int(min(copies[best], self._ledger.copies(self._family, row)))
+        return float(costs[best]), _Choice(row, counts[best], copies_made)
 
     def _filled(self, room: Floats, left: Floats) -> tuple[Floats, Floats]:
         """Return what a node of each `room` (W, R) might hold (B, I), and of how many such nodes (B).

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from treenail.domain.labels import LEFT_OPEN
-from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows
+from treenail.domain.packing.arrays import Floats, Indices, exceeds, holds, maximal_rows
 from treenail.domain.packing.compatibility.choice import Choice
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.problem import MinValuesPolicy
@@ -18,6 +19,9 @@ from treenail.domain.packing.topology.terms import ports_conflict
 from treenail.domain.pods import HostPort
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import untolerated
+
+# To look at so many types and loads takes no longer than to tell which types are bargains.
+_FEW: Final = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +64,30 @@ class Family:
         return maximal_rows(self.room)
 
     @cached_property
+    def most(self) -> Floats:
+        """The most of each resource (R) that any type has room for."""
+        most: Floats = np.maximum.reduce(self.room)
+        return most
+
+    @cached_property
     def bargains(self) -> Indices:
         """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
-        merits = np.hstack([self.room, -self.capacity])
-        alive = np.ones(len(merits), dtype=np.bool_)
-        for row in range(len(merits)):
-            if alive[row]:
-                alive[row + 1 :] &= (merits[row + 1 :] > merits[row]).any(axis=1)
-        return np.flatnonzero(alive)
+        merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
+        rows = np.arange(len(merits))
+        kept: list[int] = []
+        while len(rows):
+            kept.append(int(rows[0]))
+            better = (exceeds(merits, merits[0])).nonzero()[0]
+            merits, rows = merits[better], rows[better]
+        return np.array(kept, dtype=np.intp)
+
+    def weighed_with(self, loads: int) -> Indices | slice:
+        """Return the rows to be looked at to find the cheapest type for each of so many loads.
+
+        Either bargains, or all: for a few, to tell bargains takes longer than it saves.
+        """
+        few = loads * len(self.types) <= _FEW and "bargains" not in self.__dict__
+        return slice(None) if few else self.bargains
 
     def bargains_within(self, price: float) -> list[float] | None:
         """Return the most of each resource (R) that types of up to `price` ($/h) have; None without one."""
@@ -77,13 +97,25 @@ class Family:
 
     @cached_property
     def _by_price(self) -> tuple[list[float], list[list[float]]]:
-        rows = self.bargains
-        return self.prices[rows].tolist(), np.maximum.accumulate(self.room[rows]).tolist()
+        return self.prices.tolist(), np.maximum.accumulate(self.room).tolist()
+
+    @cached_property
+    def _largest_one(self) -> Floats:
+        """The room (R) of the type with the most of the first resource."""
+        room: Floats = self.room[int(self.room[:, 0].argmax())]
+        return room
+
+    def holds(self, load: Floats) -> bool:
+        """Tell whether some type holds `load` (R)."""
+        if np.logical_and.reduce(self._largest_one >= load):
+            return True
+        return bool(np.logical_or.reduce(holds(self.room, load)))
 
     def cheapest_holding(self, load: Floats) -> int | None:
         """Return the row of the cheapest type that holds `load` (R), None where none does."""
         able = holds(self.room, load)
-        return int(able.argmax()) if able.any() else None
+        row = int(able.argmax())
+        return row if able[row] else None
 
 
 def may_meet(one: Family, other: Family) -> bool:
@@ -157,7 +189,9 @@ class Families:
         present: Requirements,
         ports: tuple[HostPort, ...],
     ) -> Family | None:
-        taken = tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)}))
+        taken = (
+            tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)})) if ports else ()
+        )
         key = (template.index, requirements, present, taken)
         if key not in self._by_requirements:
             self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
@@ -178,12 +212,10 @@ class Families:
             # What the pool requires itself is in the mask already.
             if requirement is not template.requirements.get(requirement.key):
                 usable &= shelf.masks.admitting(requirement)
-        prices, offerings = shelf.offers.cheapest(requirements)
-        types = (usable & (offerings > 0)).nonzero()[0]
+        cheapest = shelf.offers.cheapest(requirements)
+        types = cheapest.order[usable[cheapest.order]]
         if not len(types):
             return None
-        # By name where prices are equal: the order of a catalogue means nothing.
-        types = types[np.lexsort((shelf.by_name[types], prices[types]))]
         choice = None
         if any(requirement.min_values is not None for requirement in requirements.values()):
             choice = Choice([shelf.types[t] for t in types], requirements, self._min_values)
@@ -196,8 +228,8 @@ class Families:
             requirements if choice is None else choice.requirements,
             present,
             types,
-            prices[types],
-            int(offerings[types].sum()),
+            cheapest.prices[types],
+            int(cheapest.counts[types].sum()),
             taken,
             choice,
         )

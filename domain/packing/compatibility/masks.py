@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ class TypeMasks:
         self._types = types
         self._by_key: dict[str, tuple[list[Requirement | None], Indices]] = {}
         self._known: dict[Requirement, Bools] = {}
+        # What a catalogue knows is looked up when it is new, not when the first pod asks for a label.
+        for key in sorted({key for one in types for key in one.requirements}):
+            self._kinds(key)
 
     def admitting(self, requirement: Requirement) -> Bools:
         """Return which types (T) may have a label that `requirement` allows.
@@ -58,6 +62,18 @@ _OF_PLACES: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.
 _NO_RESERVATION: Final = ("", "", "")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cheapest:
+    """The price of the cheapest offering of each of T types, infinite where there is none, and how many (T).
+
+    `order` are the types that have any, the cheapest first, and by name where prices are equal.
+    """
+
+    prices: Floats
+    counts: Indices
+    order: Indices
+
+
 class Offers:
     """Where and how the T types are sold: K different places, and prices (T, K).
 
@@ -82,19 +98,22 @@ class Offers:
         np.minimum.at(self.prices, at, np.array(prices, dtype=np.float64))
         self.listed[at] = True
         self._known: dict[tuple[Requirement | None, ...], Bools] = {}
-        self._cheapest: dict[tuple[Requirement | None, ...], tuple[Floats, Indices]] = {}
+        # By name where prices are equal: the order of a catalogue means nothing.
+        names = np.array([t.name for t in types], dtype=np.str_)
+        self._by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
+        self._cheapest: dict[tuple[Requirement | None, ...], Cheapest] = {}
 
-    def cheapest(self, requirements: Requirements) -> tuple[Floats, Indices]:
-        """Return the price of the cheapest offering of each type that `requirements` allow, and how many (T).
-
-        The price is infinite where there is none.
-        """
+    def cheapest(self, requirements: Requirements) -> Cheapest:
+        """Return the cheapest offerings that `requirements` allow."""
         asked = _of_offers(requirements)
         known = self._cheapest.get(asked)
         if known is None:
             offered = self.prices[:, self.within(requirements)]
+            prices = offered.min(axis=1, initial=np.inf)
+            order = np.lexsort((self._by_name, prices))
+            there = int(np.isfinite(prices).sum())
             counts = np.isfinite(offered).sum(axis=1)
-            known = self._cheapest[asked] = (offered.min(axis=1, initial=np.inf), counts)
+            known = self._cheapest[asked] = Cheapest(prices, counts, order[:there])
         return known
 
     def within(self, requirements: Requirements) -> Bools:
