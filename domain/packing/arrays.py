@@ -82,7 +82,8 @@ def exceeds(rows: Floats, one: Floats) -> Bools:
 def first_holding(room: Floats, loads: Floats) -> Indices:
     """Return the first row of `room` (U, R) that holds each of `loads` (..., R): U where none does."""
     able = holds(room, loads[..., np.newaxis, :])
-    first: Indices = np.where(able.any(axis=-1), able.argmax(axis=-1), len(room))
+    first: Indices = able.argmax(axis=-1)
+    first[~np.logical_or.reduce(able, axis=-1)] = len(room)
     return first
 
 

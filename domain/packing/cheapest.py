@@ -205,11 +205,11 @@ class Cheapest:
         if not seeds:
             return _Start([], waiting)
         lots = [each.lot for each in waiting]
-        demand = np.sum([left[lot.index] * lot.requests for lot in lots], axis=0)
         widest = max(
-            (lot.chain[0].family for lot in lots), key=lambda family: (family.choices, -family.index)
+            {id(lot.chain): lot.chain[0].family for lot in lots}.values(),
+            key=lambda family: (family.choices, -family.index),
         )
-        worth = fractional_cover(demand, widest.room, widest.prices).worth
+        worth = fractional_cover(_asked_by(waiting), widest.room, widest.prices).worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration, _RATIONS[-1])
         self._count(drafts, -1)
@@ -265,5 +265,17 @@ def _further(group: Sequence[_Waiting], left: Floats) -> list[_Waiting]:
 
 def _nodes(family: Family, group: Sequence[_Waiting], per_node: float) -> float:
     """Return how many nodes, in fractions, the group needs when a node costs so much more."""
-    demand = sum((each.units * each.lot.requests for each in group), np.zeros(family.room.shape[1]))
-    return fractional_cover(demand, family.room, family.prices + per_node).nodes
+    return fractional_cover(_asked_by(group), family.room, family.prices + per_node).nodes
+
+
+def _asked_by(waiting: Iterable[_Waiting]) -> Floats:
+    """Return what all units that wait request together (R)."""
+    # Many lots share one array of requests.
+    rows: dict[int, Floats] = {}
+    units: dict[int, int] = {}
+    for each in waiting:
+        shape = id(each.lot.requests)
+        rows[shape] = each.lot.requests
+        units[shape] = units.get(shape, 0) + each.units
+    asked: Floats = np.array(list(units.values()), dtype=np.float64) @ np.array(list(rows.values()))
+    return asked

@@ -57,5 +57,6 @@ def placed_in(drafts: Iterable[Draft]) -> dict[int, int]:
     """Return how many pods of each class (by index) the drafts hold."""
     placed: dict[int, int] = {}
     for draft in drafts:
-        placed = added(placed, {index: pods * draft.copies for index, pods in draft.parts.items()})
+        for index, pods in draft.parts.items():
+            placed[index] = placed.get(index, 0) + pods * draft.copies
     return placed

@@ -24,10 +24,10 @@ def most_pods(family: Family, loads: Floats, requests: Floats, allowed: Bools | 
         allowed = None
     room = family.largest if allowed is None else family.room
     free = room[np.newaxis, :, :] - loads[:, np.newaxis, :]
-    counts = np.where(holds(free, np.zeros(free.shape[-1])), count_fitting(free, requests), 0.0)
+    able = holds(free, np.zeros(free.shape[-1]))
     if allowed is not None:
-        counts = np.where(allowed, counts, 0.0)
-    most: Floats = counts.max(axis=1, initial=0.0)
+        able &= allowed
+    most: Floats = np.maximum.reduce(np.where(able, count_fitting(free, requests), 0.0), axis=1, initial=0.0)
     return most
 
 
@@ -96,6 +96,8 @@ class FirstFit:
         return row
 
     def _into_open(self, one: Lot, demands: tuple[Demand, ...], pods: int) -> int:
+        if not self._family:
+            return 0
         fits = np.zeros(len(self._family))
         met: dict[int, Family] = {}
         for family, rows in self._by_family():
@@ -104,12 +106,14 @@ class FirstFit:
             if both is not None:
                 met[family.index] = both
                 fits[rows] = most_pods(both, self._load[rows], one.requests, self._allowed(both, rows))
+        if not np.count_nonzero(fits):
+            return 0
         if not self._rules.free(one):
             self._keep_rules(one, fits, pods)
         dealt = fewest_first(self._pods, fits, pods)
         placed = 0
-        for at in np.flatnonzero(dealt):
-            placed += self._add(int(at), met[self._family[at].index], one, int(dealt[at]))
+        for at in dealt.nonzero()[0].tolist():
+            placed += self._add(at, met[self._family[at].index], one, int(dealt[at]))
         if 0 < placed < dealt.sum():
             # Some claims could not grow after others had; what limits are left may still do.
             placed += self._into_open(one, demands, pods - placed)
@@ -128,9 +132,14 @@ class FirstFit:
             enough += fits[at]
 
     def _by_family(self) -> list[tuple[Family, Indices]]:
-        indices = np.array([family.index for family in self._family], dtype=np.intp)
-        known = {family.index: family for family in self._family}
-        return [(family, np.flatnonzero(indices == index)) for index, family in known.items()]
+        rows: dict[int, list[int]] = {}
+        known: dict[int, Family] = {}
+        for at, family in enumerate(self._family):
+            if family.index in known:
+                rows[family.index].append(at)
+            else:
+                known[family.index], rows[family.index] = family, [at]
+        return [(family, np.array(rows[index], dtype=np.intp)) for index, family in known.items()]
 
     def _allowed(self, family: Family, rows: Indices) -> Bools | None:
         """Return of which types (C, U) each of these claims may be; None where limits do not matter."""
@@ -209,7 +218,7 @@ class FirstFit:
             company = Company()
             company.add(one, pods)
             self._company.append(company)
-        self._load = np.concatenate([self._load, np.tile(load, (copies, 1))])
+        self._load = np.concatenate([self._load, load[np.newaxis].repeat(copies, axis=0)])
         self._pods = np.concatenate([self._pods, np.full(copies, float(pods))])
 
 
@@ -218,4 +227,5 @@ def cheapest_allowed(family: Family, load: Floats, ledger: Ledger, given_back: F
     able = holds(family.room, load)
     if family.template.limited:
         able &= ledger.allowed(family, given_back)
-    return int(able.argmax()) if able.any() else None
+    row = int(able.argmax())
+    return row if able[row] else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -119,8 +120,9 @@ class Forced:
         counts = fill(family.room[rows], self._shapes, units[np.newaxis].repeat(len(rows), axis=0), start)
         loads = counts @ self._shapes
         best = int((family.prices[rows] - loads @ self._worth).argmin())
-        if rows[best] not in tighter or not np.isin(tighter, rows).all():
-            self.settled = False
+        if self.settled and tighter is not rows:
+            picked = set(tighter.tolist())
+            self.settled = int(rows[best]) in picked and picked.issubset(rows.tolist())
         counts = counts[best]
         used = counts.nonzero()[0]
         copies = max(1, int((self._units[used] / counts[used]).min()))
@@ -163,8 +165,11 @@ class Forced:
         rest = float(self._units @ self._values / max(nodes, 1))
         own = float(seed.requests @ self._worth)
         value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
-        wide, tight = (_some(rows, value <= max(own + ration * rest, TINY) * _SLACK) for ration in rations)
-        return wide, tight
+        wide, tight = (value <= max(own + ration * rest, TINY) * _SLACK for ration in rations)
+        weighed = _some(rows, wide)
+        if not self.settled or np.count_nonzero(wide) == np.count_nonzero(tight):
+            return weighed, weighed
+        return weighed, _some(rows, tight)
 
     def _alike(
         self, seed: Lot, family: Family, row: int, counts: Floats, copies: int, joins: Bools
@@ -250,7 +255,13 @@ def _some(rows: Indices, wanted: Bools) -> Indices:
         return rows[:1]
     if len(within) <= _WEIGHED:
         return within
-    return within[np.unique(np.linspace(0, len(within) - 1, _WEIGHED).astype(np.intp))]
+    return within[_evenly_picked(len(within))]
+
+
+@lru_cache
+def _evenly_picked(number: int) -> Indices:
+    """Return which of so many are weighed, more than can be."""
+    return np.linspace(0, number - 1, _WEIGHED).astype(np.intp)
 
 
 def _hardest_first(lot: Lot) -> tuple[bool, int, int]:

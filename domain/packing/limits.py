@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from treenail.domain.packing.arrays import Bools, Floats, holds
@@ -42,13 +44,14 @@ class Ledger:
 
     def allowed(self, family: Family, given_back: Floats | float = 0.0) -> Bools:
         """Return which types (U) of `family` may be bought, or may be instead of what is `given_back` (L)."""
-        left = self.left(family.template) + given_back
-        return (
-            holds(left, family.capacity) if family.template.limited else np.ones(len(family.types), np.bool_)
-        )
+        if not family.template.limited:
+            return np.ones(len(family.types), np.bool_)
+        return holds(self.left(family.template) + given_back, family.capacity)
 
     def copies(self, family: Family, row: int) -> float:
         """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
+        if not family.template.limited:
+            return inf
         left, each = self.left(family.template), family.capacity[row]
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
