@@ -22,7 +22,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import make_server
 
-from tests.real.lab import fleets, launch_templates, paging, pricing, spot_prices
+from tests.real.lab import fleets, launch_templates, paging, pricing, queues, spot_prices
 from tests.real.lab.capacity_reservations import CapacityReservations
 from tests.real.lab.control import Control
 from tests.real.lab.estate import Estate, lay_out
@@ -91,6 +91,7 @@ class Laboratory:
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
         paging.install()
+        queues.install()
         self._schedule.start()
         self.reset()
 

@@ -126,7 +126,7 @@ def aws_away(around: Surroundings, seconds: float) -> None:
 
 def aws_answers_lost(around: Surroundings, seconds: float) -> None:
     """What EC2 is asked it does, but hardly ever says so."""
-    around.lab.fault("ec2", times=None, prob=0.8, after=True, cut=True)
+    around.lab.fault("ec2", times=None, prob=0.95, after=True, cut=True)
     time.sleep(seconds)
     around.lab.clear_faults()
 
