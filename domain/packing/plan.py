@@ -70,7 +70,7 @@ class PackingPlan:
     """Where every pod of a problem goes: to a room (`nominations`, uid -> room), a claim, or nowhere.
 
     `cost` is the sum of the claims' prices, `lower_bound` what no nodes for the same pods can cost less
-    than, both $/h.
+    than, wherever they may be and if no more wishes are given up, both $/h.
     `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
     `problems` are errors that cost no pod its place, but cheaper nodes, or advice.
     """
