@@ -76,6 +76,11 @@ class FleetRequest:
         return "dedicated" if self.dedicated else "default"
 
     @property
+    def has_efa(self) -> bool:
+        """Whether the instances get fabric adapters, for a pod's sake or as their class has it."""
+        return self.efa or any(one.efa_only for one in self.node_class.network_interfaces)
+
+    @property
     def reservations(self) -> tuple[Reservation, ...]:
         """The capacity reservations it is to be met from, sorted; none where that is not how it is bought."""
         return tuple(sorted({o.reservation for o in self.overrides if o.reservation is not None}))
@@ -95,6 +100,13 @@ class FleetRequest:
             *(one.id for one in self.reservations),
         )
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def with_adapters(amounts: Resources, *, efa: bool) -> Resources:
+    """Return what a node has: the fabric adapters of its type only where it was launched with them."""
+    if efa or EFA not in amounts:
+        return amounts
+    return Resources({name: amount for name, amount in amounts.items() if name != EFA})
 
 
 class InstanceState(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the types of answers are not there at run time
 
 _SECONDS: Final = 60.0
 _PAGE: Final = 1000
+_MOST_IDS: Final = 100
 # What EC2 says of a reservation that is not there, or of an id that is none.
 _UNKNOWN: Final = "InvalidCapacityReservationId"
 # What instances run as that no node class says otherwise of: on shared hardware.
@@ -57,28 +58,23 @@ class CapacityReservations:
     def _find(self, terms: Terms) -> tuple[tuple[str, Count], ...]:
         counted_at = self._clock.now()
         found: dict[str, tuple[str, Count]] = {}
-        for term in terms:
-            for one in self._ask(term):
-                reservation = _reservation(one)
-                left = one.get("AvailableInstanceCount", 0)
-                count = Count(of=reservation.as_of(counted_at), left=left, at=counted_at)
-                found[reservation.reservation.id] = one.get("InstancePlatform", ""), count
+        for one in self._ask(terms):
+            reservation = _reservation(one)
+            left = one.get("AvailableInstanceCount", 0)
+            count = Count(of=reservation.as_of(counted_at), left=left, at=counted_at)
+            found[reservation.reservation.id] = one.get("InstancePlatform", ""), count
         return tuple(found[name] for name in sorted(found))
 
-    def _ask(self, term: SelectorTerm) -> Iterator[CapacityReservationTypeDef]:
-        try:
-            pages = self._aws.pages("ec2", "DescribeCapacityReservations", partial(self._page, term))
-            for page in pages:
-                yield from page["CapacityReservations"]
-        except (NotFoundError, InvalidError) as error:
-            if not code_of(error).startswith(_UNKNOWN):
-                raise
+    def _ask(self, terms: Terms) -> Iterator[CapacityReservationTypeDef]:
+        ids = sorted({term.id for term in terms if term.id})
+        yield from _by_id(self._aws, ids, list(_USABLE))
+        for term in terms:
+            if not term.id:
+                yield from _pages(self._aws, partial(self._page, _filters(term)))
 
-    def _page(self, term: SelectorTerm, more: More) -> DescribeCapacityReservationsResultTypeDef:
+    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeCapacityReservationsResultTypeDef:
         describe = self._aws.clients.ec2.describe_capacity_reservations
-        if term.id:
-            return describe(CapacityReservationIds=[term.id], Filters=list(_USABLE), **more)
-        return describe(Filters=_filters(term), MaxResults=_PAGE, **more)
+        return describe(Filters=filters, MaxResults=_PAGE, **more)
 
 
 def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple[CapacityReservation, ...]:
@@ -87,14 +83,40 @@ def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple
     Raises:
         PortError: they could not be looked up.
     """
-    # By a filter: one that is not there any more is no error then.
-    which = [matching("capacity-reservation-id", ids)]
+    return tuple(_reservation(one).as_of(now) for one in _by_id(aws, ids, []))
 
-    def page_of(more: More) -> DescribeCapacityReservationsResultTypeDef:
-        return aws.clients.ec2.describe_capacity_reservations(Filters=which, MaxResults=_PAGE, **more)
 
-    pages = aws.pages("ec2", "DescribeCapacityReservations", page_of)
-    return tuple(_reservation(one).as_of(now) for page in pages for one in page["CapacityReservations"])
+def _by_id(
+    aws: Aws, ids: Sequence[str], filters: list[FilterTypeDef]
+) -> Iterator[CapacityReservationTypeDef]:
+    """Yield those of these reservations that there are: EC2 tells of none where one is missing."""
+    describe = aws.clients.ec2.describe_capacity_reservations
+    for n in range(0, len(ids), _MOST_IDS):
+        some = list(ids[n : n + _MOST_IDS])
+        try:
+            yield from _pages(aws, partial(_of_ids, describe, some, filters))
+        except (NotFoundError, InvalidError) as error:
+            if not code_of(error).startswith(_UNKNOWN):
+                raise
+            if len(some) > 1:
+                for one in some:
+                    yield from _by_id(aws, [one], filters)
+
+
+def _of_ids(
+    describe: Callable[..., DescribeCapacityReservationsResultTypeDef],
+    ids: list[str],
+    filters: list[FilterTypeDef],
+    more: More,
+) -> DescribeCapacityReservationsResultTypeDef:
+    return describe(CapacityReservationIds=ids, Filters=filters, **more)
+
+
+def _pages(
+    aws: Aws, ask: Callable[[More], DescribeCapacityReservationsResultTypeDef]
+) -> Iterator[CapacityReservationTypeDef]:
+    for page in aws.pages("ec2", "DescribeCapacityReservations", ask):
+        yield from page["CapacityReservations"]
 
 
 def _filters(term: SelectorTerm) -> list[FilterTypeDef]:

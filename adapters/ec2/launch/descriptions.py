@@ -14,7 +14,14 @@ from treenail.adapters.ec2.launch.fleet_call import FleetCall
 from treenail.adapters.ec2.launch.reserved import reservation_of
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, read
 from treenail.domain import labels
-from treenail.domain.fleets import LAUNCH_TAG, FleetError, FleetRequest, Instance, InstanceState
+from treenail.domain.fleets import (
+    LAUNCH_TAG,
+    FleetError,
+    FleetRequest,
+    Instance,
+    InstanceState,
+    with_adapters,
+)
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.resources import NOTHING
@@ -30,6 +37,8 @@ if TYPE_CHECKING:  # the types of answers are not there at run time
 
 Types = Mapping[str, InstanceType]
 
+# Interfaces that are fabric adapters; others carry none of their traffic.
+_FABRIC: Final = frozenset({"efa", "efa-only"})
 _MOST_CLASSES: Final = 512
 _MOST_LAUNCHES: Final = 8192
 _MOST_INDEXES: Final = 32
@@ -99,6 +108,7 @@ class Descriptions:
             launched_at=found["LaunchTime"],
             image_id=found.get("ImageId", ""),
             tags=tags,
+            efa=any(one.get("InterfaceType", "") in _FABRIC for one in found.get("NetworkInterfaces", ())),
         )
         groups = (group.get("GroupId", "") for group in found.get("SecurityGroups", ()))
         placed = replace(
@@ -129,6 +139,7 @@ class Descriptions:
                 launched_at=now,
                 image_id=call.images.get(group.get("InstanceType", ""), ""),
                 tags=tags,
+                efa=request.has_efa,
             )
             for group in answer.get("Instances", ())
             for instance_id in group.get("InstanceIds", ())
@@ -146,6 +157,7 @@ class Descriptions:
         launched_at: datetime,
         image_id: str,
         tags: Mapping[str, str],
+        efa: bool,
     ) -> Instance:
         bought = self._types_for(tags).get(instance_type)
         offering = None if bought is None else _offering(bought, where)
@@ -159,8 +171,8 @@ class Descriptions:
             image_id=image_id,
             price=offering.price if offering is not None and offering.available else 0.0,
             tags=tags,
-            capacity=NOTHING if bought is None else bought.capacity,
-            allocatable=NOTHING if bought is None else bought.allocatable,
+            capacity=NOTHING if bought is None else with_adapters(bought.capacity, efa=efa),
+            allocatable=NOTHING if bought is None else with_adapters(bought.allocatable, efa=efa),
             labels={} if bought is None else _labels(bought, where, offering),
             reservation=where.reservation,
         )

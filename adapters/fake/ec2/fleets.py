@@ -22,6 +22,7 @@ from treenail.domain.fleets import (
     Instance,
     InstanceState,
     Override,
+    with_adapters,
 )
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.ports import InvalidError
@@ -205,8 +206,8 @@ class Fleets:
             image_id=image.id,
             price=option.price,
             tags={**request.tags, _FLEET_TAG: fleet_id},
-            capacity=instance_type.capacity,
-            allocatable=instance_type.allocatable,
+            capacity=with_adapters(instance_type.capacity, efa=request.has_efa),
+            allocatable=with_adapters(instance_type.allocatable, efa=request.has_efa),
             labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
             subnet_id=subnet.id,
             security_groups=self._region.vpc.group_ids_of(request.node_class),

@@ -27,8 +27,17 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, A, B
 from treenail.domain import labels
-from treenail.domain.fleets import CLUSTER_TAG, NO_SPOT, FleetError, FleetRequest, InstanceState
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily
+from treenail.domain.fleets import (
+    CLUSTER_TAG,
+    EFA,
+    LAUNCH_TAG,
+    NO_SPOT,
+    FleetError,
+    FleetRequest,
+    InstanceState,
+)
+from treenail.domain.instance_types import InstanceType
+from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 
 # --- looking
@@ -68,6 +77,33 @@ def test_an_instance_is_what_ec2_says_of_it(
     assert (listed.state, listed.launched_at) == (InstanceState.RUNNING, NOON)
     assert listed.tags == {"a": "b"}
     assert listed.capacity_type == capacity_type
+
+
+class WithAdapters(Shelf):
+    """Types that have a fabric adapter."""
+
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        types = super().instance_types(node_class, kubelet)
+        return tuple(replace(one, capacity=one.capacity.plus({EFA: 1})) for one in types)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_node_has_fabric_adapters_where_it_was_launched_with_them(
+    account: Account, *, wanted: bool
+) -> None:
+    buyer = cloud(account, shelf=WithAdapters())
+    account.answers(FLEET, answer("i-1"))
+    (bought,) = buyer.launch(replace(OWN, efa=wanted)).instances
+    interfaces = [{"InterfaceType": "efa" if wanted else "interface"}]
+    tags = {LAUNCH_TAG: OWN.token, CLUSTER_TAG: "demo"}
+    found = instance("i-1", tags, NetworkInterfaces=interfaces)
+    account.answers(LIST, {"Reservations": reservations(found)})
+    account.answers(TEMPLATES, {"LaunchTemplates": []})
+
+    (listed,) = buyer.instances()
+
+    assert [one.capacity.get(EFA, 0) for one in (bought, listed)] == [int(wanted)] * 2
+    assert bought.capacity["cpu"] == listed.capacity["cpu"] > 0
 
 
 # --- buying

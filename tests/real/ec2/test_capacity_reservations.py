@@ -72,7 +72,9 @@ def test_what_cannot_be_used_is_not_found(lab: Lab) -> None:
     reserved(lab, AvailabilityZone="us-east-1f")
 
     assert found(lab, SelectorTerm(tags=(("team", "web"),)), SelectorTerm(id=ended)) == {}
-    assert found(lab, SelectorTerm(id="cr-00000000000000000")) == {}
+    missing, there = SelectorTerm(id="cr-00000000000000000"), reserved(lab)
+    assert found(lab, missing) == {}
+    assert found(lab, missing, SelectorTerm(id=there)) == {there: 2}
 
 
 def test_an_instance_is_launched_into_its_reservation_and_says_so(lab: Lab) -> None:

@@ -25,7 +25,6 @@ _FILTERS: Final = {
     "instance-match-criteria": "InstanceMatchCriteria",
     "instance-type": "InstanceType",
     "availability-zone": "AvailabilityZone",
-    "capacity-reservation-id": "CapacityReservationId",
 }
 
 
