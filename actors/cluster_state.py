@@ -39,7 +39,7 @@ from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.readiness import PoolsSeen
 from treenail.domain.reseating import reseat
-from treenail.domain.restoring import Restoring
+from treenail.domain.restoring import restore_moving
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
 from treenail.domain.setbacks import Setbacks
@@ -151,7 +151,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._judge = ProposalJudge(
             model, arbiter=audience.arbiter, disruptor=audience.disruptor, teller=audience.teller
         )
-        self._restoring = Restoring(model)
         self._settler = NoticeSettler(model, audience.listener)
 
     def handle(self, message: ClusterStateInbox) -> None:
@@ -195,7 +194,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 # That there are none is news as well: what was made for those there were is left over.
                 self._audience.keeper.tell(PoolsSeen(pools=(), node_classes=()))
             if not self._synced:
-                self._restoring.begin(lasts_until=now + self._promise_lasts)
+                restore_moving(self._model, lasts_until=now + self._promise_lasts)
             self._synced = True
             self._settler.know_all()
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
@@ -324,7 +323,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._nodes.tell(name, now)
         if changes.views:
             self._settler.settle(changes.views)
-            self._restoring.look(changes.views)
             there = max(len(self._model.claims), len(self._model.nodes))
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:

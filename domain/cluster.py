@@ -345,10 +345,10 @@ class ClusterModel(Standings):
 
     def spare(self, name: str) -> None:
         """Take back that a view is to go: its pods need no other places."""
-        condemned = name in self.condemned
-        self.condemned.pop(name, None)
-        ended = [promise for pod in self.pods_on(name) if (promise := self._end_promise(pod.uid)) is not None]
-        if condemned or ended:
+        if name in self.condemned:
+            del self.condemned[name]
+            for pod in self.pods_on(name):
+                self._end_promise(pod.uid)
             self._touch(name)
 
     def keep(self, promise: Promise) -> None:

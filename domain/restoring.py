@@ -1,8 +1,7 @@
-"""What was promised to pods on nodes that were being replaced when a process before this one ended."""
+"""What was promised to pods that are being moved when a process before this one ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from treenail.domain.claims import DECISION, promised_pods
@@ -12,49 +11,38 @@ from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise
 
 
-class Restoring:
-    """Promises such pods their places anew, so that these are not taken for empty, nor bought once more."""
+def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
+    """Promise pods anew the places that were made for them while they ran elsewhere.
 
-    def __init__(self, model: ClusterModel) -> None:
-        self._model = model
-        self._marked: dict[str, None] = {}
+    Else these would be taken for empty, and bought once more when it is decided again that the pods move. On
+    nodes that are ready promises last until then, on others for a while after they are.
+    """
+    for claim in sorted(model.claims.values(), key=lambda c: c.name):
+        view = model.view(claim.name)
+        if view is None or model.going(view):
+            continue
+        for uid in promised_pods(claim):
+            pod = model.pods.get(uid)
+            if pod is not None and _moves(model, pod, claim):
+                model.keep(_promise(pod, claim, lasts_until))
 
-    def begin(self, *, lasts_until: datetime) -> None:
-        """Look at all there is, once that is known. On nodes that are ready promises last until then."""
-        for claim in sorted(self._model.claims.values(), key=lambda c: c.name):
-            view = self._model.view(claim.name)
-            if view is None or self._model.going(view):
-                continue
-            for uid in promised_pods(claim):
-                pod = self._model.pods.get(uid)
-                if pod is not None and self._moves(pod, claim):
-                    self._promise(pod, claim, lasts_until)
 
-    def _moves(self, pod: Pod, claim: NodeClaim) -> bool:
-        """Tell whether a pod still runs on another node, which bears a mark of leaving."""
-        name = self._model.view_name(pod.node_name) if pod.bound else claim.name
-        view = self._model.view(name)
-        free = pod.reschedulable and self._model.promises.of(pod.uid) is None
-        if name == claim.name or view is None or not view.leaving or not free:
-            return False
-        self._marked[name] = None
-        return True
+def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
+    """Tell whether a pod runs on another node, and did so when the claim was made for it.
 
-    def _promise(self, pod: Pod, claim: NodeClaim, lasts_until: datetime) -> None:
-        owner = pod.owner
-        promise = Promise(
-            like=pod,
-            target=claim.name,
-            decision=claim.annotations.get(DECISION, ""),
-            heir=owner.uid if owner is not None else "",
-            expires_at=lasts_until if claim.initialized else None,
-        )
-        self._model.keep(promise)
+    One that waited then was bound elsewhere since, and needs the place no more.
+    """
+    elsewhere = pod.bound and model.view_name(pod.node_name) != claim.name
+    before = pod.started_at is not None and pod.started_at <= claim.created_at
+    return elsewhere and before and pod.reschedulable and model.promises.of(pod.uid) is None
 
-    def look(self, names: Iterable[str]) -> None:
-        """Look at views that changed: pods of one that stays after all need no other places."""
-        for name in names:
-            view = self._model.view(name) if name in self._marked else None
-            if view is not None and not self._model.going(view):
-                del self._marked[name]
-                self._model.spare(name)
+
+def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime) -> Promise:
+    owner = pod.owner
+    return Promise(
+        like=pod,
+        target=claim.name,
+        decision=claim.annotations.get(DECISION, ""),
+        heir=owner.uid if owner is not None else "",
+        expires_at=lasts_until if claim.initialized else None,
+    )

@@ -5,27 +5,29 @@ from typing import Any
 
 import pytest
 
-from tests.builders import at, bound_pod, claim, claim_of, node_of, pending_pod, view
-from tests.domain.models import model, see
+from tests.builders import START, at, bound_pod, claim, pending_pod
+from tests.domain.models import IN_USE, model
 from treenail.domain.claims import DECISION, PROMISED
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.restoring import Restoring
-from treenail.domain.taints import DISRUPTED
-
-OLD = claim_of(view())
-MARKED = replace(node_of(view()), taints=(DISRUPTED,))
+from treenail.domain.cluster_facts import ClusterObject
+from treenail.domain.nodes import NodeClaim
+from treenail.domain.pods import Pod
+from treenail.domain.restoring import restore_moving
 
 
 def made_for(*pods: str, **fields: Any) -> NodeClaim:
-    """A claim for pods that still run on node-c1."""
+    """A claim for pods that ran on node-c1 when it was made."""
     return claim("c2", annotations={PROMISED: ",".join(pods), DECISION: "d2"}, **fields)
 
 
-def restored(known: ClusterModel) -> Restoring:
-    there = Restoring(known)
-    there.begin(lasts_until=at(20))
-    return there
+def running(uid: str, *, since: float = -60) -> Pod:
+    return replace(bound_pod(uid, "node-c1"), started_at=at(since))
+
+
+def restored(*things: ClusterObject) -> ClusterModel:
+    known = model(*IN_USE, *things)
+    restore_moving(known, lasts_until=at(20))
+    return known
 
 
 def promised(known: ClusterModel) -> dict[str, str]:
@@ -33,10 +35,8 @@ def promised(known: ClusterModel) -> dict[str, str]:
     return {uid: promise.target for uid in known.pods if (promise := known.promises.of(uid)) is not None}
 
 
-def test_pods_on_a_node_that_was_being_replaced_keep_the_places_made_for_them() -> None:
-    known = model(OLD, MARKED, made_for("p1", "p2"), bound_pod("p1", "node-c1"), bound_pod("p3", "node-c1"))
-
-    restored(known)
+def test_pods_that_are_being_moved_keep_the_places_made_for_them() -> None:
+    known = restored(made_for("p1", "p2"), running("p1"), running("p3"))
 
     assert promised(known) == {"p1": "c2"}
     promise = known.promises.of("p1")
@@ -46,37 +46,22 @@ def test_pods_on_a_node_that_was_being_replaced_keep_the_places_made_for_them() 
 
 
 def test_on_a_node_that_is_ready_they_keep_them_for_a_while() -> None:
-    known = model(OLD, MARKED, made_for("p1", initialized=True), bound_pod("p1", "node-c1"))
+    known = restored(made_for("p1", initialized=True), running("p1"))
 
-    restored(known)
-
-    promise = known.promises.of("p1")
-    assert promise is not None
-    assert promise.expires_at == at(20)
+    assert [promise.expires_at for promise in known.promises.at("c2")] == [at(20)]
+    known.expire_promises(at(20))
+    assert promised(known) == {}
 
 
 @pytest.mark.parametrize(
     "there",
     [
-        pytest.param((OLD, node_of(view()), made_for("p1")), id="their node bears no mark"),
-        pytest.param((OLD, MARKED, made_for("p1", leaving=True)), id="the new one goes too"),
-        pytest.param((OLD, MARKED, made_for("p2"), pending_pod("p2")), id="it was made for others"),
+        pytest.param((made_for("p1"), running("p1", since=1)), id="it waited, and was bound elsewhere"),
+        pytest.param((made_for("p1"), bound_pod("p1", "node-c1")), id="nobody knows since when it runs"),
+        pytest.param((made_for("p1", leaving=True), running("p1")), id="the new node goes too"),
+        pytest.param((made_for("p2"), running("p1")), id="it was made for others"),
+        pytest.param((made_for("p1"), replace(pending_pod("p1"), deleting_since=START)), id="it ends"),
     ],
 )
-def test_other_pods_are_promised_nothing(there: tuple[Node | NodeClaim, ...]) -> None:
-    known = model(*there, bound_pod("p1", "node-c1"))
-
-    restored(known)
-
-    assert "p1" not in promised(known)
-
-
-def test_when_their_node_stays_after_all_they_need_no_other_places() -> None:
-    known = model(OLD, MARKED, made_for("p1"), bound_pod("p1", "node-c1"))
-    there = restored(known)
-    see(known, replace(node_of(view()), resource_version=9))
-
-    there.look(("c1", "c2", "c3"))
-
-    assert promised(known) == {}
-    assert known.empty("c2")
+def test_other_pods_are_promised_nothing(there: tuple[ClusterObject, ...]) -> None:
+    assert promised(restored(*there)) == {}
