@@ -19,7 +19,7 @@ __all__ = ["pytest_terminal_summary"]
 
 BARE_NAMES: Final = frozenset({"actors", "adapters", "domain"})
 
-settings.register_profile("quick", deadline=None, derandomize=True, database=None)
+settings.register_profile("quick", deadline=None, max_examples=50, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=5_000, database=None, print_blob=True)
 
 
