@@ -14,38 +14,15 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
 from tests.real.system.departures import Departure, Moment
-from tests.real.system.scene import Scene, machines
+from tests.real.system.killable import WITHIN, come_to, expect_nothing, killable
+from tests.real.system.loners import ground
+from tests.real.system.scene import Scene
 from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
 
 # Every machine has four processors, so that each takes three of these pods and no other one.
 PODS: Final = 6
 MACHINES: Final = 2
-_BOOT_SECONDS: Final = 1.0
-# A message that nobody has dealt with comes again after half a minute.
-_WITHIN: Final = 120.0
-_LOOK_EVERY: Final = 0.003
-MANIFESTS: Final = """
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {{name: default}}
-spec:
-  amiSelectorTerms: [{{alias: al2023@latest}}]
-  instanceProfile: {profile}
-  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
-  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: {cluster}}}}}]
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: default}}
-spec:
-  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: 1s, budgets: [{{nodes: "100%"}}]}}
-  template:
-    spec:
-      expireAfter: Never
-      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
-      requirements:
-        - {{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4"]}}
-        - {{key: karpenter.sh/capacity-type, operator: In, values: [spot]}}
+_WEB: Final = f"""
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -58,7 +35,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: web}}
 spec:
-  replicas: {replicas}
+  replicas: {PODS}
   selector: {{matchLabels: {{app: web}}}}
   template:
     metadata: {{labels: {{app: web}}}}
@@ -80,21 +57,18 @@ class Departing:
 
     def begin(self) -> None:
         """Have the pods, and wait until all run."""
-        profile, cluster = self.scene.lab.estate["instance_profile"], self.scene.lab.cluster
-        self.scene.cluster.apply(MANIFESTS.format(profile=profile, cluster=cluster, replicas=PODS))
-        eventually(self._rests, self.scene.summary, within=_WITHIN)
+        lab = self.scene.lab
+        profile = lab.estate["instance_profile"]
+        nodes = ground(lab.cluster, cpus=4, capacity_type="spot", instanceProfile=profile)
+        self.scene.cluster.apply(nodes + _WEB)
+        eventually(self._rests, self.scene.summary, within=WITHIN)
 
     def kill_at(self, way: Departure, moment: Moment) -> set[str]:
         """Let nodes leave, and kill the controller when the moment has come; return whose nodes must go."""
         reached = moment.arm(self.scene, self.checkpoint)
         going = way.begin(self.scene)
         self._bought += len(going)
-        deadline = time.monotonic() + _WITHIN
-        while not reached():
-            assert time.monotonic() < deadline, (
-                f"it never came to this: {way.name}, {moment.name}\n{self.scene.summary()}"
-            )
-            time.sleep(_LOOK_EVERY)
+        come_to(reached, self.scene, f"{way.name}, {moment.name}")
         self.scene.controller.kill()
         return going
 
@@ -102,7 +76,7 @@ class Departing:
 
     def expect_replaced(self, going: set[str]) -> float:
         """Wait until these instances are replaced, once each; return for how long, in seconds."""
-        took = eventually(lambda: self._replaced(going), self.scene.summary, within=_WITHIN)
+        took = eventually(lambda: self._replaced(going), self.scene.summary, within=WITHIN)
         bought = self.scene.bought()
         assert len(bought) == self._bought, f"bought {len(bought)}: {self.scene.summary()}"
         return took
@@ -131,32 +105,19 @@ class Departing:
 
     def expect_nothing_left(self) -> None:
         """Take all pods away, and wait until there is no machine either, nor anything of one."""
-        cluster, scene = self.scene.cluster, self.scene
-        cluster.scale("web", 0)
-        eventually(
-            lambda: not (cluster.pods() or cluster.nodes() or cluster.claims() or scene.instances()),
-            scene.summary,
-            within=_WITHIN,
-        )
-        assert len(scene.bought()) == self._bought
+        self.scene.cluster.scale("web", 0)
+        expect_nothing(self.scene)
+        assert len(self.scene.bought()) == self._bought
 
 
 @contextmanager
 def departing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path) -> Iterator[Departing]:
     """Have the pods, their machines and the controller. At the end all must go by itself."""
-    lab.reset()
-    with Checkpoint(plane, folder) as checkpoint:
-        scene = Scene(plane, lab, jaeger, KUBECONFIG=str(checkpoint.kubeconfig))
-        scene.cluster.install()
-        try:
-            with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):
-                there = Departing(scene, checkpoint)
-                there.begin()
-                yield there
-                there.expect_nothing_left()
-        finally:
-            scene.cluster.clear()
-    lab.check()
+    with killable(plane, lab, jaeger, folder) as (scene, checkpoint):
+        there = Departing(scene, checkpoint)
+        there.begin()
+        yield there
+        there.expect_nothing_left()
 
 
 def _marked(node: dict[str, Any]) -> bool:

@@ -16,8 +16,9 @@ from tests.real.parts.control_plane import PARTS, ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
+from tests.real.system.killable import WITHIN, come_to, expect_nothing, killable
 from tests.real.system.moments import BUYING, Moment
-from tests.real.system.scene import Scene, machines
+from tests.real.system.scene import Scene
 from tests.real.system.walkthrough import inflate
 from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
 
@@ -25,10 +26,6 @@ from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
 PODS: Final = 6
 MACHINES: Final = 2
 _CPUS: Final = {"key": "karpenter.k8s.aws/instance-cpu", "operator": "In", "values": ["4"]}
-_BOOT_SECONDS: Final = 1.0
-# A launch whose call cannot be made again is looked for after a minute.
-_WITHIN: Final = 120.0
-_LOOK_EVERY: Final = 0.003
 _LAUNCH: Final = "treenail.sh/launch"
 
 
@@ -55,12 +52,7 @@ class Killing:
         """Add pods, and wait until the moment has come."""
         reached = moment.arm(self.scene, self.checkpoint)
         self.add_pods()
-        deadline = time.monotonic() + _WITHIN
-        while not reached():
-            assert time.monotonic() < deadline, (
-                f"it never came to this: {moment.name}\n{self.scene.summary()}"
-            )
-            time.sleep(_LOOK_EVERY)
+        come_to(reached, self.scene, moment.name)
 
     def kill_at(self, moment: Moment) -> str:
         """Add pods, and kill the controller when the moment has come; return how things stood then."""
@@ -91,7 +83,7 @@ class Killing:
     def expect_whole(self) -> float:
         """Wait until all pods run, on as many machines as they need; return for how long, in seconds."""
         scene = self.scene
-        took = eventually(self._whole, scene.summary, within=_WITHIN)
+        took = eventually(self._whole, scene.summary, within=WITHIN)
         bought = scene.bought()
         assert len(bought) == self._rounds * MACHINES, f"bought {len(bought)}: {scene.summary()}"
         assert self._calls_of_instances() == self._calls_of_claims()
@@ -116,12 +108,7 @@ class Killing:
         scene = self.scene
         for number in range(1, self._rounds + 1):
             scene.cluster.scale(f"round-{number}", 0)
-        cluster = scene.cluster
-        eventually(
-            lambda: not (cluster.pods() or cluster.nodes() or cluster.claims() or scene.instances()),
-            scene.summary,
-            within=_WITHIN,
-        )
+        expect_nothing(scene)
         bought = len(scene.bought())
         assert bought == self._rounds * MACHINES, f"bought {bought}: {scene.summary()}"
 
@@ -133,19 +120,11 @@ class Killing:
 @contextmanager
 def killing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: str) -> Iterator[Killing]:
     """Have the walkthrough's pool in a cluster, and the controller. At the end all must go by itself."""
-    lab.reset()
-    with Checkpoint(plane, folder) as checkpoint:
-        scene = Scene(plane, lab, jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
-        scene.cluster.install()
-        try:
-            with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):
-                there = Killing(scene, checkpoint)
-                there.begin()
-                yield there
-                there.expect_nothing_left()
-        finally:
-            scene.cluster.clear()
-    lab.check()
+    with killable(plane, lab, jaeger, folder, **env) as (scene, checkpoint):
+        there = Killing(scene, checkpoint)
+        there.begin()
+        yield there
+        there.expect_nothing_left()
 
 
 def _manifests(scene: Scene) -> tuple[dict[str, Any], dict[str, Any]]:

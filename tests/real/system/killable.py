@@ -1,0 +1,57 @@
+"""A controller to be killed, in a cluster that it reaches by way of a checkpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.real.lab.lab import Lab
+from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.jaeger import Jaeger
+from tests.real.system.checkpoint import Checkpoint
+from tests.real.system.controller import eventually
+from tests.real.system.scene import Scene, machines
+
+# A message that nobody has dealt with comes again after half a minute; a launch whose call cannot be made
+# again is looked for after one.
+WITHIN: Final = 120.0
+_BOOT_SECONDS: Final = 1.0
+_LOOK_EVERY: Final = 0.003
+
+
+@contextmanager
+def killable(
+    plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: str
+) -> Iterator[tuple[Scene, Checkpoint]]:
+    """Have the controller, and machines that join. At the end nothing in AWS may be wrong."""
+    lab.reset()
+    with Checkpoint(plane, folder) as checkpoint:
+        scene = Scene(plane, lab, jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
+        scene.cluster.install()
+        try:
+            with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):
+                yield scene, checkpoint
+        finally:
+            scene.cluster.clear()
+    lab.check()
+
+
+def come_to(reached: Callable[[], bool], scene: Scene, what: str) -> None:
+    """Wait until a moment is reached, and no longer; `what` names it where it never comes."""
+    deadline = time.monotonic() + WITHIN
+    while not reached():
+        assert time.monotonic() < deadline, f"it never came to this: {what}\n{scene.summary()}"
+        time.sleep(_LOOK_EVERY)
+
+
+def expect_nothing(scene: Scene) -> None:
+    """Wait until there is no machine, nor anything of one."""
+    cluster = scene.cluster
+    eventually(
+        lambda: not (cluster.pods() or cluster.nodes() or cluster.claims() or scene.instances()),
+        scene.summary,
+        within=WITHIN,
+    )
