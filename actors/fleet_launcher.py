@@ -28,6 +28,7 @@ from treenail.domain.launch_steps import (
     WriteClaim,
     again,
     backoff_seconds,
+    cause_of,
     first,
 )
 from treenail.domain.launching import (
@@ -353,7 +354,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             return
         self._selector.tell(LaunchFailed(node_class=group.launch.request.node_class.ref, why=str(error)))
         for name in names:
-            self._fail(name, Cause.LAUNCH_FAILED, str(error))
+            self._fail(name, cause_of(error), str(error))
 
     def _fail_batch(self, batch_id: str, error: Exception) -> None:
         batch = self._book.close(batch_id)
@@ -364,7 +365,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             return
         self._selector.tell(LaunchFailed(node_class=batch.node_class.ref, why=str(error)))
         for name in batch.names:
-            self._fail(name, Cause.LAUNCH_FAILED, str(error))
+            self._fail(name, cause_of(error), str(error))
 
     def _recorded(self, name: str, claim: NodeClaim) -> None:
         self._cluster.tell(ObjectSeen(object=claim))

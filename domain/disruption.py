@@ -33,6 +33,7 @@ class Cause(StrEnum):
     UNHEALTHY = "unhealthy"
     INSUFFICIENT_CAPACITY = "insufficient_capacity"
     LAUNCH_FAILED = "launch_failed"
+    NODE_CLASS_NOT_READY = "nodeclass_not_ready"
     LAUNCH_TIMEOUT = "launch_timeout"
     REGISTRATION_TIMEOUT = "registration_timeout"
     GARBAGE_COLLECTED = "garbage_collected"

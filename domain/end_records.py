@@ -29,6 +29,7 @@ _WHO: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.UNHEALTHY: ("NodeDoctor", "repair"),
     Cause.INSUFFICIENT_CAPACITY: ("FleetLauncher", "launch"),
     Cause.LAUNCH_FAILED: ("FleetLauncher", "launch"),
+    Cause.NODE_CLASS_NOT_READY: ("FleetLauncher", "launch"),
     Cause.LAUNCH_TIMEOUT: ("NodeLifecycle", "liveness"),
     Cause.REGISTRATION_TIMEOUT: ("NodeLifecycle", "liveness"),
     Cause.GARBAGE_COLLECTED: ("NodeLifecycle", "garbage collection"),

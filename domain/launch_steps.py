@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from treenail.domain.disruption import Cause
+from treenail.domain.ports import NodeClassNotReadyError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +87,9 @@ def first(step: StepT) -> StepT:
 def backoff_seconds(attempt: int, chance: float) -> float:
     """Return how long to wait before an attempt (1, 2...): doubling to 20 s, less up to half by `chance`."""
     return min(20.0, 0.5 * float(1 << min(attempt, 10))) * (1 - chance / 2)
+
+
+def cause_of(error: Exception) -> Cause:
+    """Return why claims end whose launch failed for good with `error`."""
+    not_ready = isinstance(error, NodeClassNotReadyError)
+    return Cause.NODE_CLASS_NOT_READY if not_ready else Cause.LAUNCH_FAILED

@@ -168,20 +168,20 @@ def test_a_claim_for_which_nothing_is_on_offer_any_more_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error"),
+    ("call", "error", "cause"),
     [
-        ("instance_types", NodeClassNotReadyError("no subnets")),
-        ("launch", NodeClassNotReadyError("no subnets")),
-        ("launch", InvalidError("no subnets")),
+        ("instance_types", NodeClassNotReadyError("no subnets"), Cause.NODE_CLASS_NOT_READY),
+        ("launch", NodeClassNotReadyError("no subnets"), Cause.NODE_CLASS_NOT_READY),
+        ("launch", InvalidError("no subnets"), Cause.LAUNCH_FAILED),
     ],
 )
-def test_a_broken_node_class_fails_its_claims(call: str, error: PortError) -> None:
+def test_a_broken_node_class_fails_its_claims(call: str, error: PortError, cause: Cause) -> None:
     stage = Launching()
     stage.cloud.troubles.fail(call, error)
 
     stage.plan("a", "b")
     stage.run(60)
 
-    assert stage.failed() == {"a": Cause.LAUNCH_FAILED, "b": Cause.LAUNCH_FAILED}
+    assert stage.failed() == dict.fromkeys("ab", cause)
     assert stage.selector.received == [LaunchFailed(node_class=node_class().ref, why="no subnets")]
     assert stage.live() == []
