@@ -19,7 +19,8 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
     """
     for claim in sorted(model.claims.values(), key=lambda c: c.name):
         view = model.view(claim.name)
-        if view is None or model.going(view):
+        # One that is in use was made for these pods long ago, and they stayed where they were.
+        if view is None or model.going(view) or (claim.initialized and not model.empty(claim.name)):
             continue
         for uid in promised_pods(claim):
             pod = model.pods.get(uid)
@@ -30,11 +31,14 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
 def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
     """Tell whether a pod runs on another node, and did so when the claim was made for it.
 
-    One that waited then was bound elsewhere since, and needs the place no more.
+    One that waited then was bound elsewhere since, and needs the place no more. Others may have taken it.
     """
     elsewhere = pod.bound and model.view_name(pod.node_name) != claim.name
     before = pod.started_at is not None and pod.started_at <= claim.created_at
-    return elsewhere and before and pod.reschedulable and model.promises.of(pod.uid) is None
+    if not (elsewhere and before and pod.reschedulable) or model.promises.of(pod.uid) is not None:
+        return False
+    room = model.room(claim.name)
+    return not claim.launched or (room is not None and pod.spec.requests.fits(room.free))
 
 
 def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime) -> Promise:

@@ -5,19 +5,26 @@ from typing import Any
 
 import pytest
 
-from tests.builders import START, at, bound_pod, claim, pending_pod
+from tests.builders import START, at, bound_pod, claim, node_of, pending_pod, resources, spec, view
 from tests.domain.models import IN_USE, model
 from treenail.domain.claims import DECISION, PROMISED
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
 from treenail.domain.restoring import restore_moving
 
 
 def made_for(*pods: str, **fields: Any) -> NodeClaim:
     """A claim for pods that ran on node-c1 when it was made."""
-    return claim("c2", annotations={PROMISED: ",".join(pods), DECISION: "d2"}, **fields)
+    said = {PROMISED: ",".join(pods), DECISION: "d2"}
+    return claim(
+        "c2", annotations=said, provider_id="aws:///a/i-c2", room=resources(cpu=4, pods=10), **fields
+    )
+
+
+def node_of_c2() -> Node:
+    return replace(node_of(view("c2")), provider_id="aws:///a/i-c2")
 
 
 def running(uid: str, *, since: float = -60) -> Pod:
@@ -45,6 +52,12 @@ def test_pods_that_are_being_moved_keep_the_places_made_for_them() -> None:
     assert not known.empty("c2")
 
 
+def test_so_do_they_on_a_claim_that_is_not_launched_yet() -> None:
+    wanted = replace(made_for("p1"), provider_id="")
+
+    assert promised(restored(wanted, running("p1"))) == {"p1": "c2"}
+
+
 def test_on_a_node_that_is_ready_they_keep_them_for_a_while() -> None:
     known = restored(made_for("p1", initialized=True), running("p1"))
 
@@ -60,6 +73,11 @@ def test_on_a_node_that_is_ready_they_keep_them_for_a_while() -> None:
         pytest.param((made_for("p1"), bound_pod("p1", "node-c1")), id="nobody knows since when it runs"),
         pytest.param((made_for("p1", leaving=True), running("p1")), id="the new node goes too"),
         pytest.param((made_for("p2"), running("p1")), id="it was made for others"),
+        pytest.param(
+            (made_for("p1", initialized=True), node_of_c2(), running("p1"), bound_pod("p9", "node-c2")),
+            id="the new node is in use",
+        ),
+        pytest.param((made_for("p1"), replace(running("p1"), spec=spec(5))), id="it has no room"),
         pytest.param((made_for("p1"), replace(pending_pod("p1"), deleting_since=START)), id="it ends"),
     ],
 )
