@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from treenail.actors.base import Deaf, Runtime
 from treenail.actors.publishing import ToldLately, publish
@@ -21,6 +21,7 @@ from treenail.domain.ending_events import (
 )
 from treenail.domain.event_subjects import of_claim
 from treenail.domain.events import ClusterEvent
+from treenail.domain.instants import write_instant
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import Condition, NodeClaim, NodeView
@@ -41,13 +42,20 @@ class EndingTeller:
         self._writer = writer
         self._answer = Deaf()
         self._told = ToldLately(runtime.timers.monotonic)
+        self._dated: dict[str, None] = {}
         self._drains: dict[str, None] = {}
         self._volumes: dict[str, None] = {}
 
     def expiring(self, view: NodeView, state: Leaving) -> None:
         """Tell when a claim's termination grace period ends, as long as its node is not drained."""
-        if state.deadline is not None and state.drained_at is None:
-            self._publish(expiring(view, state.deadline))
+        if state.deadline is None or state.drained_at is not None:
+            return
+        self._publish(expiring(view, state.deadline))
+        claim = view.claim
+        unsaid = claim is not None and claim.leaving and labels.TERMINATION_TIMESTAMP not in claim.annotations
+        if unsaid and view.name not in self._dated:
+            self._dated[view.name] = None
+            self._write(view, {labels.TERMINATION_TIMESTAMP: write_instant(state.deadline)}, ())
 
     def draining(self, view: NodeView, state: Leaving, step: MoveOut, pods: Iterable[Pod]) -> None:
         """Tell that a drain has begun, and what holds it up where nobody can be asked to leave."""
@@ -95,6 +103,7 @@ class EndingTeller:
 
     def forget(self, name: str) -> None:
         """Take in that a node is gone, or stays."""
+        self._dated.pop(name, None)
         self._drains.pop(name, None)
         self._volumes.pop(name, None)
 
@@ -110,9 +119,16 @@ class EndingTeller:
         news = told(claim, *conditions)
         unsaid = record is not None and labels.END not in claim.annotations
         said = {labels.END: record.written()} if record is not None and unsaid else {}
-        if not news and not said:
+        if news or said:
+            self._write(view, said, news)
+
+    def _write(
+        self, view: NodeView, annotations: Mapping[str, str], conditions: tuple[Condition, ...]
+    ) -> None:
+        claim = view.claim
+        if claim is None:
             return
-        writer, patch = self._writer, ClaimPatch(annotations=said, conditions=news)
+        writer, patch = self._writer, ClaimPatch(annotations=annotations, conditions=conditions)
         key = ("kubernetes", "drain", view.name)
         self._tasks.run(key, lambda: writer.patch_claim(claim.name, patch), self._answer, _nothing_follows)
 

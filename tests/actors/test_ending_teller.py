@@ -122,6 +122,18 @@ def test_a_pod_whose_time_is_up_is_told_until_when_and_how_long_it_had() -> None
     ]
 
 
+def test_a_claim_says_until_when_its_node_may_take() -> None:
+    stage = Ending(termination_grace_period=timedelta(seconds=60))
+    stage.pod("safe", annotations=PROTECTED)
+
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(20)
+
+    (claim,) = stage.api.claims()
+    assert claim.annotations[labels.TERMINATION_TIMESTAMP] == "2026-01-01T00:02:30Z"
+    assert stage.api.troubles.calls.count("patch_claim c1") == 1
+
+
 def test_without_a_termination_grace_period_nothing_expires() -> None:
     stage = Ending()
     stage.pod("p1")

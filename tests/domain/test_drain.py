@@ -20,6 +20,7 @@ from treenail.domain.drain import (
     LetGo,
     Step,
     Terminate,
+    deadline_of,
     marked,
     next_step,
     seen_gone,
@@ -332,3 +333,28 @@ def test_a_machine_whose_node_has_joined_is_gone_as_soon_as_it_is_not_listed() -
 def test_a_look_that_finds_nothing_is_final_after_a_while(seconds: float, *, sure: bool) -> None:
     assert surely_nothing(claim("c1", leaving=True), at(seconds)) is sure
     assert not surely_nothing(claim("c1"), at(seconds))
+
+
+@pytest.mark.parametrize(
+    ("granted", "said", "seconds"),
+    [
+        (None, "", None),
+        (60, "", 60),
+        (None, "2026-01-01T00:00:30Z", 30),
+        (60, "2026-01-01T00:00:30Z", 30),
+        (60, "2026-01-01T00:05:00Z", 60),
+        (60, "soon", 60),
+    ],
+)
+def test_a_claim_is_to_be_gone_by_the_earlier_of_what_it_is_granted_and_what_it_says(
+    granted: float | None, said: str, seconds: float | None
+) -> None:
+    grace = None if granted is None else timedelta(seconds=granted)
+    ends: dict[str, Any] = {
+        "deleting_since": START,
+        "termination_grace_period": grace,
+        "annotations": {labels.TERMINATION_TIMESTAMP: said},
+    }
+
+    assert deadline_of(view(of_claim=ends)) == (None if seconds is None else at(seconds))
+    assert deadline_of(view(of_claim={**ends, "deleting_since": None})) is None
