@@ -23,7 +23,11 @@ def test_a_machine_tells_its_milestones_and_why_it_goes() -> None:
 
         moved = "Status condition transitioned, Type: Machine{0}, Status: Unknown -> True, Reason: {0}"
         milestones = ("Initialized", "Launched", "Registered")
-        assert sorted(told(rehearsal, "Machine", "Node")) == [
+        every = sorted(told(rehearsal, "Machine", "Node"))
+        [(whom, _, why)] = [event for event in every if event[1] == "Ended"]
+        assert whom == "Machine"
+        assert why.startswith("Ended: empty, by emptiness of Disruptor; ")
+        assert [event for event in every if event[1] != "Ended"] == [
             ("Machine", "DisruptionTerminating", "Disrupting Machine: Empty"),
             ("Machine", "Finalized", "Finalized karpenter.sh/termination"),
             *(("Machine", f"Machine{name}", moved.format(name)) for name in milestones),
