@@ -9,7 +9,7 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.classes import PodClass, largest_first
-from treenail.domain.packing.drafts import Draft, placed_in
+from treenail.domain.packing.drafts import Draft, cost_of, placed_in
 from treenail.domain.packing.ground import Ground
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_planner import NodePlanner
@@ -39,6 +39,9 @@ class Attempt:
         self._rooms = Rooms(ground.problem.rooms, ground.reading.axis)
         self.outcome = Outcome(ground.reading, self._rooms.names)
         self._seats = RoomSeats(self._rooms, ground.universe, self.outcome)
+        # For what nodes were looked for, and what they cost ($/h).
+        self._wanted: Mapping[object, int] = {}
+        self._cost = 0.0
         self._seating = Seating(
             self._seats, ground.chains, ground.choices, ground.scopes, ground.universe, self.outcome
         )
@@ -49,12 +52,23 @@ class Attempt:
         self._settle(in_order)
         return self._written(in_order)
 
-    def plan_one_by_one(self) -> PackingPlan:
-        """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods."""
+    def plan_one_by_one(self, before: Attempt) -> PackingPlan | None:
+        """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods.
+
+        None where that comes to what there was `before`: no pod more has a place, and nodes, which are no
+        cheaper as they are, would be looked for that were looked for then.
+        """
         in_order = self._reading.classes
         turns = OneByOne(self._ground, self._seats, self.outcome)
         turns.place(in_order, self._reading.set_aside)
         lots, drafts = turns.planned()
+        left = sum(self.outcome.waiting(index) for index in self.outcome.left)
+        if (
+            left >= sum(before.outcome.left.values())
+            and cost_of(drafts) >= before._cost
+            and _wanted(lots) == before._wanted
+        ):
+            return None
         drafts = self._nodes.planned_from(lots, drafts, turns.ledger)
         self._buy(drafts, lots)
         return self._written(in_order)
@@ -162,6 +176,7 @@ class Attempt:
 
     def _buy(self, drafts: Sequence[Draft], lots: Iterable[Lot]) -> None:
         self._drop_unplaced(lots, placed_in(drafts))
+        self._wanted, self._cost = _wanted(lots), cost_of(drafts)
         by_index = {lot.index: lot for lot in lots}
         bound = self._nodes.bound([lot for lot in lots if lot.units], drafts, self._ground.chains)
         self.outcome.buy(drafts, by_index, bound, self._nodes.finishing())
@@ -208,6 +223,15 @@ class Attempt:
                 break
         self._take_back(self._seating.lots, placed_in(drafts))
         return drafts, self._seating.lots
+
+
+def _wanted(lots: Iterable[Lot]) -> Mapping[object, int]:
+    """Return how many units of each kind are to get nodes: of equal requests, families to try and rules."""
+    units: dict[object, int] = {}
+    for lot in lots:
+        kind = (lot.requests.tobytes(), tuple(link.family.index for link in lot.chain), lot.rules)
+        units[kind] = units.get(kind, 0) + lot.units
+    return {kind: count for kind, count in units.items() if count}
 
 
 def _placeholder(one: PodClass) -> bool:

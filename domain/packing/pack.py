@@ -31,11 +31,13 @@ def pack(problem: Problem) -> PackingPlan:
         return plan
     second = Attempt(ground)
     try:
-        other = second.plan_one_by_one()
+        other = second.plan_one_by_one(first)
     except Exception as error:  # noqa: BLE001 (there is a plan already)
         problem_met = f"pods were not placed one by one: {type(error).__name__}: {error}"
         return replace(plan, problems=(*plan.problems, problem_met))
-    return other if not ground.steps.exhausted and _better(second, other, first, plan) else plan
+    if other is None or ground.steps.exhausted or not _better(second, other, first, plan):
+        return plan
+    return other
 
 
 def pack_once(problem: Problem) -> PackingPlan:
