@@ -275,6 +275,10 @@ def seeds_of(lots: Sequence[Lot], left: dict[int, int]) -> list[Lot]:
         for group in lot.rules.owned:
             owned[group] = owned.get(group, 0) + left[lot.index]
     ruled = [lot for lot in lots if lot.rules.owned]
+    # Many lots share one array of requests.
+    shapes = {id(lot.requests): lot.requests for lot in ruled}
+    largest = {shape: (-requests[:2]).tolist() for shape, requests in shapes.items()}
     return sorted(
-        ruled, key=lambda lot: (-max(owned[g] for g in lot.rules.owned), *(-lot.requests[:2]), lot.index)
+        ruled,
+        key=lambda lot: (-max(owned[g] for g in lot.rules.owned), *largest[id(lot.requests)], lot.index),
     )

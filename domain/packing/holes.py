@@ -32,8 +32,9 @@ def fill_holes(
     free = np.array([rules.free(lot) for lot in lots], dtype=np.bool_)
     filled: list[Draft] = []
     least = requests.min(axis=0)
-    frees = np.array([draft.free for draft in drafts]).reshape(len(drafts), len(least))
-    roomy = holds(frees, least)
+    rooms = np.array([draft.family.room[draft.row] for draft in drafts]).reshape(len(drafts), len(least))
+    loads = np.array([draft.load for draft in drafts]).reshape(rooms.shape)
+    roomy = holds(rooms - loads, least).tolist()
     for at, draft in enumerate(drafts):
         now = _same_node(draft, family, families) if roomy[at] else None
         copies = draft.copies

@@ -54,10 +54,10 @@ class Merging:
         # Unions that cost more are only weighed where there may have to be fewer nodes.
         self._dearer = fewer
         self._kinds: dict[int, Draft] = dict(enumerate(drafts))
-        self._loads: dict[int, list[float]] = {at: draft.load.tolist() for at, draft in self._kinds.items()}
         self._prices = {at: draft.price for at, draft in self._kinds.items()}
-        self._company = {at: rules.company(draft.parts) for at, draft in self._kinds.items()}
         self._tried = sorted(self._kinds, key=lambda at: (self._prices[at], at))[:_MOST_KINDS]
+        self._loads: dict[int, list[float]] = {at: self._kinds[at].load.tolist() for at in self._tried}
+        self._company = {at: rules.company(self._kinds[at].parts) for at in self._tried}
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])

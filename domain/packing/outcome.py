@@ -62,7 +62,8 @@ class Outcome:
         for draft in drafts:
             for _ in range(draft.copies):
                 parts: dict[int, int] = {}
-                for index in sorted(draft.parts):
+                # Where the budget ended between planning and seating anew, a lot may have been emptied since.
+                for index in sorted(index for index in draft.parts if index in lots):
                     for part, pods in lots[index].take(draft.parts[index]):
                         parts[part] = parts.get(part, 0) + pods
                         self._seated[part] -= pods

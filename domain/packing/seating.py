@@ -227,21 +227,13 @@ class Seating:
 
     def _choose(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
-        choices = [
-            choice
-            for choice in self._choices.of(rung.demand, scope.keys, scope.targets)
-            if self._left_in(one, rung, choice) > 0 and self._choices.links(choice, one.requests)
-        ]
+        # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
+        in_order = self._choices.by_price(
+            rung.demand, scope.keys, scope.targets, one.requests, unlimited_first=scope.gathers
+        )
+        choices = [choice for choice in in_order if not self._most or self._left_in(one, rung, choice) > 0]
         if not choices:
             return 0
-        # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
-        choices.sort(
-            key=lambda choice: (
-                scope.gathers and self._choices.limited(choice, one.requests),
-                self._choices.price(choice, one.requests),
-                choice.number,
-            )
-        )
         spread = sole_spread(scope)
         if spread is not None:
             return self._spread(one, rung, scope, spread, choices, left)

@@ -41,6 +41,9 @@ class Choices:
         self._known: dict[tuple[Demand, tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]] = {}
         self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
         self._prices: dict[tuple[Demand, int], float] = {}
+        self._by_price: dict[
+            tuple[Demand, tuple[str, ...], tuple[str, ...], int, bool], tuple[Choice, ...]
+        ] = {}
 
     def of(self, demand: Demand, keys: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Choice, ...]:
         """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`.
@@ -51,6 +54,33 @@ class Choices:
         if known is None:
             some = tuple(key for key in targets if self._values(demand, key))
             known = self._known[demand, keys, targets] = tuple(self._made(demand, (*keys, *some)))
+        return known
+
+    def by_price(
+        self,
+        demand: Demand,
+        keys: tuple[str, ...],
+        targets: tuple[str, ...],
+        requests: Floats,
+        *,
+        unlimited_first: bool,
+    ) -> tuple[Choice, ...]:
+        """Return those choices that hold `requests` (R), the cheapest first.
+
+        Before all others, if so asked, those where no limit is near.
+        """
+        key = (demand, keys, targets, id(requests), unlimited_first)
+        known = self._by_price.get(key)
+        if known is None:
+            held = [choice for choice in self.of(demand, keys, targets) if self.links(choice, requests)]
+            held.sort(
+                key=lambda choice: (
+                    unlimited_first and self.limited(choice, requests),
+                    self.price(choice, requests),
+                    choice.number,
+                )
+            )
+            known = self._by_price[key] = tuple(held)
         return known
 
     def _values(self, demand: Demand, key: str) -> list[str]:
