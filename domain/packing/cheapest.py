@@ -36,6 +36,8 @@ _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
 # By how much a node may take more than its share of what may go anywhere: which is best shows by trying.
 _RATIONS: Final = (1.0, 0.6)
+# Where nodes must be fewer, each may take so many times as much more: fewer are needed for the rest.
+_LOOSER: Final = 1.5
 # With more units than this, only the first is tried.
 _FEW_UNITS: Final = 300
 
@@ -92,10 +94,11 @@ class Cheapest:
             return first
         self._count(first, -1)
         best = first
-        for per_node in self._prices_per_node(wanted, first, bound):
+        for attempt, per_node in enumerate(self._prices_per_node(wanted, first, bound)):
             if self._steps.exhausted:
                 break
-            found = self._planned(wanted, per_node, first)
+            rations = (_LOOSER**attempt,) if attempt else _RATIONS
+            found = self._planned(wanted, per_node, first, rations)
             if not self._steps.exhausted and self._better(found, best, first):
                 best = found
             # Making nodes dearer makes fewer of them, and never a cheaper plan.
@@ -106,17 +109,19 @@ class Cheapest:
 
     def fresh(self, wanted: Sequence[int], bound: float) -> list[Draft]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
-        found = self._planned(wanted, _PER_NODE * bound, None)
+        found = self._planned(wanted, _PER_NODE * bound, None, _RATIONS)
         self._count(found, 1)
         return found
 
-    def _planned(self, wanted: Sequence[int], per_node: float, first: list[Draft] | None) -> list[Draft]:
-        """Return the cheapest plan of those that the rations give. The ledger counts none of them."""
+    def _planned(
+        self, wanted: Sequence[int], per_node: float, first: list[Draft] | None, rations: Sequence[float]
+    ) -> list[Draft]:
+        """Return the cheapest plan of those that `rations` give. The ledger counts none of them."""
         apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
         # Where nobody else is there to share with, there is nothing to ration.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[Draft] | None = None
-        for ration in _RATIONS if several else _RATIONS[:1]:
+        for ration in rations if several else rations[:1] if apart else _RATIONS[:1]:
             found = self._plan(wanted, per_node, first, ration)
             if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
                 best = found

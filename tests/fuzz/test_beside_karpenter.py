@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from tests.bench.packing.catalogues import FAKE_TYPES, ladder
+from tests.bench.packing.ours import problem_of, read_scenario
+from tests.bench.packing.workloads import manifests
 from tests.fuzz.catalogue import catalogue
 from tests.fuzz.contest import placed
 from tests.fuzz.ours import Treenail
 from tests.fuzz.scenarios import GENERATORS
+from treenail.adapters.kwok.catalogue import read_catalogue
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.problem import Settings
 
 # How many pods of which app Karpenter v1.14.0 placed at least, in three decisions.
 PLACED_BY_KARPENTER: Mapping[tuple[str, int], Mapping[str, int]] = {
@@ -64,3 +71,17 @@ def test_whoever_karpenter_places_is_placed(treenail: Treenail, case: tuple[str,
 
     found = Counter(name.split("/")[1].rsplit("-", 1)[0] for name in placed(decision))
     assert {app: found[app] for app, pods in PLACED_BY_KARPENTER[case].items() if found[app] < pods} == {}
+
+
+def test_nodes_of_pods_kept_apart_take_more_of_the_rest_where_there_are_too_many(tmp_path: Path) -> None:
+    """Karpenter pays 104.81 $/h for 60 nodes; what costs less must not need many more of them."""
+    content, types = tmp_path / "pods.json", tmp_path / "types.json"
+    content.write_text(json.dumps(manifests("diverse", 300, 103)))
+    types.write_text(json.dumps(ladder(FAKE_TYPES)))
+    problem = problem_of(read_scenario(content, read_catalogue(types), Settings()))
+
+    plan = pack(problem)
+
+    assert plan.refused == ()
+    assert plan.lower_bound <= plan.cost <= 0.8 * 104.81
+    assert len(plan.claims) <= 66
