@@ -22,7 +22,7 @@ from treenail.domain.packing.reading import Reading
 from treenail.domain.packing.squeezing import Squeezing
 from treenail.domain.packing.steps import Steps
 
-# With more lots than this, first-fit is not made where nothing needs it.
+# With more lots than this, first-fit is only made where something needs it.
 _MANY_LOTS: Final = 250
 
 
@@ -45,8 +45,15 @@ class NodePlanner:
         units = {lot.index: lot.units for lot in lots}
         self._rules = self._rules_of(lots)
         self.ledger = Ledger()
-        first = self._first_fit(lots, units) if self._needs_first_fit(lots) else None
-        return self._planned(lots, first, units)
+        if not self._wants_first_fit(lots):
+            drafts = self._planned(lots, None, units)
+            limited = any(link.family.template.limited for lot in lots for link in lot.chain)
+            left = sum(units.values()) - sum(placed_in(drafts).values())
+            if self._steps.exhausted or not (limited and left):
+                return drafts
+            # Where limits leave some out, first-fit leaves out no pod that Karpenter would place.
+            self.ledger = Ledger()
+        return self._planned(lots, self._first_fit(lots, units), units)
 
     def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
         """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
@@ -85,15 +92,12 @@ class NodePlanner:
     def _rules_of(self, lots: Sequence[Lot]) -> NodeRules:
         return NodeRules(self._reading.groups.terms, lots)
 
-    def _needs_first_fit(self, lots: Sequence[Lot]) -> bool:
-        """Tell whether the classic plan is wanted, as a plan or to compare with.
+    def _wants_first_fit(self, lots: Sequence[Lot]) -> bool:
+        """Tell whether the classic plan is wanted from the start, as a plan or to compare with.
 
-        Limits, too, ask for it: it leaves out no pod that Karpenter would place. Many pods with terms of
-        their own take it long.
+        Many pods with terms of their own take it long.
         """
-        if self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS:
-            return True
-        return any(link.family.template.limited for lot in lots for link in lot.chain)
+        return self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS
 
     def _first_fit(self, lots: Sequence[Lot], units: dict[int, int]) -> list[Draft]:
         """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
