@@ -11,6 +11,7 @@ from treenail.domain.batching import (
     BatchClosed,
     BatchWindow,
     Decision,
+    NodesToReplace,
     PodBecamePending,
     PodLeft,
     UrgentWork,
@@ -23,7 +24,7 @@ class _WindowExpired:
     """Private timer tick. Late or repeated ticks are harmless."""
 
 
-BatcherInbox: TypeAlias = PodBecamePending | PodLeft | UrgentWork | _WindowExpired
+BatcherInbox: TypeAlias = PodBecamePending | PodLeft | NodesToReplace | UrgentWork | _WindowExpired
 
 
 class Batcher(DomainActor[BatcherInbox]):
@@ -44,6 +45,9 @@ class Batcher(DomainActor[BatcherInbox]):
                 self._window.add(message.uid, now=now)
             case PodLeft():
                 self._window.discard(message.uid)
+            case NodesToReplace():
+                for name in message.names:
+                    self._window.replace(name, now=now)
             case UrgentWork():
                 self._window.hurry(message.why, now=now)
             case _WindowExpired():

@@ -15,7 +15,7 @@ from treenail.actors.node_teller import NodeTeller
 from treenail.actors.notice_settler import NoticeSettler
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
-from treenail.domain.batching import BatchClosed, UrgentWork
+from treenail.domain.batching import BatchClosed, NodesToReplace, UrgentWork
 from treenail.domain.changes import Changes
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
@@ -85,7 +85,7 @@ class Audience:
     There is an `early_binder` only where pods are to be bound early, a `doctor` where nodes are repaired.
     """
 
-    batcher: Ref[UrgentWork]
+    batcher: Ref[UrgentWork | NodesToReplace]
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
     keeper: Ref[PoolsSeen]
@@ -307,7 +307,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             return
         self._audience.arbiter.tell(order)
         self._audience.teller.tell(order)
-        if order.cause in REPLACED:
+        if order.replaced_first:
+            # EC2 takes few calls a second: what is decided together is bought with one.
+            names = tuple(view.name for view in order.nodes)
+            self._audience.batcher.tell(NodesToReplace(names=names))
+        elif order.cause in REPLACED:
             self._audience.batcher.tell(UrgentWork(why=order.cause.value))
 
     # --- telling

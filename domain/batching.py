@@ -31,6 +31,13 @@ class UrgentWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodesToReplace:
+    """Nodes are to be given back once their pods have places elsewhere, which may wait for what else comes."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """One provisioning decision from its first moment on. `pods` is how many were waited for."""
 
@@ -54,9 +61,9 @@ class BatchClosed:
 
 
 class BatchWindow:
-    """The pods seen since the window opened.
+    """The pods seen since the window opened, and the nodes to be replaced.
 
-    It closes `idle_seconds` after the last new pod, and never later than `max_seconds` after the first:
+    It closes `idle_seconds` after the last new one, and never later than `max_seconds` after the first:
     a steady trickle must not starve packing. Urgent work closes it `urgent_seconds` after it came.
     """
 
@@ -65,6 +72,7 @@ class BatchWindow:
         self._max_seconds = max_seconds
         self._urgent_seconds = urgent_seconds
         self._pods: set[str] = set()
+        self._nodes: set[str] = set()
         self._opened_at = 0.0
         self._touched_at = 0.0
         self._urgent_at: float | None = None
@@ -72,12 +80,19 @@ class BatchWindow:
 
     def add(self, uid: str, *, now: float) -> None:
         """Wait for `uid`. Seeing a pod again does not keep the window open."""
-        if uid in self._pods:
+        self._add(uid, self._pods, now)
+
+    def replace(self, name: str, *, now: float) -> None:
+        """Wait for what else comes beside the pods of node `name`."""
+        self._add(name, self._nodes, now)
+
+    def _add(self, one: str, those: set[str], now: float) -> None:
+        if one in those:
             return
         if self.empty:
             self._opened_at = now
         self._touched_at = now
-        self._pods.add(uid)
+        those.add(one)
 
     def hurry(self, why: str, *, now: float) -> None:
         """Close soon, with or without pods."""
@@ -92,7 +107,7 @@ class BatchWindow:
 
     @property
     def empty(self) -> bool:
-        return not self._pods and self._urgent_at is None
+        return not self._pods and not self._nodes and self._urgent_at is None
 
     @property
     def opened_at(self) -> float:
@@ -103,15 +118,15 @@ class BatchWindow:
     def closes_at(self) -> float | None:
         """The instant this window must close, or None while it is empty."""
         candidates = []
-        if self._pods:
+        if self._pods or self._nodes:
             candidates.append(min(self._touched_at + self._idle_seconds, self._opened_at + self._max_seconds))
         if self._urgent_at is not None:
             candidates.append(self._urgent_at + self._urgent_seconds)
         return min(candidates, default=None)
 
     def close(self) -> int:
-        """Return how many pods were waited for, and wait for none."""
+        """Return how many pods were waited for, and wait for nothing."""
         pods = len(self._pods)
-        self._pods = set()
+        self._pods, self._nodes = set(), set()
         self._urgent_at, self.urgent = None, ""
         return pods

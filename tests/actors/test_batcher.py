@@ -14,6 +14,7 @@ from treenail.domain.batching import (
     BatchClosed,
     BatchWindow,
     Decision,
+    NodesToReplace,
     PodBecamePending,
     PodLeft,
     UrgentWork,
@@ -92,6 +93,17 @@ def test_urgent_work_takes_the_pods_that_wait_along() -> None:
     stage.run(60)
 
     assert [(d.closed_at, d.pods) for d in closed(cluster)] == [(at(0.1), 1)]
+
+
+def test_nodes_to_be_replaced_are_decided_on_together() -> None:
+    stage = Stage()
+    actor, cluster = batcher(stage)
+
+    stage.send(0, actor, NodesToReplace(names=("n1", "n2")))
+    stage.send(0.5, actor, NodesToReplace(names=("n3",)))
+    stage.run(60)
+
+    assert [(d.closed_at, d.urgent) for d in closed(cluster)] == [(at(1.5), "")]
 
 
 def test_a_window_whose_pods_all_left_is_not_decided_on() -> None:

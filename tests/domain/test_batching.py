@@ -106,6 +106,18 @@ def test_urgent_work_does_not_put_off_what_was_about_to_close() -> None:
     assert open_.closes_at == 6
 
 
+def test_nodes_to_be_replaced_wait_for_each_other_as_pods_do() -> None:
+    open_ = window()
+
+    open_.replace("n1", now=5)
+    open_.replace("n2", now=5.5)
+    open_.replace("n1", now=6)
+
+    assert (open_.empty, open_.opened_at, open_.closes_at) == (False, 5, 6.5)
+    assert open_.close() == 0
+    assert (open_.empty, open_.closes_at) == (True, None)
+
+
 def test_closing_forgets_pods_and_hurry() -> None:
     open_ = window()
     open_.add("a", now=5)
