@@ -197,8 +197,9 @@ class FakeCluster:
         return self._store.revision
 
     def unavailable_until(self, at: float) -> None:
-        """Answer no call of the ports before second `at`."""
+        """Answer no call of the ports before second `at`, and tell no facts: a full list comes then."""
         self._gate.close(at)
+        self._watch.cut_off(at)
 
     def latency(self, key: tuple[str, ...]) -> tuple[float, float]:
         """Draw how many seconds a call takes to the API server, and its answer back."""

@@ -44,6 +44,7 @@ class Watch:
     """Tells one listener at a time. Facts of a kind come in the order of their revisions.
 
     A full list tells nothing that is still on its way: what was told late would bring the dead back.
+    While it is cut off from the API server it tells nothing at all, and a full list thereafter.
     """
 
     def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults]) -> None:
@@ -56,6 +57,7 @@ class Watch:
         self._feed = 0
         self._listed = 0
         self._deaf = True
+        self._cut_off_until = 0.0
         self._streams: dict[str, _Stream] = {}
         self._latest: dict[tuple[Kind, str], float] = {}
         plane.store.listen(self._changed, *WATCHED)
@@ -70,13 +72,19 @@ class Watch:
             raise RuntimeError("the cluster is watched already: stop that watch first")
         self._to = to
         self._feed += 1
-        self._deaf = True
-        self._list_in(draw(self._dice, self._settings.watch))
+        self._connect()
 
     def stop(self) -> None:
         """Tell nothing any more."""
         self._to = None
         self._feed += 1
+
+    def cut_off(self, until: float) -> None:
+        """Tell nothing before monotonic second `until`, not even what is on its way, then a full list."""
+        self._cut_off_until = until
+        self._listed += 1
+        if self._to is not None:
+            self._connect()
 
     def set_aside(self, broken: Broken) -> None:
         """Tell that an object is there that cannot be understood."""
@@ -87,6 +95,11 @@ class Watch:
         self._send(ObjectGone(kind=broken.kind, key=broken.key), broken.kind, broken.key)
 
     # --- full lists
+
+    def _connect(self) -> None:
+        self._deaf = True
+        away = max(0.0, self._cut_off_until - self._agenda.monotonic())
+        self._list_in(away + draw(self._dice, self._settings.watch))
 
     def _list_in(self, seconds: float) -> None:
         self._agenda.call_at(

@@ -282,3 +282,50 @@ def test_who_is_told_of_a_change_may_change_more() -> None:
 
     assert heard == [("NodePool", 1), ("NodeClaim", 2)]
     assert second.facts == [1, 2]
+
+
+def test_a_server_that_is_away_tells_no_changes_and_lists_them_once_it_is_back() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+    rig.cluster.apply(a_node("on-its-way"))
+    rig.cluster.unavailable_until(31.0)
+    told = len(listener.facts)
+
+    rig.cluster.apply(a_node("n-0"))
+    rig.run(29.9)
+    meanwhile = len(listener.facts)
+    rig.run(1)
+
+    assert meanwhile == told
+    assert [type(fact) for fact in listener.facts[told:]] == [Resynced]
+    assert {key_of(thing) for thing in listener.of(Resynced)[-1].objects} == {"on-its-way", "n-0"}
+    rig.cluster.apply(a_node("n-1"))
+    rig.run(1)
+    assert "n-1" in {key_of(fact.object) for fact in listener.of(ObjectSeen)}
+
+
+def test_a_server_that_is_away_lists_nothing_to_who_begins_to_watch() -> None:
+    rig = Rig()
+    rig.cluster.unavailable_until(700.0)
+
+    listener = rig.watched()
+    rig.run(699.9)
+    meanwhile = list(listener.facts)
+    rig.run(1)
+
+    assert meanwhile == []
+    assert len(listener.of(Resynced)) == 1
+
+
+def test_a_watch_that_was_stopped_stays_so_when_the_server_is_back() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+    rig.cluster.unavailable_until(31.0)
+    rig.cluster.stop()
+    told = len(listener.facts)
+
+    rig.run(60)
+
+    assert len(listener.facts) == told
