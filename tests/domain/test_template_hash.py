@@ -3,14 +3,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.builders import claim, node_class, node_pool
-from treenail.domain.node_classes import Kubelet, NodeClassRef, SelectorTerm
+from treenail.domain.node_classes import (
+    AmiFamily,
+    BlockDevice,
+    ConnectionTracking,
+    Kubelet,
+    MetadataOptions,
+    NetworkInterface,
+    NodeClass,
+    NodeClassRef,
+    SelectorTerm,
+)
 from treenail.domain.node_pools import Disruption, Generation
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
@@ -19,6 +29,24 @@ from treenail.domain.template_hash import HASH_VERSION, node_class_hash, pool_ha
 
 POOL = node_pool()
 CLASS = node_class()
+HASH = node_class_hash(CLASS)
+SELECTORS = {"ami_terms", "subnet_terms", "security_group_terms", "reservation_terms"}
+# Only AWSNodeTemplates name a launch template, and they bear no hash.
+NOT_HASHED = SELECTORS | {"ip_prefix_count", "launch_template"}
+NOT_HASHED |= {"ref", "uid", "resource_version", "generation", "deleting", "finalizers"}
+UNLIKE: dict[str, object] = {
+    "ref": NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "other"),
+    "ami_family": AmiFamily.BOTTLEROCKET,
+    "tags": {"other": "tag"},
+    "block_devices": (BlockDevice(device_name="/dev/xvdz"),),
+    "metadata_options": MetadataOptions(http_tokens="optional"),
+    "kubelet": Kubelet(max_pods=20),
+    "associate_public_ip": True,
+    "network_interfaces": (NetworkInterface(card=0, device=0),),
+    "connection_tracking": ConnectionTracking(udp_timeout=30),
+    "placement_group": SelectorTerm(name="other"),
+    "finalizers": ("other",),
+}
 ONE = Taint(key="a", effect=Effect.NO_SCHEDULE)
 TWO = Taint(key="b", effect=Effect.NO_EXECUTE)
 
@@ -63,12 +91,35 @@ def test_a_provisioners_time_to_live_is_no_part_of_what_its_machines_are_like() 
     assert pool_hash(replace(old, disruption=Disruption(expire_after=timedelta(1)))) == pool_hash(old)
 
 
-def test_a_node_class_is_hashed_without_its_selectors() -> None:
-    other = replace(CLASS, subnet_terms=(SelectorTerm(id="subnet-1"),), resource_version=9, generation=3)
+def test_the_hash_of_a_node_class_misses_its_selectors_its_prefixes_and_what_is_no_specification() -> None:
+    unlike = {field.name: other(field.name) for field in fields(NodeClass)}
 
-    assert node_class_hash(other) == node_class_hash(CLASS)
-    assert node_class_hash(replace(CLASS, user_data="echo")) != node_class_hash(CLASS)
-    assert node_class_hash(replace(CLASS, tags={"a": "b"})) != node_class_hash(CLASS)
+    changing = {name for name, value in unlike.items() if node_class_hash(changed(name, value)) != HASH}
+
+    assert changing == set(unlike) - NOT_HASHED
+
+
+def other(name: str) -> object:
+    """What a field of the node class does not say as it is."""
+    said = getattr(CLASS, name)
+    if name in UNLIKE:
+        assert UNLIKE[name] != said
+        return UNLIKE[name]
+    match said:
+        case bool():
+            return not said
+        case int():
+            return said + 1
+        case str():
+            return f"{said}-other"
+        case tuple():
+            return (*said, SelectorTerm(id="other"))
+        case _:
+            raise AssertionError(f"what else could {name} be?")
+
+
+def changed(name: str, value: object) -> NodeClass:
+    return replace(CLASS, **{name: value})  # type: ignore[arg-type]
 
 
 def test_a_new_claim_bears_both_hashes_and_their_version() -> None:

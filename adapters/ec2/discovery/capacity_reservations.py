@@ -29,7 +29,9 @@ _MOST_IDS: Final = 100
 _UNKNOWN: Final = "InvalidCapacityReservationId"
 # What instances run as that no node class says otherwise of: on shared hardware.
 _USABLE: Final = (matching("state", ("active",)), matching("tenancy", ("default",)))
+# What EC2 calls the systems of our images: it lets an instance into reservations of just its own platform.
 _WINDOWS: Final = "Windows"
+_LINUX: Final = "Linux/UNIX"
 
 Terms = tuple[SelectorTerm, ...]
 
@@ -146,4 +148,4 @@ def _reservation(found: CapacityReservationTypeDef) -> CapacityReservation:
 
 def _runs(family: AmiFamily, platform: str) -> bool:
     """Tell whether images of a family run in a reservation of this platform: of custom ones nobody knows."""
-    return family is AmiFamily.CUSTOM or family.windows == platform.startswith(_WINDOWS)
+    return family is AmiFamily.CUSTOM or platform == (_WINDOWS if family.windows else _LINUX)
