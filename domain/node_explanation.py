@@ -11,7 +11,7 @@ from treenail.domain.claims import promised_pods
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
 from treenail.domain.durations import format_duration
-from treenail.domain.expiry import expires_at
+from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.giving_up import objection
 from treenail.domain.log_facts import shortened
@@ -20,12 +20,19 @@ from treenail.domain.nodes import DRIFTED, NodeClaim, NodeView, Status, conditio
 from treenail.domain.pods import Pod
 
 
-def explain_node(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
-    """Yield what can be told of a node, or of a claim that has none yet, from what the API server holds."""
+def explain_node(
+    model: ClusterModel, view: NodeView, now: datetime, *, claims_known: bool = True
+) -> Iterator[Statement]:
+    """Yield what can be told of a node, or of a claim that has none yet, from what the API server holds.
+
+    Unless all `claims_known`, a node without one may still have been bought.
+    """
     claim = view.claim
     pods = model.pods_of(view)
     if claim is None:
-        yield Statement("origin", "No NodeClaim stands for it: Treenail did not buy it, and leaves it alone.")
+        unbought = "No NodeClaim stands for it: Treenail did not buy it, and leaves it alone."
+        unclear = "No NodeClaim that can be read stands for it, and not all can: whose it is is not known."
+        yield Statement("origin", unbought if claims_known else unclear)
         yield from _pods(pods)
         return
     node = f", node {view.node_name}" if view.node_name else ""
@@ -93,7 +100,8 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
     if end is not None:
         when = f"was over {ago(end, now)}" if end <= now else f"is over at {end:%Y-%m-%dT%H:%M:%SZ}"
         yield Statement("future", f"Its time {when}.")
-    cause = Cause.EMPTY if empty else Cause.DRIFTED if drifted else None
+    over = end is not None and end <= now
+    cause = Cause.EXPIRED if over else Cause.EMPTY if empty else Cause.DRIFTED if drifted else None
     if cause is None:
         yield Statement("future", "Nothing speaks for giving it up now.")
         return
@@ -112,11 +120,16 @@ def _patience(pool: NodePool | None) -> str:
 def _obstacles(
     model: ClusterModel, view: NodeView, pool: NodePool | None, cause: Cause, now: datetime
 ) -> Iterator[Statement]:
-    asked = DisruptionProposed(pool=view.pool, candidates=(view.name,), cause=cause, proposed_at=now)
+    force = cause is Cause.EXPIRED and view.claim is not None and forceful(view.claim)
+    asked = DisruptionProposed(
+        pool=view.pool, candidates=(view.name,), cause=cause, forceful=force, proposed_at=now
+    )
     against = objection(model, view.name, asked, now)
     if against is not None:
         yield Statement("future", f"It may not go now: {against}.")
-    if pool is None:
+    elif force:
+        yield Statement("future", "It goes whatever budgets and annotations say.")
+    if pool is None or force:
         return
     nodes = sum(1 for claim in model.claims.values() if claim.pool == pool.name and claim.initialized)
     allowed = allowed_disruptions(pool, BUDGETED[cause], nodes, now)

@@ -12,26 +12,32 @@ from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
 
 
-def explain_pod(model: ClusterModel, pod: Pod, now: datetime) -> Iterator[Statement]:
-    """Yield what can be told of a pod's place from what the API server holds."""
+def explain_pod(
+    model: ClusterModel, pod: Pod, now: datetime, *, claims_known: bool = True
+) -> Iterator[Statement]:
+    """Yield what can be told of a pod's place from what the API server holds.
+
+    Unless all `claims_known`, a node without one may still have been bought.
+    """
     if pod.terminal:
         yield Statement("place", f"It has ended: {pod.phase.value}.")
     elif pod.node_name:
-        yield from _bound(model, pod)
+        yield from _bound(model, pod, claims_known=claims_known)
     else:
         yield from _unbound(model, pod)
     if pod.node_name and pod.active:
         yield from _protection(model, pod, now)
 
 
-def _bound(model: ClusterModel, pod: Pod) -> Iterator[Statement]:
+def _bound(model: ClusterModel, pod: Pod, *, claims_known: bool) -> Iterator[Statement]:
     view = model.view(model.view_name(pod.node_name))
     if view is None:
         yield Statement("place", f"It is bound to node {pod.node_name}, which is not there.")
         return
     claim = view.claim
     if claim is None:
-        yield Statement("place", f"It is on node {pod.node_name}, which no NodeClaim stands for.")
+        read = "" if claims_known else " that can be read"
+        yield Statement("place", f"It is on node {pod.node_name}, which no NodeClaim{read} stands for.")
         return
     yield Statement("place", f"It is on node {pod.node_name}: {what_is(claim)}.")
     yield Statement("node", f"The node is {named(claim)}.")

@@ -13,6 +13,7 @@ import typer
 
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
+from treenail.domain.cluster_facts import Kind
 from treenail.domain.explanation import Statement, ago
 from treenail.domain.node_explanation import explain_node
 from treenail.domain.pod_explanation import explain_pod
@@ -41,14 +42,19 @@ def pod(
     namespace = namespace or "default"
     if not short or "/" in namespace:
         raise BadInputError(f"Pod {name!r}: write NAMESPACE/NAME")
-    cluster, now = _open(kubeconfig, context), datetime.now(UTC)
-    model = cluster.model()
-    there = next((p for p in model.pods.values() if (p.namespace, p.name) == (namespace, short)), None)
-    events = cluster.events(short, namespace)
-    if there is None and not events:
+    now = datetime.now(UTC)
+    with _open(kubeconfig, context) as cluster:
+        look = cluster.look()
+        events = cluster.events(short, namespace)
+    pods = look.model.pods.values()
+    there = next((p for p in pods if (p.namespace, p.name) == (namespace, short)), None)
+    unclear = _unclear(look.problems((Kind.POD,), (short,), namespace))
+    if there is None and not events and not unclear:
         raise BadInputError(f"Pod {namespace}/{short}: is not there, and no event tells of it")
-    gone = (Statement("place", "It is not there any more."),)
-    statements = tuple(explain_pod(model, there, now)) if there is not None else gone
+    if there is not None:
+        statements = (*unclear, *explain_pod(look.model, there, now, claims_known=look.knows_claims))
+    else:
+        statements = unclear or (Statement("place", "It is not there any more."),)
     _print(f"Pod {namespace}/{short}", statements, events, now, output)
 
 
@@ -60,16 +66,24 @@ def node(
     output: _Output = OutputFormat.TABLE,
 ) -> None:
     """Tell why a node is there, whether it may go, and why it goes or went."""
-    cluster, now = _open(kubeconfig, context), datetime.now(UTC)
-    model = cluster.model()
-    view = model.view(name) or model.view(model.view_name(name))
-    names = dict.fromkeys((name, *((view.name, view.node_name) if view is not None else ())))
-    events = tuple(sorted(event for one in names if one for event in cluster.events(one)))
-    if view is None and not events:
+    now = datetime.now(UTC)
+    with _open(kubeconfig, context) as cluster:
+        look = cluster.look()
+        view = look.model.view(name) or look.model.view(look.model.view_name(name))
+        names = dict.fromkeys((name, *((view.name, view.node_name) if view is not None else ())))
+        events = tuple(sorted(event for one in names if one for event in cluster.events(one)))
+    unclear = _unclear(look.problems((Kind.NODE, Kind.NODE_CLAIM), names))
+    if view is None and not events and not unclear:
         raise BadInputError(f"Node {name}: is not there, and no event tells of it")
-    gone = (Statement("end", "It is not there any more."),)
-    statements = tuple(explain_node(model, view, now)) if view is not None else gone
+    if view is not None:
+        statements = (*unclear, *explain_node(look.model, view, now, claims_known=look.knows_claims))
+    else:
+        statements = unclear or (Statement("end", "It is not there any more."),)
     _print(f"Node {name}", statements, events, now, output)
+
+
+def _unclear(problems: Sequence[str]) -> tuple[Statement, ...]:
+    return tuple(Statement("object", f"It is not understood: {problem}.") for problem in problems)
 
 
 def _open(kubeconfig: Path | None, context: str | None) -> LiveCluster:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Final, Self
 
 import msgspec
 
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
+from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import EVENT
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterFact, Resynced
+from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
 from treenail.domain.instants import read_instant
 from treenail.domain.ports import PortError
 
 _LONGEST_SECONDS: Final = 60.0
+_FIRST_ANSWER_SECONDS: Final = 10.0
 # What a promise on a node in use would hold for, which nobody here waits for.
 _PROMISE_LASTS: Final = timedelta(seconds=20)
 _MOST_EVENTS: Final = 500
+_PODS: Final = ("Pod",)
+_NODES: Final = ("Node", "NodeClaim", "Machine")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,8 +41,30 @@ class ToldEvent:
     count: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was there. Of what is `set_aside` the model knows nothing."""
+
+    model: ClusterModel
+    set_aside: tuple[ObjectSetAside, ...] = ()
+
+    @property
+    def knows_claims(self) -> bool:
+        """Whether a node that no claim is known of has none."""
+        return all(one.kind is not Kind.NODE_CLAIM for one in self.set_aside)
+
+    def problems(self, kinds: Collection[Kind], names: Collection[str], namespace: str = "") -> list[str]:
+        """Return what is wrong with those that could not be understood, in the order of their names."""
+        found = [
+            (one.about.name, one.about.kind, one.problem)
+            for one in self.set_aside
+            if one.kind in kinds and one.about.name in names and one.about.namespace == namespace
+        ]
+        return [problem for _, _, problem in sorted(found)]
+
+
 class LiveCluster:
-    """A cluster that is looked at once."""
+    """A cluster that is looked at once, and then let go of."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -56,12 +82,19 @@ class LiveCluster:
         except NotConnectedError as error:
             raise BadInputError(str(error)) from None
 
-    def model(self) -> ClusterModel:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def look(self) -> Look:
         """Return all there is.
 
         Raises:
             BadInputError: it cannot be read.
         """
+        self._ask()
         facts: SimpleQueue[ClusterFact | BaseException] = SimpleQueue()
         said: list[str] = []
 
@@ -81,10 +114,26 @@ class LiveCluster:
             raise BadInputError(f"the cluster cannot be read: {fact}")
         model = ClusterModel(promise_lasts=_PROMISE_LASTS)
         model.learn(fact, datetime.now(UTC))
-        return model
+        return Look(model, fact.set_aside)
+
+    def _ask(self) -> None:
+        """Raise BadInputError where no API server answers: the reader would try for as long as it may."""
+        try:
+            msgspec.json.decode(
+                self._connection.request("GET", "/version", timeout=_FIRST_ANSWER_SECONDS), type=_Version
+            )
+        except ForbiddenError:
+            return
+        except PortError as error:
+            raise BadInputError(f"the cluster cannot be read: {error}") from None
+        except msgspec.DecodeError:
+            problem = "what answers GET /version is no API server"
+            raise BadInputError(f"the cluster cannot be read: {problem}") from None
 
     def events(self, name: str, namespace: str = "") -> tuple[ToldEvent, ...]:
-        """Return the events about objects of that name, the latest last.
+        """Return the events about a pod of that name, the latest last.
+
+        Without a namespace they are about nodes and their claims.
 
         Raises:
             BadInputError: they cannot be read.
@@ -92,10 +141,11 @@ class LiveCluster:
         query = {"fieldSelector": f"involvedObject.name={name}", "limit": str(_MOST_EVENTS)}
         try:
             body = self._connection.request("GET", EVENT.path(namespace=namespace or None), query=query)
-            items = msgspec.json.decode(body).get("items") or ()
+            items = msgspec.json.decode(body, type=_Events).items or ()
         except (PortError, msgspec.DecodeError) as error:
             raise BadInputError(f"the events about {name} cannot be read: {error}") from None
-        told = (_told(item) for item in items if _about(item) != "Pod" or namespace)
+        kinds = _PODS if namespace else _NODES
+        told = (_told(item) for item in items if item.involved_object.kind in kinds)
         return tuple(sorted(event for event in told if event is not None))
 
 
@@ -109,20 +159,43 @@ class _Into:
         self.facts.put(message)
 
 
-def _about(item: Mapping[str, Any]) -> str:
-    return str(item.get("involvedObject", {}).get("kind", ""))
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
 
 
-def _told(item: Mapping[str, Any]) -> ToldEvent | None:
-    series = item.get("series") or {}
-    times = (item.get("lastTimestamp"), series.get("lastObservedTime"), item.get("eventTime"))
-    at = next((at for text in times if text and (at := read_instant(str(text))) is not None), None)
+class _Involved(msgspec.Struct):
+    kind: str = ""
+
+
+class _Series(msgspec.Struct, rename="camel"):
+    last_observed_time: str | None = None
+    count: int | None = None
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    involved_object: _Involved = msgspec.field(default_factory=_Involved)
+    last_timestamp: str | None = None
+    event_time: str | None = None
+    series: _Series | None = None
+    reason: str | None = None
+    message: str | None = None
+    count: int | None = None
+
+
+class _Events(msgspec.Struct):
+    items: list[_Event] | None = None
+
+
+def _told(item: _Event) -> ToldEvent | None:
+    series = item.series or _Series()
+    times = (item.last_timestamp, series.last_observed_time, item.event_time)
+    at = next((at for text in times if text and (at := read_instant(text)) is not None), None)
     if at is None:
         return None
     return ToldEvent(
         at=at,
-        about=_about(item),
-        reason=str(item.get("reason") or ""),
-        message=str(item.get("message") or ""),
-        count=int(item.get("count") or series.get("count") or 1),
+        about=item.involved_object.kind,
+        reason=item.reason or "",
+        message=item.message or "",
+        count=item.count or series.count or 1,
     )

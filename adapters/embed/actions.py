@@ -43,7 +43,7 @@ def _scale(rehearsal: Rehearsal, argument: str) -> None:
 
 def _scaled(argument: str) -> tuple[str, int]:
     name, _, replicas = argument.rpartition(":")
-    if not name or not replicas.isdigit():
+    if not name or not replicas.isdecimal():
         raise ValueError(f"scale={argument}: write scale=NAME:REPLICAS")
     return name, int(replicas)
 

@@ -11,6 +11,17 @@ from treenail.domain.cluster import ClusterModel
 from treenail.domain.node_explanation import explain_node
 from treenail.domain.pod_explanation import explain_pod
 
+INLINE = {"subnetSelector": {"karpenter.sh/discovery": "*"}}
+PROVISIONER: dict[str, Any] = {
+    "apiVersion": "karpenter.sh/v1alpha5",
+    "kind": "Provisioner",
+    "metadata": {"name": "old"},
+    "spec": {
+        "ttlSecondsUntilExpired": 600,
+        "provider": {**INLINE, "securityGroupSelector": INLINE["subnetSelector"]},
+    },
+}
+
 
 def known(rehearsal: Rehearsal) -> ClusterModel:
     return rehearsal.system.model
@@ -97,6 +108,22 @@ def test_a_drifted_node_says_what_holds_it() -> None:
         why = f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
         assert f"It may not go now: {why}." in told
         assert "It may not be disrupted, as an annotation of it says." in of_pod(rehearsal)
+
+
+def test_an_expired_node_says_what_holds_it() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        kept = deployment(replicas=1)
+        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        rehearsal.apply(text(PROVISIONER, kept))
+        rehearsal.run("30m")
+
+        (node,), (pod,) = rehearsal.nodes(), rehearsal.pods()
+        told = of_node(rehearsal, node.name)
+
+        why = f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+        assert any(says.startswith("Its time was over ") for says in told), told
+        assert f"It may not go now: {why}." in told
+        assert told[-1].endswith("nodes go at a time for the reason Expired.")
 
 
 def test_an_empty_node_says_when_it_goes() -> None:

@@ -184,6 +184,7 @@ ARGUMENTS = {
         "scale needs an argument",
     ),
     "bad scale": (["rehearse", "-f", INFLATE, "--at", "5m", "scale=inflate"], "write scale=NAME:REPLICAS"),
+    "scale to no number": (["rehearse", "-f", INFLATE, "--at", "5s", "scale=inflate:²"], "write scale=NAME:"),
     "scale of nothing": (
         ["rehearse", "-f", INFLATE, "--at", "5s", "scale=deflate:3"],
         "--at 5s scale=deflate:3: Deployment default/deflate is not there",
