@@ -95,7 +95,7 @@ class Audience:
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
-    termination: Ref[NodeChanged]
+    termination: Ref[NodeChanged | NodeInterrupted]
     arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
@@ -196,10 +196,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if not self._synced:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
             self._synced = True
-            self._settler.know_all()
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
             for aside in fact.set_aside:
                 self._set_aside(aside)
+            self._heed_early(now)
 
     # --- what cannot be understood
 
@@ -286,7 +286,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _interrupt(self, message: NodeInterrupted, now: datetime) -> None:
-        self._settler.note(message.instance_id, synced=self._synced)
+        self._settler.note(message, synced=self._synced)
         name = self._model.view_of_instance(message.instance_id)
         view = self._model.view(name) if name is not None else None
         # Our own terminations are announced too: a node that goes already is no news.
@@ -301,6 +301,16 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.selector.tell(ran_out)
             self._audience.launcher.tell(ran_out)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))
+
+    def _heed_early(self, now: datetime) -> None:
+        """Act on what came before it was known whose it is: who else heard of it has forgotten it perhaps."""
+        notices = self._settler.know_all()
+        if notices:
+            self._tell(self._model.take_changes(), now)
+        for notice in notices:
+            self._interrupt(notice, now)
+            if self._model.view_of_instance(notice.instance_id) is not None:
+                self._audience.termination.tell(notice)
 
     def _disrupt(self, order: DisruptNodes | None) -> None:
         if order is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import NoticeSettled
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.runtime import Ref
 
 
@@ -19,10 +19,11 @@ class NoticeSettler:
         self._model = model
         self._listener = listener
         self._noted: dict[str, list[str]] = {}
-        self._unsure: dict[str, None] = {}
+        self._unsure: list[NodeInterrupted] = []
 
-    def note(self, instance_id: str, *, synced: bool) -> None:
-        """Take in that an instance was announced. Before all is known (`synced`) it may still be ours."""
+    def note(self, notice: NodeInterrupted, *, synced: bool) -> None:
+        """Take in what was announced. Before all is known (`synced`) the instance may still be ours."""
+        instance_id = notice.instance_id
         name = self._model.view_of_instance(instance_id)
         if name is not None:
             self._noted.setdefault(name, []).append(instance_id)
@@ -30,13 +31,12 @@ class NoticeSettler:
         elif synced:
             self._listener.tell(NoticeSettled(instance_id=instance_id))
         else:
-            self._unsure[instance_id] = None
+            self._unsure.append(notice)
 
-    def know_all(self) -> None:
-        """Take in that all is known now."""
-        unsure, self._unsure = self._unsure, {}
-        for instance_id in unsure:
-            self.note(instance_id, synced=True)
+    def know_all(self) -> tuple[NodeInterrupted, ...]:
+        """Take in that all is known now; return the notices that were of nobody known, to be noted anew."""
+        unsure, self._unsure = self._unsure, []
+        return tuple(unsure)
 
     def settle(self, names: Iterable[str]) -> None:
         """Look at views that changed."""

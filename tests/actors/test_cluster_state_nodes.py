@@ -290,6 +290,22 @@ def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
     stage.tell(Resynced(revision=2, objects=IN_USE))
 
     assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
+    assert stage.termination.of(NodeInterrupted) == []
+
+
+def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is() -> None:
+    stage = Knowing(synced=False)
+    notice = NodeInterrupted(instance_id="i-c1", cause=Cause.INSTANCE_STATUS, noticed_at=START, forceful=True)
+    stage.tell(notice)
+    stage.run(3600)
+
+    stage.tell(Resynced(revision=2, objects=(*IN_USE, bound_pod("p1", "node-c1"))))
+
+    assert stage.termination.of(NodeInterrupted) == [notice]
+    assert stage.batcher.received == [UrgentWork(why="instance_status")]
+    assert stage.listener.received == []  # it stays in the queue until the end is written down
+    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
 
 
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:
