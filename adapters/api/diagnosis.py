@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 from msgspec import inspect
@@ -18,8 +18,10 @@ _PLAIN_KEY: Final = re.compile(r"\w[\w-]*")
 
 
 def quoted(value: object) -> str:
-    """Return `value` as JSON writes it, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    """Return `value` as JSON writes it, or called by what it is where JSON cannot, cut where it is long."""
+    if isinstance(value, set | bytes | date):
+        return _called(value)
+    text = json.dumps(value, ensure_ascii=False, default=_called)
     return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "..."
 
 
@@ -185,7 +187,11 @@ def _of_time(value: Any, path: str) -> FieldError | None:  # noqa: ANN401
 
 
 def _mistyped(kind: inspect.Type, value: object, path: str) -> FieldError:
-    hint = " (put it in quotes)" if _wants_text_only(kind) and not isinstance(value, dict | list) else ""
+    hint = (
+        " (put it in quotes)"
+        if _wants_text_only(kind) and not isinstance(value, dict | list | set | bytes)
+        else ""
+    )
     return FieldError(path, f"expected {_wanted(kind)}, got {_called(value)}{hint}")
 
 
@@ -226,6 +232,12 @@ def _called(value: object) -> str:
             return "a mapping"
         case list():
             return "a list"
+        case set():
+            return "a set"
+        case bytes():
+            return "binary data"
+        case date():
+            return f"the time {value.isoformat()}"
         case str():
             return f"text {quoted(value)}"
         case _:

@@ -117,7 +117,7 @@ def kind_of(api_version: str, name: str) -> Kind[Any]:
         raise FieldError("items", "must be a list of objects")
     versions = sorted(k.api_version for k in _ALL if k.name == name)
     if not versions:
-        known = sorted(k.name for k in _ALL)
+        known = sorted({k.name for k in _ALL})
         raise FieldError(
             "kind", f"{quoted(name)} is not known{meant(name, known)}; known are {', '.join(known)}"
         )

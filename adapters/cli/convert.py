@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.converted_files import ConvertedFile, SourceFile, converted_files, source_file
 from treenail.adapters.cli.problems import BadInputError
 
@@ -83,7 +86,40 @@ def _diff(file: ConvertedFile, to: ApiVersion) -> list[str]:
 
 
 def _json(files: Sequence[ConvertedFile]) -> str:
-    """Write one object as it is, several as a List."""
+    """Write one object as it is, several as a List.
+
+    Raises:
+        ManifestError: one holds what JSON has no word for.
+    """
+    for file in files:
+        for tree in file.trees:
+            _check(tree, file.source.name)
     trees = [tree for file in files for tree in file.trees]
     whole = trees[0] if len(trees) == 1 else {"apiVersion": "v1", "kind": "List", "items": trees}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return _written(whole) + "\n"
+
+
+def _check(tree: Mapping[str, Any], file: str) -> None:
+    try:
+        _written(tree)
+    except TypeError as error:
+        raise _unwritable(tree, file, str(error)) from None
+    except ValueError:
+        raise _unwritable(tree, file, "it holds a number that is not finite") from None
+
+
+def _unwritable(tree: Mapping[str, Any], file: str, why: str) -> ManifestError:
+    metadata = tree.get("metadata")
+    name = metadata.get("name", "") if isinstance(metadata, Mapping) else ""
+    return ManifestError(file, f"{tree.get('kind')} {name}".strip(), "", f"cannot be written as JSON: {why}")
+
+
+def _written(tree: Mapping[str, Any]) -> str:
+    return json.dumps(tree, indent=2, ensure_ascii=False, allow_nan=False, default=_base64)
+
+
+def _base64(value: object) -> str:
+    """Return binary data as the API server writes it; JSON has no word for sets and what else YAML knows."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"it holds {quoted(value)}")

@@ -13,11 +13,12 @@ import msgspec
 import yaml
 
 from treenail.adapters.api.conversion import ConversionError
-from treenail.adapters.api.conversion.documents import Made, in_version, is_ours
+from treenail.adapters.api.conversion.documents import Made, in_version, is_meant_for_us, is_ours
 from treenail.adapters.api.conversion.moves import moved
 from treenail.adapters.api.conversion.old_kinds import PROVISIONER
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_text
 from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.manifests import decode
 from treenail.adapters.api.written.yaml_text import Written, yaml_text
 from treenail.adapters.api.yaml_comments import Comment, comments_of, composed, nodes_of, with_comments
@@ -107,8 +108,7 @@ def converted_files(files: Sequence[SourceFile], to: str) -> tuple[list[Converte
     manifests = [one for file in files for document in file.documents for one in document.manifests]
     trees = [_plain(one.content) for one in manifests]
     for manifest, tree in zip(manifests, trees, strict=True):
-        if is_ours(tree):
-            decode(manifest)
+        _refuse_what_is_wrong(manifest, tree)
     try:
         made = in_version(trees, to)
     except ConversionError as error:
@@ -122,6 +122,16 @@ def converted_files(files: Sequence[SourceFile], to: str) -> tuple[list[Converte
         for warning in one.warnings
     ]
     return _files(files, made), [*warnings, *_selecting_by_old_label(manifests, trees, made)]
+
+
+def _refuse_what_is_wrong(manifest: Manifest, tree: Mapping[str, Any]) -> None:
+    """Raise ManifestError for one of ours that is wrong, and for what may hold some, or be meant to be one.
+
+    Machines are none that anything becomes of: they stay as they are.
+    """
+    known = (manifest.api_version, manifest.kind) in KINDS
+    if is_ours(tree) or (is_meant_for_us(tree) and not known) or manifest.kind in ("", "List"):
+        decode(manifest)
 
 
 def _selecting_by_old_label(

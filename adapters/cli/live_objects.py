@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,15 @@ _NEW: Final = (
 _OTHER: Final = {"v1": "v1beta1", "v1beta1": "v1"}
 
 
+class _ListMeta(msgspec.Struct):
+    more: str | None = msgspec.field(default=None, name="continue")
+
+
+class _Page(msgspec.Struct):
+    items: list[dict[str, Any]] | None = None
+    metadata: _ListMeta | None = None
+
+
 def live_objects(kubeconfig: Path | None, context: str | None, to: str) -> SourceFile:
     """Return the cluster's Provisioners and AWSNodeTemplates, and what is not served in the version `to`.
 
@@ -31,18 +41,24 @@ def live_objects(kubeconfig: Path | None, context: str | None, to: str) -> Sourc
     """
     try:
         connection = Connection.open(kubeconfig=kubeconfig or _usual(), context=context, qps=1, burst=1)
-        found = [
-            one for resource in (PROVISIONER, AWS_NODE_TEMPLATE) for one in _all(connection, resource) or ()
-        ]
-        for group, kind, plural in _NEW:
-            if _all(connection, Resource(kind, f"{group}/{to}", plural)) is None:
-                found += _all(connection, Resource(kind, f"{group}/{_OTHER[to]}", plural)) or ()
+        try:
+            found = _found(connection, to)
+        finally:
+            connection.close()
     except (NotConnectedError, PortError) as error:
         raise BadInputError(f"--from-cluster: {error}") from None
     if not found:
         raise BadInputError(f"--from-cluster: there is nothing in the cluster that is not in {to} already")
     text = yaml.safe_dump_all(found, sort_keys=False, allow_unicode=True)
     return source_of(_NAME, text.encode())
+
+
+def _found(connection: Connection, to: str) -> list[dict[str, Any]]:
+    found = [one for resource in (PROVISIONER, AWS_NODE_TEMPLATE) for one in _all(connection, resource) or ()]
+    for group, kind, plural in _NEW:
+        if _all(connection, Resource(kind, f"{group}/{to}", plural)) is None:
+            found += _all(connection, Resource(kind, f"{group}/{_OTHER[to]}", plural)) or ()
+    return found
 
 
 def _usual() -> Path:
@@ -56,12 +72,22 @@ def _all(connection: Connection, resource: Resource) -> list[dict[str, Any]] | N
     while True:
         query = {"limit": str(_PAGE)} | ({"continue": more} if more else {})
         try:
-            page = msgspec.json.decode(connection.request("GET", resource.path(), query=query))
+            page = msgspec.json.decode(connection.request("GET", resource.path(), query=query), type=_Page)
         except NotFoundError:
             return None
-        for item in page.get("items") or ():
-            item.get("metadata", {}).pop("managedFields", None)
-            found.append({"apiVersion": resource.api_version, "kind": resource.kind, **item})
-        more = page.get("metadata", {}).get("continue", "")
+        except msgspec.DecodeError as error:
+            problem = f"GET {resource.path()}: the answer is no list of the API server: {error}"
+            raise BadInputError(f"--from-cluster: {problem}") from None
+        found += [_item(item, resource) for item in page.items or ()]
+        more = (page.metadata.more if page.metadata is not None else None) or ""
         if not more:
             return found
+
+
+def _item(item: Mapping[str, Any], resource: Resource) -> dict[str, Any]:
+    metadata = item.get("metadata")
+    if not isinstance(metadata, Mapping):
+        problem = f"GET {resource.path()}: an object of the answer has no metadata"
+        raise BadInputError(f"--from-cluster: {problem}")
+    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **item, "metadata": kept}

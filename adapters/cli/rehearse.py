@@ -70,7 +70,7 @@ def rehearse(
     actions = _actions([taken_apart(one) for one in at or []], seconds)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
-    told = told_by(decoded)
+    told = told_by(decoded, manifests)
     conditions = Conditions(
         system=_system(told, early_binding=early_binding, node_repair=node_repair),
         catalogue=Catalogue.shipped(settings=sizes_of(told)),

@@ -65,7 +65,8 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     prices = own_prices(price_overrides_file)
-    told = told_by(decode_all(manifests, node_classes_optional=instance_types is not None))
+    decoded = decode_all(manifests, node_classes_optional=instance_types is not None)
+    told = told_by(decoded, manifests)
     catalogues: Catalogues = (
         EC2Catalogues(seed=seed, prices=prices, sizes=sizes_of(told))
         if instance_types is None

@@ -49,6 +49,7 @@ NEW_KINDS: Final = {
     "NodeClaim": "karpenter.sh",
     "EC2NodeClass": "karpenter.k8s.aws",
 }
+_GROUPS: Final = frozenset(NEW_KINDS.values())
 # What the API server keeps of an object, and what is of no use in a manifest to be applied.
 _SERVERS: Final = (
     "creationTimestamp",
@@ -100,7 +101,7 @@ class Made:
 def is_convertible(tree: Mapping[str, Any], to: str) -> bool:
     """Tell whether the object is of a kind and version that something else becomes of in the version `to`."""
     kind, api_version = tree.get("kind"), tree.get("apiVersion")
-    if not isinstance(kind, str):
+    if not isinstance(kind, str) or not isinstance(api_version, str):
         return False
     if kind in OLD_KINDS:
         return api_version == OLD_KINDS[kind]
@@ -116,6 +117,16 @@ def is_ours(tree: Mapping[str, Any]) -> bool:
         return False
     group = NEW_KINDS.get(kind) or OLD_KINDS.get(kind, "").partition("/")[0]
     return bool(group) and api_version.partition("/")[0] == group
+
+
+def is_meant_for_us(tree: Mapping[str, Any]) -> bool:
+    """Tell whether the object is one of ours, or would be, were its kind or version written right."""
+    kind, api_version = tree.get("kind"), tree.get("apiVersion")
+    if not isinstance(kind, str):
+        return False
+    if not isinstance(api_version, str):
+        return kind in NEW_KINDS or kind in OLD_KINDS
+    return is_ours(tree) or api_version.partition("/")[0] in _GROUPS
 
 
 def in_version(trees: Sequence[Mapping[str, Any]], to: str) -> dict[int, list[Made]]:
@@ -141,7 +152,7 @@ def _check_names(made: Mapping[int, Sequence[Made]], trees: Sequence[Mapping[str
     """Raise ConversionError if two objects would have one kind and name."""
     seen: set[tuple[object, str]] = set()
     for n, tree in enumerate(trees):
-        several = made.get(n, [Made(dict(tree), [])] if tree.get("kind") in NEW_KINDS else [])
+        several = made.get(n, [Made(dict(tree), [])] if is_ours(tree) else [])
         for one in several:
             if (one.tree["kind"], one.name) in seen:
                 kind = one.tree["kind"]
@@ -224,7 +235,8 @@ def _kubelets_to_classes(made: Sequence[Made], trees: Sequence[Mapping[str, Any]
     for one in made:
         if one.tree["kind"] == "NodePool":
             pools.setdefault(_class_of(one.tree), []).append(one)
-    others = {_class_of(t) for t in trees if t.get("kind") == "NodePool" and not is_convertible(t, V1)}
+    kept = [tree for tree in trees if is_ours(tree) and not is_convertible(tree, V1)]
+    others = {_class_of(tree) for tree in kept if tree["kind"] == "NodePool"}
     for name, several in sorted(pools.items()):
         kubelets = [annotated(pool.tree, KUBELET) for pool in several]
         if not any(kubelets):

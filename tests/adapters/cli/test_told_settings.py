@@ -37,13 +37,17 @@ def test_a_rehearsal_batches_as_the_config_map_among_its_manifests_says(tmp_path
 
 
 @pytest.mark.parametrize("command", ["rehearse", "simulate"])
-def test_a_setting_that_makes_no_sense_is_one_line_that_names_its_key(command: str, tmp_path: Path) -> None:
-    ran = treenail(command, "-f", INFLATE, "-f", told(tmp_path, "aws.reservedENIs", "few"))
+def test_a_setting_that_makes_no_sense_is_one_line_that_names_its_file_and_key(
+    command: str, tmp_path: Path
+) -> None:
+    file = told(tmp_path, "aws.reservedENIs", "few")
+
+    ran = treenail(command, "-f", INFLATE, "-f", file)
 
     complaint = (
         "ConfigMap karpenter-global-settings: data[aws.reservedENIs]: 'few' is not an integer of 0 or more"
     )
-    assert (ran.code, ran.out, ran.err) == (2, "", f"treenail: {complaint}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"treenail: {file}: {complaint}\n")
 
 
 def test_a_simulation_takes_off_nodes_memory_what_the_config_map_says(tmp_path: Path) -> None:
