@@ -18,6 +18,8 @@ from treenail.domain.runtime import Done, Outcome, Ref
 from treenail.domain.status_trace import status_spans
 
 _POLL_SECONDS: Final = 60.0
+# Of nodes that the API server has not told of yet, what is said is forgotten after five minutes.
+_TELL_EVERY: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,11 @@ PollerInbox: TypeAlias = _Poll | _Polled
 
 
 class StatusPoller(DomainActor[PollerInbox]):
-    """Ask every minute which instances EC2 finds unwell, and turn that into facts: once each.
+    """Ask every minute which instances EC2 finds unwell, and turn that into facts.
 
-    Owns what was told already. Tells the termination actor and the cluster state `NodeInterrupted`.
+    Each is counted and recorded once, and told again every four minutes while it lasts: whoever did not know
+    the node may know it by then. Owns for how many polls each has lasted. Tells the termination actor and the
+    cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -56,7 +60,7 @@ class StatusPoller(DomainActor[PollerInbox]):
         self._termination = termination
         self._cloud = cloud
         self._policy = policy
-        self._told: dict[tuple[str, InterruptionKind], None] = {}
+        self._polls: dict[tuple[str, InterruptionKind], int] = {}
 
     def begin(self) -> None:
         self.later("poll", _Poll(), seconds=_POLL_SECONDS)
@@ -82,25 +86,34 @@ class StatusPoller(DomainActor[PollerInbox]):
         now = self._timers.now()
         lasting = {(one.instance_id, one.kind): one for one in polled.outcome.value if one.lasts(now)}
         for key, impairment in lasting.items():
-            if key not in self._told:
-                self._tell(impairment, polled.asked_at, now)
-        self._told = dict.fromkeys(lasting)
+            polls = self._polls.get(key, 0)
+            notice = self._notice(impairment, now)
+            if polls == 0:
+                self._record(impairment, notice, polled.asked_at)
+            if notice is not None and polls % _TELL_EVERY == 0:
+                self._cluster.tell(notice)
+                self._termination.tell(notice)
+        self._polls = {key: self._polls.get(key, 0) + 1 for key in lasting}
 
-    def _tell(self, impairment: Impairment, asked_at: datetime, now: datetime) -> None:
-        kind, cause = impairment.kind, impairment.kind.cause
-        if impairment.unhealthy:
-            self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
-        if cause is None or not self._policy.acts_on(kind):
-            self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
-            return
-        interrupted = NodeInterrupted(
+    def _notice(self, impairment: Impairment, now: datetime) -> NodeInterrupted | None:
+        """Return what is to be told of an impairment; None where nothing is to be done about it."""
+        cause = impairment.kind.cause
+        if cause is None or not self._policy.acts_on(impairment.kind):
+            return None
+        return NodeInterrupted(
             instance_id=impairment.instance_id,
             cause=cause,
             noticed_at=now,
             deadline=impairment.ends_at(now),
             forceful=impairment.checked,
         )
-        for span in status_spans(interrupted, asked_at, self._timers.now()):
+
+    def _record(self, impairment: Impairment, notice: NodeInterrupted | None, asked_at: datetime) -> None:
+        kind = impairment.kind
+        if impairment.unhealthy:
+            self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
+        if notice is None:
+            self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
+            return
+        for span in status_spans(notice, asked_at, self._timers.now()):
             self._telemetry.record(span)
-        self._cluster.tell(interrupted)
-        self._termination.tell(interrupted)

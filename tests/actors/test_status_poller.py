@@ -44,18 +44,30 @@ class Polling(Stage):
         return self.telemetry.counted(INSTANCE_STATUS_UNHEALTHY.name, category=category)
 
 
-def test_a_check_that_has_failed_for_two_minutes_is_told_once() -> None:
+def test_a_check_that_has_failed_for_two_minutes_is_told() -> None:
     stage = Polling(UNWELL)
 
     stage.run(119)
     assert stage.cluster.received == []
-    stage.run(600)
+    stage.run(230)
 
     told = NodeInterrupted(
         instance_id="i-1", cause=Cause.INSTANCE_STATUS, noticed_at=at(120.2), forceful=True
     )
     assert stage.cluster.received == stage.termination.received == [told]
     assert stage.counted("instance_status") == 1
+
+
+def test_what_lasts_is_told_again_every_four_minutes_and_counted_and_traced_once() -> None:
+    stage = Polling(UNWELL)
+
+    stage.run(900)
+
+    told = stage.cluster.of(NodeInterrupted)
+    assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in (2, 6, 10, 14)]
+    assert stage.termination.received == told
+    assert stage.counted("instance_status") == 1
+    assert len(stage.spans("poll instance status")) == 1
 
 
 def test_who_recovered_and_fails_again_is_told_again() -> None:
@@ -65,7 +77,7 @@ def test_who_recovered_and_fails_again_is_told_again() -> None:
     stage.run(60)
 
     stage.cloud.unwell = (replace(UNWELL, since=stage.now()),)
-    stage.run(300)
+    stage.run(200)
 
     assert len(stage.cluster.received) == 2
 
@@ -99,12 +111,12 @@ def test_what_is_only_to_be_recorded_ends_nothing(impairment: Impairment, policy
     assert len(stage.logged("recorded instance status")) == 1
 
 
-def test_a_poll_that_fails_is_made_the_next_time_and_nothing_is_told_again() -> None:
+def test_a_poll_that_fails_is_made_the_next_time_and_nothing_is_told_for_that() -> None:
     stage = Polling(UNWELL)
     stage.run(130)
 
     stage.cloud.troubles.fail("impairments", UnavailableError("away"))
-    stage.run(300)
+    stage.run(200)
 
     assert len(stage.cluster.received) == 1
     assert len(stage.logged("cannot poll instance status")) == 1

@@ -59,6 +59,25 @@ def test_a_spot_interruption_while_the_api_server_is_away_is_survived() -> None:
         assert len(rehearsal.ec2.live()) == len(rehearsal.claims()) == 1
 
 
+@pytest.mark.parametrize("seconds", [200, 900])
+def test_a_machine_found_unwell_while_a_new_process_knows_no_nodes_yet_is_replaced_however_long_that_is(
+    seconds: int,
+) -> None:
+    with begun(seed=4) as rehearsal:
+        rehearsal.run("3m")
+        rehearsal.crash()
+        old = rehearsal.impair()
+        rehearsal.api_server_away(seconds)
+        rehearsal.restart(after=5)
+
+        rehearsal.run(f"{seconds}s")
+        assert old in pods_by_node(rehearsal)
+        rehearsal.run("10m")
+
+        assert rehearsal.running() == 3
+        assert old not in pods_by_node(rehearsal)
+
+
 def test_lost_answers_of_ec2_buy_nothing_twice() -> None:
     for seed in range(1, 6):
         with begun(seed, Conditions(ec2_faults=EC2Faults(answer_lost=0.5, unavailable=0.2))) as rehearsal:
