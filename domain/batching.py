@@ -32,7 +32,7 @@ class UrgentWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesToReplace:
-    """Nodes are to be given back once their pods have places elsewhere, which may wait for what else comes."""
+    """Nodes are to be given back once their pods have places elsewhere: that may wait for what else comes."""
 
     names: tuple[str, ...]
 
