@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
 from treenail.domain.runtime import Ref
 
 
@@ -19,7 +19,7 @@ class NoticeSettler:
         self._model = model
         self._listener = listener
         self._noted: dict[str, list[str]] = {}
-        self._unsure: list[NodeInterrupted] = []
+        self._unsure: dict[tuple[str, Cause], NodeInterrupted] = {}  # by what it is, as it may be told again
 
     def note(self, notice: NodeInterrupted, *, synced: bool) -> None:
         """Take in what was announced. Before all is known (`synced`) the instance may still be ours."""
@@ -31,12 +31,12 @@ class NoticeSettler:
         elif synced:
             self._listener.tell(NoticeSettled(instance_id=instance_id))
         else:
-            self._unsure.append(notice)
+            self._unsure[instance_id, notice.cause] = notice
 
     def know_all(self) -> tuple[NodeInterrupted, ...]:
         """Take in that all is known now; return the notices that were of nobody known, to be noted anew."""
-        unsure, self._unsure = self._unsure, []
-        return tuple(unsure)
+        unsure, self._unsure = self._unsure, {}
+        return tuple(unsure.values())
 
     def settle(self, names: Iterable[str]) -> None:
         """Look at views that changed."""

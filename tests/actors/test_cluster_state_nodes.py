@@ -296,6 +296,7 @@ def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
 def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is() -> None:
     stage = Knowing(synced=False)
     notice = NodeInterrupted(instance_id="i-c1", cause=Cause.INSTANCE_STATUS, noticed_at=START, forceful=True)
+    stage.tell(replace(notice, noticed_at=at(-240)))
     stage.tell(notice)
     stage.run(3600)
 
