@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairment, Impairments
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.ports import Cloud
@@ -32,9 +32,10 @@ class _Polled:
     """What was answered to what was asked then."""
 
     asked_at: datetime
-    outcome: Outcome[tuple[Impairment, ...]]
+    outcome: Outcome[Impairments]
 
 
+_Key: TypeAlias = tuple[str, InterruptionKind]
 PollerInbox: TypeAlias = _Poll | _Polled
 
 
@@ -42,8 +43,8 @@ class StatusPoller(DomainActor[PollerInbox]):
     """Ask every minute which instances EC2 finds unwell, and turn that into facts.
 
     Each is counted and recorded once, and told again every four minutes while it lasts: whoever did not know
-    the node may know it by then. Owns for how many polls each has lasted. Tells the termination actor and the
-    cluster state `NodeInterrupted`.
+    the node may know it by then; and at once where EC2 plans to take the instance earlier than it said. Owns
+    for how many polls each has lasted. Tells the termination actor and the cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -60,7 +61,8 @@ class StatusPoller(DomainActor[PollerInbox]):
         self._termination = termination
         self._cloud = cloud
         self._policy = policy
-        self._polls: dict[tuple[str, InterruptionKind], int] = {}
+        self._polls: dict[_Key, int] = {}
+        self._told: dict[_Key, Impairment] = {}
 
     def begin(self) -> None:
         self.later("poll", _Poll(), seconds=_POLL_SECONDS)
@@ -84,16 +86,22 @@ class StatusPoller(DomainActor[PollerInbox]):
             self.log("cannot poll instance status", level="warning", error=str(polled.outcome.error))
             return
         now = self._timers.now()
-        lasting = {(one.instance_id, one.kind): one for one in polled.outcome.value if one.lasts(now)}
+        answer = polled.outcome.value
+        lasting = {(one.instance_id, one.kind): one for one in answer.found if one.lasts(now)}
         for key, impairment in lasting.items():
             polls = self._polls.get(key, 0)
             notice = self._notice(impairment, now)
             if polls == 0:
                 self._record(impairment, notice, polled.asked_at)
-            if notice is not None and polls % _TELL_EVERY == 0:
+            sooner = key not in self._told or impairment.sooner_than(self._told[key])
+            if sooner:
+                self._told[key] = impairment
+            if notice is not None and (sooner or polls % _TELL_EVERY == 0):
                 self._cluster.tell(notice)
                 self._termination.tell(notice)
-        self._polls = {key: self._polls.get(key, 0) + 1 for key in lasting}
+        unsure = {key: polls for key, polls in self._polls.items() if key[1] in answer.unanswered}
+        self._polls = unsure | {key: self._polls.get(key, 0) + 1 for key in lasting}
+        self._told = {key: one for key, one in self._told.items() if key in self._polls}
 
     def _notice(self, impairment: Impairment, now: datetime) -> NodeInterrupted | None:
         """Return what is to be told of an impairment; None where nothing is to be done about it."""

@@ -50,7 +50,12 @@ BUDGETED: dict[Cause, str] = {
 REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED})
 # Those for which EC2 takes the machine, and says so before: nothing holds it up.
 TAKEN: frozenset[Cause] = frozenset(
-    {Cause.SPOT_INTERRUPTED, Cause.SCHEDULED_CHANGE, Cause.CAPACITY_RESERVATION_INTERRUPTED}
+    {
+        Cause.SPOT_INTERRUPTED,
+        Cause.SCHEDULED_CHANGE,
+        Cause.EVENT_STATUS,
+        Cause.CAPACITY_RESERVATION_INTERRUPTED,
+    }
 )
 
 

@@ -13,6 +13,11 @@ from treenail.domain.interruption import InterruptionKind
 
 # Checks that fail for less may be mended by themselves.
 _LASTING: Final = timedelta(seconds=120)
+# The kinds that statuses of instances tell of, and those that reservations do.
+OF_STATUSES: Final = frozenset(
+    {InterruptionKind.INSTANCE_STATUS, InterruptionKind.SYSTEM_STATUS, InterruptionKind.EVENT_STATUS}
+)
+OF_RESERVATIONS: Final = frozenset({InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,21 @@ class Impairment:
     def ends_at(self, now: datetime) -> datetime | None:
         """Return when the instance goes, None where that is not known: plans may be late."""
         return self.deadline if self.deadline is not None and self.deadline > now else None
+
+    def sooner_than(self, other: Impairment) -> bool:
+        """Tell whether the instance goes earlier than `other` says, or that alone does not say when."""
+        return self.deadline is not None and (other.deadline is None or self.deadline < other.deadline)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impairments:
+    """What is wrong with instances: by their statuses, then by their reservations, each sorted by id.
+
+    Nothing is known of the kinds in `unanswered`.
+    """
+
+    found: tuple[Impairment, ...] = ()
+    unanswered: frozenset[InterruptionKind] = frozenset()
 
 
 def of_ending_reservations(

@@ -12,7 +12,7 @@ from treenail.domain.leaving import Leaving
 from treenail.domain.pods import Pod
 
 # Pods that EC2's warning, or we, leave time for stay until their new places are ready.
-_WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED, Cause.EVENT_STATUS}
+_WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
 # Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
 # EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.

@@ -10,7 +10,7 @@ from typing import Protocol
 from treenail.domain.cluster_facts import ClusterFact
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
@@ -294,8 +294,11 @@ class Cloud(Protocol):
         """Return all instances of this cluster, terminated ones left out."""
         ...
 
-    def impairments(self) -> tuple[Impairment, ...]:
-        """Return which instances of this cluster are unwell, or what is planned with them, sorted by id."""
+    def impairments(self) -> Impairments:
+        """Return which instances of this cluster are unwell, or what is planned with them.
+
+        What could be looked up is returned though the rest could not; where nothing could, it raises.
+        """
         ...
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:

@@ -59,7 +59,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showing:
-    """Conditions to be written, in place of those `before`.
+    """Conditions to be written, in place of those `before`, the same where these could not be written.
 
     `meaning` is to be written with them, where it is known what a node class means; `annotations` are those
     that were not written already; `class_generation` is that of a pool's node class, 0 where it is not known.
@@ -114,6 +114,8 @@ class StatusBoard:
         self._asked: dict[_Asked, int] = {}
         self._standings: dict[NodeClassRef, NodeClassStanding] = {}
         self._shown: dict[_Name, _Shown] = {}
+        # What was to be shown and could not be written: people were told of it, the object does not show it.
+        self._unwritten: dict[_Name, None] = {}
         self._health = RegistrationHealth()
 
     # --- facts
@@ -131,6 +133,7 @@ class StatusBoard:
         self._classes = classes
         there = {name for name, _ in self._known()} | self._aside.keys()
         self._shown = {name: shown for name, shown in self._shown.items() if name in there}
+        self._unwritten = {name: None for name in self._unwritten if name in there}
 
     def _begin_anew(self, pools: Iterable[NodePool]) -> None:
         for pool in pools:
@@ -204,10 +207,11 @@ class StatusBoard:
         due: list[Showing] = []
         for kind, about, shown in self._all():
             was = self._shown.get(_name(about))
-            if was == shown:
+            late = _name(about) in self._unwritten
+            if was == shown and not late:
                 continue
             before = was.conditions if was is not None else ()
-            written = was.annotations if was is not None else {}
+            written = was.annotations if was is not None and not late else {}
             due.append(
                 Showing(
                     kind=kind,
@@ -221,16 +225,18 @@ class StatusBoard:
                 )
             )
             self._shown[_name(about)] = shown
+            self._unwritten.pop(_name(about), None)
         return tuple(due)
 
     def unwritten(self, about: ObjectRef) -> None:
-        """Note that what was due could not be written: it is due again."""
-        self._shown.pop(_name(about), None)
+        """Note that what was due could not be written: it is due again, though it is no news any more."""
+        if _name(about) in self._shown:
+            self._unwritten[_name(about)] = None
 
     @property
     def settled(self) -> bool:
         """Whether everything is shown, and all of it is ready."""
-        return all(
+        return not self._unwritten and all(
             self._shown.get(_name(about)) == shown
             and all(c.status is Status.TRUE for c in shown.conditions if c.type != REGISTRATION_HEALTHY)
             for _, about, shown in self._all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -21,12 +21,19 @@ from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairment, of_ending_reservations
+from treenail.domain.impairments import (
+    OF_RESERVATIONS,
+    OF_STATUSES,
+    Impairment,
+    Impairments,
+    of_ending_reservations,
+)
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.ports import InvalidError
+from treenail.domain.ports import InvalidError, PortError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock
@@ -51,7 +58,8 @@ class EC2Cloud:
 
     `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
     nodes must be told of the cluster; `default_instance_profile` is for node classes that name none. Where
-    the account is `isolated`, IAM is out of reach. `log` is told what was made.
+    the account is `isolated`, IAM is out of reach. `log` is told what was made, or not
+    looked up.
     """
 
     def __init__(  # noqa: PLR0913 (each is a setting or a part of it)
@@ -88,6 +96,7 @@ class EC2Cloud:
             profile_of=self._profiles.of,
             prices=prices,
         )
+        self._log = log
         self._statuses = InstanceStatuses(aws)
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(
@@ -155,21 +164,35 @@ class EC2Cloud:
         """
         return self._listing.get()
 
-    def impairments(self) -> tuple[Impairment, ...]:
-        """Return which instances of this cluster are unwell, or what is planned with them, sorted by id.
+    def impairments(self) -> Impairments:
+        """Return which instances of this cluster are unwell, or what is planned with them.
+
+        Statuses and reservations are looked up apart: what fails of one hides nothing of the other.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; nothing is known.
         """
-        found = self._statuses.impairments()
+        unwell, no_status = _attempt(self._statuses.impairments)
         # A status does not say whose instance it is of.
         ours = {instance.id: instance for instance in self._listing.get()}
-        unwell = tuple(one for one in found if one.instance_id in ours)
         reserved = sorted({one.reservation for one in ours.values() if one.reservation})
-        if not reserved:
-            return unwell
+        ending, no_reservation = _attempt(lambda: self._ending(ours.values(), reserved))
+        if no_status is not None and (no_reservation is not None or not reserved):
+            raise no_status
+        unanswered: frozenset[InterruptionKind] = frozenset()
+        for error, kinds in ((no_status, OF_STATUSES), (no_reservation, OF_RESERVATIONS)):
+            if error is not None:
+                unanswered |= kinds
+                self._log(
+                    "cannot look up all that is wrong with instances", level="warning", error=str(error)
+                )
+        return Impairments(
+            found=(*(one for one in unwell if one.instance_id in ours), *ending), unanswered=unanswered
+        )
+
+    def _ending(self, ours: Iterable[Instance], reserved: Sequence[str]) -> tuple[Impairment, ...]:
         known = described_reservations(self._aws, reserved, self._clock.now())
-        return unwell + of_ending_reservations(ours.values(), known)
+        return of_ending_reservations(ours, known)
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.
@@ -252,3 +275,13 @@ class EC2Cloud:
 
     def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeInstancesResultTypeDef:
         return self._aws.clients.ec2.describe_instances(Filters=filters, MaxResults=_PAGE, **more)
+
+
+def _attempt(
+    look_up: Callable[[], tuple[Impairment, ...]],
+) -> tuple[tuple[Impairment, ...], PortError | None]:
+    """Return what is found, or why nothing could be."""
+    try:
+        return look_up(), None
+    except PortError as error:
+        return (), error

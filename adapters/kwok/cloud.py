@@ -20,7 +20,7 @@ from treenail.adapters.kwok.machine_record import (
 )
 from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Instance
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
@@ -130,9 +130,9 @@ class KwokCloud:
         """
         return self._instances(self._reader.list_nodes())
 
-    def impairments(self) -> tuple[Impairment, ...]:
+    def impairments(self) -> Impairments:
         """Return none: nodes without machines are never unwell."""
-        return ()
+        return Impairments()
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Delete the nodes of instances. One that a finalizer holds stays, but is no instance any more.

@@ -12,7 +12,7 @@ from tests.probes import Probe
 from treenail.actors.status_poller import StatusPoller
 from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.ending_trace import interruption_context
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import OF_STATUSES, Impairment
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.interruption_policy import InterruptionPolicy, Response
 from treenail.domain.metrics import INSTANCE_STATUS_UNHEALTHY
@@ -120,6 +120,32 @@ def test_a_poll_that_fails_is_made_the_next_time_and_nothing_is_told_for_that() 
 
     assert len(stage.cluster.received) == 1
     assert len(stage.logged("cannot poll instance status")) == 1
+
+
+def test_what_could_not_be_looked_up_is_not_told_again_for_that() -> None:
+    stage = Polling(UNWELL)
+    stage.run(130)
+
+    stage.cloud.unwell, stage.cloud.unanswered = (), OF_STATUSES
+    stage.run(120)
+    stage.cloud.unwell, stage.cloud.unanswered = (UNWELL,), frozenset()
+    stage.run(120)
+
+    assert len(stage.cluster.received) == 1
+    assert stage.counted("instance_status") == 1
+
+
+def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_counted_once() -> None:
+    stage = Polling(PLANNED)
+    for deadline in (3600, 7200, 1800, 2400):
+        stage.cloud.unwell = (replace(PLANNED, deadline=at(deadline)),)
+        stage.run(61)
+
+    told = stage.termination.of(NodeInterrupted)
+    assert [one.deadline for one in told] == [at(3600), at(1800)]
+    assert stage.cluster.received == told
+    assert stage.counted("event_status") == 1
+    assert len(stage.spans("poll instance status")) == 1
 
 
 def test_the_trace_of_the_end_begins_with_the_poll() -> None:

@@ -12,8 +12,9 @@ from typing import TypeVar
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairment, Impairments
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.launching import NOTHING_BOUGHT
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -126,6 +127,7 @@ class StubCloud:
         self.types = types
         self.stands = NodeClassStanding()
         self.unwell: tuple[Impairment, ...] = ()
+        self.unanswered: frozenset[InterruptionKind] = frozenset()
         self.leftovers: tuple[str, ...] = ()
         self.stock: int | None = None
         self.shortage: tuple[FleetError, ...] = (
@@ -210,8 +212,10 @@ class StubCloud:
         there = {**self.bought, **(self.ending if self.lingers else {})}
         return tuple(i for i in there.values() if i.id not in self.invisible)
 
-    def impairments(self) -> tuple[Impairment, ...]:
-        return self.troubles.run("impairments", "", lambda: self.unwell)
+    def impairments(self) -> Impairments:
+        return self.troubles.run(
+            "impairments", "", lambda: Impairments(found=self.unwell, unanswered=self.unanswered)
+        )
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         self.purposes.append(purpose)

@@ -11,6 +11,7 @@ from tests.adapters.fake.ec2.rig import node_class, request
 from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
+from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_classes import Kubelet
@@ -219,7 +220,7 @@ def test_instances_are_well_that_nothing_is_known_of(setup: Setup) -> None:
     setup.cloud.launch(request())
     setup.settle()
 
-    assert setup.cloud.impairments() == ()
+    assert setup.cloud.impairments() == Impairments()
 
 
 @of_ec2
@@ -230,7 +231,7 @@ def test_what_is_wrong_with_an_instance_is_told_until_it_is_terminated(setup: Se
     setup.fail_check(hosted.id, InterruptionKind.SYSTEM_STATUS)
     setup.plan_event(planned.id)
 
-    found = {one.instance_id: one for one in setup.cloud.impairments()}
+    found = {one.instance_id: one for one in setup.cloud.impairments().found}
 
     assert {name: one.kind for name, one in found.items()} == {
         checked.id: InterruptionKind.INSTANCE_STATUS,
@@ -245,7 +246,7 @@ def test_what_is_wrong_with_an_instance_is_told_until_it_is_terminated(setup: Se
 
     setup.cloud.terminate((checked.id, hosted.id, planned.id, well.id))
     setup.settle()
-    assert setup.cloud.impairments() == ()
+    assert setup.cloud.impairments() == Impairments()
 
 
 def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:

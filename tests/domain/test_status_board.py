@@ -53,12 +53,18 @@ def stood(*lacking: str, of: NodeClass | None = None, meaning: NodeClassMeaning 
 
 def a_board(problem: str = "") -> StatusBoard:
     """One that shows a pool and its class, both as the cloud says."""
+    board = a_fresh_board(problem)
+    board.due()
+    return board
+
+
+def a_fresh_board(problem: str = "") -> StatusBoard:
+    """One that knows a pool and its class, and shows nothing yet."""
     board = StatusBoard()
     board.see(seen())
     board.wanted(anew=False)
     board.stand(stood())
     board.check(checked(problem))
-    board.due()
     return board
 
 
@@ -104,6 +110,23 @@ def test_what_could_not_be_written_is_due_again() -> None:
 
     assert not board.settled
     assert ready(board.due()) == {"NodePool/default": "True"}
+
+
+def test_what_could_not_be_written_is_written_whole_and_is_no_news_a_second_time() -> None:
+    board = a_board()
+    board.check(checked("no subnets"))
+    first = board.due()
+
+    for showing in first:
+        board.unwritten(showing.about)
+    again = board.due()
+
+    assert [s.conditions for s in again] == [s.conditions for s in first]
+    assert [s.annotations for s in again] == [s.annotations for s in a_fresh_board().due()]
+    assert all(s.news for s in first)
+    assert all(s.moved for s in first)
+    assert not any(s.news or s.moved or s.recovered for s in again)
+    assert board.due() == ()
 
 
 def test_why_an_object_is_not_ready_is_news_once() -> None:

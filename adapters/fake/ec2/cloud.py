@@ -39,7 +39,7 @@ from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairment
+from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_memory import LearnedMemory
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -165,14 +165,14 @@ class FakeEC2(Happenings):
         self._admit(DESCRIBE_INSTANCES)
         return self._machines.describe(self.cluster_name)
 
-    def impairments(self) -> tuple[Impairment, ...]:
-        """Return which running instances of this cluster are unwell, as `health` was told, sorted by id.
+    def impairments(self) -> Impairments:
+        """Return which running instances of this cluster are unwell, as `health` was told.
 
         Raises:
             UnavailableError: no answer.
             TooManyRequestsError: a rate limit.
         """
-        return self.health.impairments()
+        return Impairments(found=self.health.impairments())
 
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.

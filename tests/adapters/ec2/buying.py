@@ -10,6 +10,7 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
 from treenail.adapters.ec2.cloud import EC2Cloud
+from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -46,7 +47,7 @@ class Shelf:
         raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
 
 
-def cloud(account: Account, profile: str = "", shelf: Shelf | None = None) -> EC2Cloud:
+def cloud(account: Account, profile: str = "", shelf: Shelf | None = None, log: Log = unheard) -> EC2Cloud:
     return EC2Cloud(
         account.aws,
         account.time,
@@ -54,6 +55,7 @@ def cloud(account: Account, profile: str = "", shelf: Shelf | None = None) -> EC
         node_classes=shelf or Shelf(),
         facts=lambda: FACTS,
         default_instance_profile=profile,
+        log=log,
     )
 
 

@@ -36,9 +36,14 @@ from treenail.domain.fleets import (
     FleetRequest,
     InstanceState,
 )
+from treenail.domain.impairments import OF_RESERVATIONS, OF_STATUSES
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
+
+STATUSES, RESERVATIONS = "ec2.describe_instance_status", "ec2.describe_capacity_reservations"
+REFUSED = "UnauthorizedOperation"
 
 # --- looking
 
@@ -104,6 +109,72 @@ def test_a_node_has_fabric_adapters_where_it_was_launched_with_them(
 
     assert [one.capacity.get(EFA, 0) for one in (bought, listed)] == [int(wanted)] * 2
     assert bought.capacity["cpu"] == listed.capacity["cpu"] > 0
+
+
+BLOCK = {
+    "CapacityReservationId": "cr-1",
+    "InstanceType": "m5.large",
+    "AvailabilityZone": A,
+    "State": "active",
+    "ReservationType": "capacity-block",
+    "TotalInstanceCount": 1,
+    "AvailableInstanceCount": 0,
+    "EndDate": NOON.replace(year=2000),
+}
+RESERVED = instance(
+    "i-1",
+    CapacityReservationId="cr-1",
+    CapacityReservationSpecification={"CapacityReservationPreference": "capacity-reservations-only"},
+)
+
+
+def finds(account: Account, *listed: dict[str, Any], unwell: str = "", block: str = "") -> None:
+    """Let EC2 list instances, find i-1 unwell and its capacity block ended, unless it refuses."""
+    failed = {"InstanceId": "i-1", "InstanceStatus": {"Details": [{"ImpairedSince": NOON}]}}
+    for found in () if unwell else ([failed], [], []):
+        account.answers(STATUSES, {"InstanceStatuses": found})
+    if unwell:
+        account.refuses(STATUSES, unwell)
+    account.answers(LIST, {"Reservations": reservations(*listed)})
+    account.answers(TEMPLATES, {"LaunchTemplates": []})
+    if block:
+        account.refuses(RESERVATIONS, block)
+    elif listed == (RESERVED,):
+        account.answers(RESERVATIONS, {"CapacityReservations": [BLOCK]})
+
+
+@pytest.mark.parametrize(
+    ("unwell", "block", "kinds", "unanswered"),
+    [
+        ("", "", ["instance_status", "capacity_reservation_interrupted"], frozenset()),
+        (REFUSED, "", ["capacity_reservation_interrupted"], OF_STATUSES),
+        ("", REFUSED, ["instance_status"], OF_RESERVATIONS),
+    ],
+)
+def test_of_statuses_and_reservations_what_cannot_be_looked_up_hides_nothing_of_the_other(
+    account: Account, unwell: str, block: str, kinds: list[str], unanswered: frozenset[InterruptionKind]
+) -> None:
+    finds(account, RESERVED, unwell=unwell, block=block)
+    lines: list[str] = []
+
+    def log(message: str, /, **_: object) -> None:
+        lines.append(message)
+
+    found = cloud(account, log=log).impairments()
+
+    assert [one.kind.value for one in found.found] == kinds
+    assert found.unanswered == unanswered
+    assert lines == ["cannot look up all that is wrong with instances"] * bool(unanswered)
+
+
+@pytest.mark.parametrize(("listed", "block"), [(RESERVED, REFUSED), (instance("i-1"), "")])
+def test_where_nothing_can_be_looked_up_that_is_an_error(
+    account: Account, listed: dict[str, Any], block: str
+) -> None:
+    finds(account, listed, unwell=REFUSED, block=block)
+
+    with pytest.raises(InvalidError, match="DescribeInstanceStatus"):
+        cloud(account).impairments()
 
 
 # --- buying

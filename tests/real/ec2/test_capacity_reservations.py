@@ -128,7 +128,7 @@ def test_instances_are_told_of_whose_capacity_block_is_about_to_end(lab: Lab) ->
     (ending,) = cloud.launch(order(block)).instances
     cloud.launch(order(other, token="call-2"))  # noqa: S106 (a client token)
 
-    (found,) = cloud.impairments()
+    (found,) = cloud.impairments().found
 
     assert (found.instance_id, found.kind) == (
         ending.id,

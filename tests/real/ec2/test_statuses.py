@@ -18,7 +18,7 @@ def test_events_that_are_over_or_concern_nobody_are_left_out(lab: Lab) -> None:
     lab.plan_event(ours, "system-maintenance", seconds=7200)
     lab.plan_event(ours, "instance-retirement", seconds=3600)
 
-    (found,) = cloud.impairments()
+    (found,) = cloud.impairments().found
 
     assert (found.instance_id, found.kind) == (ours, InterruptionKind.EVENT_STATUS)
     assert found.deadline is not None
@@ -31,7 +31,7 @@ def test_since_when_a_check_fails_is_told(lab: Lab) -> None:
     (instance,) = cloud.launch(request()).instances
     lab.fail_check(instance.id, "system", seconds=300)
 
-    (found,) = cloud.impairments()
+    (found,) = cloud.impairments().found
 
     assert found.since is not None
     assert not found.lasts(found.since + timedelta(seconds=119))
