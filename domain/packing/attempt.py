@@ -9,6 +9,7 @@ import numpy as np
 
 from treenail.domain.packing.arrays import Floats
 from treenail.domain.packing.classes import PodClass, largest_first
+from treenail.domain.packing.comparison import places_others, places_the_same
 from treenail.domain.packing.drafts import Draft, cost_of, placed_in
 from treenail.domain.packing.ground import Ground
 from treenail.domain.packing.lots import Lot
@@ -55,19 +56,17 @@ class Attempt:
     def plan_one_by_one(self, before: Attempt) -> PackingPlan | None:
         """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods.
 
-        None where that comes to what there was `before`: no pod more has a place, and nodes, which are no
-        cheaper as they are, would be looked for that were looked for then.
+        None where that leaves more, or comes to what there was `before`: the same pods have a place, and
+        nodes, which are no cheaper as they are, would be looked for that were looked for then.
         """
         in_order = self._reading.classes
         turns = OneByOne(self._ground, self._seats, self.outcome)
         turns.place(in_order, self._reading.set_aside)
+        others = places_others(self.outcome, before.outcome)
+        if not others and not places_the_same(self.outcome, before.outcome):
+            return None
         lots, drafts = turns.planned()
-        left = sum(self.outcome.waiting(index) for index in self.outcome.left)
-        if (
-            left >= sum(before.outcome.left.values())
-            and cost_of(drafts) >= before._cost
-            and _wanted(lots) == before._wanted
-        ):
+        if not others and cost_of(drafts) >= before._cost and _wanted(lots) == before._wanted:
             return None
         drafts = self._nodes.planned_from(lots, drafts, turns.ledger)
         self._buy(drafts, lots)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain import labels
-from treenail.domain.packing.arrays import Axis, Indices, holds
+from treenail.domain.packing.arrays import Axis, Bools, Floats, Indices, holds
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.limits import Ledger
@@ -20,6 +20,23 @@ from treenail.domain.resources import Resources
 
 # Every node has these by itself: nothing of a launch decides them.
 _NOT_ASKED: Final = (labels.HOSTNAME, *IN_THE_END)
+
+
+def listed(ledger: Ledger, family: Family, row: int, load: Floats) -> Bools | None:
+    """Return which types (U) a claim of `load` (R) lists that `ledger` counts with the type in `row`.
+
+    From then on it counts with the largest of them. None, and it counts no longer, where the types that
+    the limits leave are not the choice that is asked for.
+    """
+    able = holds(family.whole, load)
+    if family.template.limited:
+        own = family.capacity[row]
+        able &= ledger.allowed(family, own)
+        if family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist()):
+            ledger.take(family.template, -own)
+            return None
+        ledger.take(family.template, family.capacity[able].max(axis=0) - own)
+    return able
 
 
 class Finishing:
@@ -41,14 +58,9 @@ class Finishing:
         None where the types that the limits leave are not the choice that is asked for.
         """
         family = draft.family
-        able = holds(family.whole, draft.load)
-        own = family.capacity[draft.row]
-        if family.template.limited:
-            able &= self._ledger.allowed(family, own)
-            if family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist()):
-                self._ledger.take(family.template, -own)
-                return None
-            self._ledger.take(family.template, family.capacity[able].max(axis=0) - own)
+        able = listed(self._ledger, family, draft.row, draft.load)
+        if able is None:
+            return None
         key = (family.index, able.tobytes())
         if key not in self._known:
             self._known[key] = self._claim(family, np.flatnonzero(able))

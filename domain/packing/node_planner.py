@@ -58,8 +58,13 @@ class NodePlanner:
     def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
         """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
         self._rules = self._rules_of(lots)
-        self.ledger = ledger
-        return self._planned(lots, first, {lot.index: lot.units for lot in lots})
+        self.ledger, before = ledger, ledger.copy()
+        drafts = self._planned(lots, first, {lot.index: lot.units for lot in lots})
+        if sum(placed_in(drafts).values()) >= sum(placed_in(first).values()):
+            return drafts
+        # The cheaper nodes left some of them too few types.
+        self.ledger = before
+        return self._of_enough_choice(first)
 
     def _planned(self, lots: Sequence[Lot], first: list[Draft] | None, units: dict[int, int]) -> list[Draft]:
         drafts: list[Draft] = []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from treenail.domain.packing.attempt import Attempt
+from treenail.domain.packing.comparison import places_others, places_the_same
 from treenail.domain.packing.ground import Ground
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, Problem
@@ -55,13 +56,7 @@ def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
 
 
 def _better(second: Attempt, other: PackingPlan, first: Attempt, plan: PackingPlan) -> bool:
-    """Tell whether the second plan places pods that the first leaves, or all of them for less.
-
-    Nobody is to give up a wish for that.
-    """
-    before, after = first.outcome, second.outcome
-    if any(left < before.left[index] for index, left in after.left.items()):
+    """Tell whether the second plan places pods that the first leaves, or all of them for less."""
+    if places_others(second.outcome, first.outcome):
         return True
-    if after.left != before.left or other.cost >= plan.cost * _WORTH_IT:
-        return False
-    return all(given <= before.given_up.get(index, 0) for index, given in after.given_up.items())
+    return places_the_same(second.outcome, first.outcome) and other.cost < plan.cost * _WORTH_IT

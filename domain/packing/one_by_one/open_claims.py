@@ -13,6 +13,7 @@ from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.packing.finishing import listed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.node_rules import Company, most_joining
 from treenail.domain.packing.one_by_one.domains import Domains, Place
@@ -96,7 +97,7 @@ class OpenClaims:
             ]
             family = places[0].family if places[0] is not None else None
             row = None if family is None else self._row(family, claim.load, self._allowed(claim, family))
-            if family is None or row is None:
+            if family is None or row is None or not self._leaves_choice(claim, family, row, claim.load):
                 continue
             if family.template.limited:
                 own_capacity = claim.family.capacity[claim.row]
@@ -121,8 +122,9 @@ class OpenClaims:
                 claim.refused.add(asked)
                 continue
             for place in self._domains.places(both, rung.demand, scope):
-                row = self._row(place.family, claim.load + one.requests, self._allowed(claim, place.family))
-                if row is not None:
+                load = claim.load + one.requests
+                row = self._row(place.family, load, self._allowed(claim, place.family))
+                if row is not None and self._leaves_choice(claim, place.family, row, load):
                     self._grow(claim, place, row, one, rung, scope)
                     return place
         return None
@@ -136,7 +138,9 @@ class OpenClaims:
         for family in self._new(rung.demand):
             for place in self._domains.places(family, rung.demand, scope):
                 able = self._able(place.family, one.requests, self._allowed(None, place.family))
-                if able is not None:
+                if able is not None and self._leaves_choice(
+                    None, place.family, int(able.argmax()), one.requests
+                ):
                     self._open(place, able, one, rung, scope)
                     return place
         return None
@@ -168,6 +172,26 @@ class OpenClaims:
             reserved: Bools = claim.reserved[family.types]
             return reserved
         return self.ledger.allowed(family, claim.family.capacity[claim.row])
+
+    def _leaves_choice(self, changed: OpenClaim | None, family: Family, row: int, load: Floats) -> bool:
+        """Tell whether all claims leave enough choice when one is `changed`, or opened, to hold `load` (R).
+
+        Not asked with caution: what a claim lists is then set aside for it.
+        """
+        if self._cautious is not None or not family.template.limited:
+            return True
+        after = [
+            (family, row, load) if claim is changed else (claim.family, claim.row, claim.load)
+            for claim in self.claims
+        ]
+        if changed is None:
+            after.append((family, row, load))
+        if all(each.choice is None or not each.template.limited for each, _, _ in after):
+            return True
+        own = 0.0 if changed is None else changed.family.capacity[changed.row]
+        ledger = self.ledger.copy()
+        ledger.take(family.template, family.capacity[row] - own)
+        return all(listed(ledger, *each) is not None for each in after)
 
     def _row(self, family: Family, load: Floats, allowed: Bools | None) -> int | None:
         able = self._able(family, load, allowed)
