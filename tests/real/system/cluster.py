@@ -91,8 +91,10 @@ class Cluster:
         )
         assert status == 200, answer
 
-    def delete(self, api_version: str, kind: str, name: str) -> None:
-        status, answer = self.plane.request("DELETE", f"{PATHS[api_version, kind]}/{name}")
+    def delete(self, api_version: str, kind: str, name: str, *, cascade: str = "background") -> None:
+        """Delete an object, as kubectl does with --cascade."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": cascade.capitalize()}
+        status, answer = self.plane.request("DELETE", f"{PATHS[api_version, kind]}/{name}", options)
         assert status in (200, 202, 404), answer
 
     def events(self, about: str) -> list[tuple[str, str]]:

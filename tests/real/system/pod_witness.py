@@ -1,0 +1,82 @@
+"""What becomes of pods while nodes go, and which of them were wronged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+_EVICTED: Final = "EvictionByEvictionAPI"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A pod that ran on a node, and when it was heard that it is gone."""
+
+    name: str
+    node: str
+    at: datetime
+
+
+class PodWitness:
+    """Hears of every change of pods, from their beginning and in order.
+
+    Pods are told apart by their label `app`; `least` is how many of each there must be that are ready and
+    not about to end, from when there were as many first. A pod that ran may go by an eviction alone.
+    """
+
+    def __init__(self, least: Mapping[str, int]) -> None:
+        self.lowest: dict[str, int] = {}
+        self.ended: list[Ended] = []
+        self.wrongs: list[str] = []
+        self._least = least
+        self._available: dict[str, dict[str, None]] = {app: {} for app in least}
+        self._there: dict[str, dict[str, Any]] = {}
+
+    def available(self) -> int:
+        """Return how many pods are ready and not about to end, as far as it was heard."""
+        return sum(len(of_app) for of_app in tuple(self._available.values()))
+
+    def check(self) -> None:
+        """Raise AssertionError with what was wrong first, if anything was."""
+        assert not self.wrongs, f"{len(self.wrongs)} wrongs, first {self.wrongs[:5]}"
+
+    def hear(self, pod: dict[str, Any], now: datetime, *, gone: bool) -> None:
+        """Take in a pod as it is now, or as it was when it went."""
+        uid, app = pod["metadata"]["uid"], pod["metadata"]["labels"].get("app", "")
+        before = self._there.pop(uid, None)
+        available = self._available.setdefault(app, {})
+        if not gone:
+            self._there[uid] = pod
+        elif before is not None and before["status"]["phase"] != "Pending":
+            self._end(before, now)
+        if not gone and _available(pod):
+            available[uid] = None
+        else:
+            available.pop(uid, None)
+        self._count(app, len(available))
+
+    def _end(self, pod: dict[str, Any], now: datetime) -> None:
+        """Note the end of a pod, as it was known last."""
+        name = pod["metadata"]["name"]
+        self.ended.append(Ended(name=name, node=pod["spec"]["nodeName"], at=now))
+        if "deletionTimestamp" not in pod["metadata"]:
+            self.wrongs.append(f"{name} was gone at once")
+        why = [c.get("reason") for c in pod["status"]["conditions"] if c["type"] == "DisruptionTarget"]
+        if why != [_EVICTED]:
+            self.wrongs.append(f"{name} ended by {why}, in phase {pod['status']['phase']}")
+
+    def _count(self, app: str, available: int) -> None:
+        least = self._least.get(app, 0)
+        if app in self.lowest:
+            self.lowest[app] = min(self.lowest[app], available)
+            if available < least:
+                self.wrongs.append(f"{app} has {available} available pods and needs {least}")
+        elif available >= least:
+            self.lowest[app] = available
+
+
+def _available(pod: dict[str, Any]) -> bool:
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", ()))
+    return ready and "deletionTimestamp" not in pod["metadata"]
