@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from tests.real.system import drain_manifests
 from tests.real.system.controller import eventually
-from tests.real.system.pod_witness import PodWitness
+from tests.real.system.pod_witness import Life, PodWitness
 from tests.real.system.scene import Scene
 from tests.real.system.wholeness import is_whole
 from tests.scenarios.manifests import Manifest, changed, deployment, node_pool
@@ -40,11 +40,14 @@ _ENDED_AT: Final = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
 @dataclass(slots=True)
 class Migration:
-    """Ten pods of each app on nodes of the Provisioner, each app with a budget of its own."""
+    """Ten pods of each app on nodes of the Provisioner, each app with a budget of its own.
+
+    `old_nodes` are names by uid: the address of a machine that ended, and so the name, may be another's.
+    """
 
     scene: Scene
     apps: int
-    old_nodes: dict[str, None] = field(default_factory=dict)
+    old_nodes: dict[str, str] = field(default_factory=dict)
 
     @property
     def pods(self) -> int:
@@ -60,7 +63,7 @@ class Migration:
         cluster.apply(_template(scene), provisioner(_OLD, _SIZE), *self._workloads())
         eventually(self._all_run, scene.summary, within=_STARTED_WITHIN)
         eventually(lambda: is_whole(scene, len(cluster.nodes())), scene.summary)
-        self.old_nodes = dict.fromkeys(node["metadata"]["name"] for node in cluster.nodes())
+        self.old_nodes = {node["metadata"]["uid"]: node["metadata"]["name"] for node in cluster.nodes()}
         assert all(_BY_PROVISIONER in node["metadata"]["labels"] for node in cluster.nodes())
         cluster.apply(
             drain_manifests.node_class(scene.lab),
@@ -117,12 +120,12 @@ class Migration:
 
     def one_by_one(self) -> None:
         """Delete an old node when all pods run that the last one had, until there is none."""
-        for name in sorted(self.old_nodes):
+        for uid, name in self.old_nodes.items():
             self.scene.cluster.delete("v1", "Node", name)
-            eventually(lambda gone=name: self._moved_from(gone), self.scene.summary, within=_NODE_WITHIN)  # type: ignore[misc]
+            eventually(lambda gone=uid: self._moved_from(gone), self.scene.summary, within=_NODE_WITHIN)  # type: ignore[misc]
 
-    def _moved_from(self, name: str) -> bool:
-        return all(n["metadata"]["name"] != name for n in self.scene.cluster.nodes()) and self._all_run()
+    def _moved_from(self, uid: str) -> bool:
+        return all(n["metadata"]["uid"] != uid for n in self.scene.cluster.nodes()) and self._all_run()
 
     # --- what must hold
 
@@ -140,9 +143,9 @@ class Migration:
 
     def expect_moved(self) -> None:
         """All pods are on nodes of the new pool, and no old node is there."""
-        nodes = {node["metadata"]["name"]: node["metadata"]["labels"] for node in self.scene.cluster.nodes()}
-        assert not nodes.keys() & self.old_nodes.keys()
-        assert {labels.get(_BY_POOL) for labels in nodes.values()} == {_NEW}
+        nodes = {node["metadata"]["name"]: node["metadata"] for node in self.scene.cluster.nodes()}
+        assert not {node["uid"] for node in nodes.values()} & self.old_nodes.keys()
+        assert {node["labels"].get(_BY_POOL) for node in nodes.values()} == {_NEW}
         assert {pod["spec"]["nodeName"] for pod in self.scene.cluster.pods()} <= nodes.keys()
         assert self._moved(), self.scene.summary()
 
@@ -152,16 +155,19 @@ class Migration:
         witness.check()
         assert witness.lowest.keys() == self.least().keys()
         assert len(witness.ended) >= self.pods
-        ended = self._machines_ended()
-        assert ended.keys() >= self.old_nodes.keys()
-        late = [pod for pod in witness.ended if pod.at > ended[pod.node] + timedelta(seconds=1)]
+        lives = self._lives()
+        assert sum(life.ended is not None for life in lives) >= len(self.old_nodes)
+        late = [pod for pod in witness.ended if pod.outlived(lives)]
         assert not late, f"their machines ended under them: {late}"
 
-    def _machines_ended(self) -> dict[str, datetime]:
-        """Return by name of its node when a machine was asked to end. EC2 says whole seconds."""
+    def _lives(self) -> list[Life]:
+        """Return when each machine was launched and asked to end, oldest first."""
         pages = self.scene.lab.client("ec2").get_paginator("describe_instances").paginate()
         all_of_them = [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
-        return {i["PrivateDnsName"]: _ended_at(i) for i in all_of_them if i["State"]["Name"] == "terminated"}
+        lives = [
+            Life(node=i["PrivateDnsName"], since=i["LaunchTime"], ended=_ended_at(i)) for i in all_of_them
+        ]
+        return sorted(lives, key=lambda life: life.since)
 
 
 # The one in which Kubernetes' own garbage collector has a part comes first, for a run of one.
@@ -172,7 +178,10 @@ WAYS: Final[Mapping[str, Callable[[Migration], None]]] = {
 }
 
 
-def _ended_at(instance: Mapping[str, Any]) -> datetime:
+def _ended_at(instance: Mapping[str, Any]) -> datetime | None:
+    """Return when an instance was asked to end, in the whole seconds that EC2 tells; None where it runs."""
+    if instance["State"]["Name"] in ("pending", "running"):
+        return None
     said = _ENDED_AT.search(instance["StateTransitionReason"])
     assert said is not None, instance["StateTransitionReason"]
     return datetime.fromisoformat(said[1]).replace(tzinfo=UTC)

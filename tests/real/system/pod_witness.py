@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+_SECOND: Final = timedelta(seconds=1)
 _EVICTED: Final = "EvictionByEvictionAPI"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """A machine: the name of its node, when it was launched, and when it was asked to end, if it was."""
+
+    node: str
+    since: datetime
+    ended: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A pod that ran on a node, and when it was heard that it is gone."""
+    """A pod that ran on a node, from when its kubelet knew it, and when it was heard that it is gone."""
 
     name: str
     node: str
+    since: datetime
     at: datetime
+
+    def outlived(self, lives: Sequence[Life]) -> bool:
+        """Tell whether it was still there when its machine was asked to end: of those of that name the last.
+
+        `lives` are those of all machines, oldest first. Times told in whole seconds are given one more.
+        """
+        *_, its_own = [
+            life for life in lives if life.node == self.node and life.since <= self.since + _SECOND
+        ]
+        return its_own.ended is not None and self.at > its_own.ended + _SECOND
 
 
 class PodWitness:
@@ -60,7 +81,8 @@ class PodWitness:
     def _end(self, pod: dict[str, Any], now: datetime) -> None:
         """Note the end of a pod, as it was known last."""
         name = pod["metadata"]["name"]
-        self.ended.append(Ended(name=name, node=pod["spec"]["nodeName"], at=now))
+        since = datetime.fromisoformat(pod["status"]["startTime"])
+        self.ended.append(Ended(name=name, node=pod["spec"]["nodeName"], since=since, at=now))
         if "deletionTimestamp" not in pod["metadata"]:
             self.wrongs.append(f"{name} was gone at once")
         why = [c.get("reason") for c in pod["status"]["conditions"] if c["type"] == "DisruptionTarget"]

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.real.system.pod_witness import PodWitness
+from tests.real.system.pod_witness import Ended, Life, PodWitness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVICTED = "EvictionByEvictionAPI"
@@ -19,7 +19,7 @@ def pod(name: str, *, ready: bool = True, why: str = "", ends: bool = False) -> 
     meta: dict[str, Any] = {"name": name, "uid": name, "labels": {"app": "web"}}
     if ends:
         meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    status = {"phase": "Running", "conditions": conditions}
+    status = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": conditions}
     return {"metadata": meta, "spec": {"nodeName": "node"}, "status": status}
 
 
@@ -40,7 +40,7 @@ def test_a_pod_that_is_evicted_while_enough_others_run_is_not_wronged(witness: P
 
     witness.check()
     assert witness.lowest == {"web": 2}
-    assert [(ended.name, ended.node) for ended in witness.ended] == [("a", "node")]
+    assert witness.ended == [Ended(name="a", node="node", since=NOW, at=NOW)]
 
 
 @pytest.mark.parametrize("second", [pod("b", ready=False), pod("b", why=EVICTED, ends=True)])
@@ -77,3 +77,19 @@ def test_a_pod_that_never_ran_may_go(witness: PodWitness) -> None:
 
     witness.check()
     assert witness.ended == []
+
+
+@pytest.mark.parametrize(("ended", "late"), [(None, False), (20, False), (10, True)])
+def test_a_pod_outlived_its_machine_where_that_ended_first_whatever_had_its_name_before(
+    ended: int | None, *, late: bool
+) -> None:
+    pod = Ended(name="a", node="node", since=NOW, at=NOW + timedelta(seconds=15))
+    end = None if ended is None else NOW + timedelta(seconds=ended)
+    lives = [
+        Life(node="node", since=NOW - timedelta(seconds=90), ended=NOW - timedelta(seconds=60)),
+        Life(node="node", since=NOW - timedelta(seconds=5), ended=end),
+        Life(node="other", since=NOW - timedelta(seconds=5), ended=NOW),
+        Life(node="node", since=NOW + timedelta(seconds=30), ended=NOW),
+    ]
+
+    assert pod.outlived(lives) is late
