@@ -10,12 +10,17 @@ from tests.real.system.bystander import Bystander
 from tests.real.system.migrating import WAYS, Migration
 from tests.real.system.scene import Scene, machines
 
-FULL_APPS = 20
-FEW_APPS = 2
+APPS = 20
 
 
 @pytest.fixture
-def scene(control_plane: ControlPlane, lab: Lab) -> Iterator[Scene]:
+def soak(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--soak"):
+        pytest.skip("with --soak alone")
+
+
+@pytest.fixture
+def scene(soak: None, control_plane: ControlPlane, lab: Lab) -> Iterator[Scene]:  # noqa: ARG001
     # What we terminate ourselves is announced too, and is no part of this.
     lab.state_events(on=False)
     there = Scene(control_plane, lab, None)
@@ -29,11 +34,11 @@ def scene(control_plane: ControlPlane, lab: Lab) -> Iterator[Scene]:
 
 @pytest.mark.seeds(quick=1, soak=len(WAYS))
 def test_pods_move_from_a_provisioner_to_a_pool_within_their_budgets(
-    seed: int, scene: Scene, request: pytest.FixtureRequest, note: Callable[[str, str], None]
+    seed: int, scene: Scene, note: Callable[[str, str], None]
 ) -> None:
     way = tuple(WAYS)[seed - 1]
     note("way", way)
-    migration = Migration(scene, FULL_APPS if request.config.getoption("--soak") else FEW_APPS)
+    migration = Migration(scene, APPS)
     with Bystander(scene.cluster.plane, migration.least()) as bystander:
         migration.begin()
         took = migration.move(way)
