@@ -106,7 +106,8 @@ def test_a_rebalance_recommendation_is_recorded_and_nothing_done(scene: Scene) -
 
     eventually(lambda: bool(scene.controller.said("recorded interruption message")), scene.summary)
     eventually(lambda: waiting(scene) == 0, "the message was not deleted")
-    assert scene.instances() == there
+    # Their tags may still be on their way.
+    assert [one["InstanceId"] for one in scene.instances()] == [one["InstanceId"] for one in there]
     assert not scene.controller.said("initiating delete")
 
 
