@@ -7,6 +7,15 @@ from typing import Final
 from tests.adapters.api.builders import node_pool_tree
 from tests.adapters.api.schema.trees import LONG, Refused, budget
 
+_NO_SCHEDULE: Final = ("should match", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
+
+
+def _refused_schedule(schedule: str, says: str, reads: str) -> Refused:
+    return Refused(
+        budget(schedule=schedule, duration="1h"), "spec.disruption.budgets[0].schedule", says, reads
+    )
+
+
 REFUSED_DISRUPTION: Final[dict[str, Refused]] = {
     "fraction of a duration": Refused(
         node_pool_tree(disruption={"consolidateAfter": "1.5h"}),
@@ -44,41 +53,17 @@ REFUSED_DISRUPTION: Final[dict[str, Refused]] = {
         'Unsupported value: "Expired"',
         '"Expired" is not one of Drifted, Empty, Underutilized',
     ),
-    "half a cron schedule": Refused(
-        budget(schedule="* * *", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
-        "should match",
-        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
-    ),
-    "minute 99 of a cron schedule": Refused(
-        budget(schedule="99 * * * *", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
-        "should match",
-        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
-    ),
-    "day 32 of a cron schedule": Refused(
-        budget(schedule="0 0 32 * *", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
-        "should match",
-        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
-    ),
-    "cron schedule from Friday back to Monday": Refused(
-        budget(schedule="0 0 * * FRI-MON", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
-        "should match",
-        "is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
-    ),
-    "cron schedule that runs backwards": Refused(
-        budget(schedule="0 17-9 * * *", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
+    "half a cron schedule": _refused_schedule("* * *", *_NO_SCHEDULE),
+    "minute 99 of a cron schedule": _refused_schedule("99 * * * *", *_NO_SCHEDULE),
+    "day 32 of a cron schedule": _refused_schedule("0 0 32 * *", *_NO_SCHEDULE),
+    "cron schedule from Friday back to Monday": _refused_schedule("0 0 * * FRI-MON", *_NO_SCHEDULE),
+    "cron schedule that runs backwards": _refused_schedule(
+        "0 17-9 * * *",
         "a range that ends before it begins",
         "is a cron schedule with a range that ends before it begins",
     ),
-    "cron schedule that never comes": Refused(
-        budget(schedule="0 0 30 2 *", duration="1h"),
-        "spec.disruption.budgets[0].schedule",
-        "that never comes",
-        "is a cron schedule that never comes",
+    "cron schedule that never comes": _refused_schedule(
+        "0 0 30 2 *", "that never comes", "is a cron schedule that never comes"
     ),
     "budget for seconds": Refused(
         budget(schedule="@daily", duration="30s"),
