@@ -26,7 +26,7 @@ from treenail.actors.node_doctor import DoctorInbox, NodeDoctor
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
-from treenail.actors.pod_watcher import PodWatcher, PodWatcherInbox
+from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
@@ -116,7 +116,9 @@ class System:
         self.reporter: Forward[ReporterInbox] = Forward()
         self.listener: Forward[ListenerInbox] = Forward()
         self._wire_planning()
+        self._wire_cluster()
         self._wire_nodes()
+        self._wire_warnings()
 
     def start(self) -> None:
         """Open the sources: from now on facts come in. The sinks are there already."""
@@ -129,22 +131,11 @@ class System:
         self._ports.queue.stop()
 
     def _wire_planning(self) -> None:
-        runtime, settings, ports = self._runtime, self._settings, self._ports
-        window = BatchWindow(
-            idle_seconds=settings.batch_idle_seconds,
-            max_seconds=settings.batch_max_seconds,
-            urgent_seconds=settings.batch_urgent_seconds,
-        )
-        host = self._host.host
-        batcher: Ref[BatcherInbox] = Deaf()
-        if settings.provisioning:
-            batcher = host(Batcher, runtime, cluster=self.cluster, window=window)
-        watcher: Ref[PodWatcherInbox] = host(PodWatcher, runtime, batcher=batcher, writer=ports.writer)
+        runtime, packing, ports, host = self._runtime, self._settings.packing, self._ports, self._host.host
         packer: Ref[PackerInbox] = host(
-            Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=settings.packing
+            Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=packing
         )
-        reporter = self.reporter
-        reporter.leads_to(
+        self.reporter.leads_to(
             host(
                 StatusReporter,
                 runtime,
@@ -153,34 +144,28 @@ class System:
                 observer=self._observer,
             )
         )
-        keeper: Ref[KeeperInbox] = host(
-            NodeClassKeeper,
-            runtime,
-            reporter=reporter,
-            disruptor=self._disruptor,
-            reader=ports.reader,
-            writer=ports.writer,
-            cloud=ports.cloud,
-        )
         self.selector.leads_to(
             host(
                 NodePoolSelector,
                 runtime,
                 packer=packer,
-                reporter=reporter,
+                reporter=self.reporter,
                 cloud=ports.cloud,
-                min_values=settings.packing.min_values,
+                min_values=packing.min_values,
             )
         )
+
+    def _wire_cluster(self) -> None:
+        runtime, ports, host = self._runtime, self._ports, self._host.host
         self.teller.leads_to(host(EventTeller, runtime, writer=ports.writer))
-        launcher = self._wire_launcher()
+        batcher = self._batcher()
         audience = Audience(
             batcher=batcher,
-            pod_watcher=watcher,
-            reporter=reporter,
-            keeper=keeper,
+            pod_watcher=host(PodWatcher, runtime, batcher=batcher, writer=ports.writer),
+            reporter=self.reporter,
+            keeper=self._keeper(),
             selector=self.selector,
-            launcher=launcher,
+            launcher=self._launcher(),
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
@@ -199,8 +184,31 @@ class System:
                 runtime,
                 audience=audience,
                 model=self.model,
-                promise_lasts=settings.promise_lasts,
+                promise_lasts=self._settings.promise_lasts,
             )
+        )
+
+    def _batcher(self) -> Ref[BatcherInbox]:
+        settings = self._settings
+        if not settings.provisioning:
+            return Deaf()
+        window = BatchWindow(
+            idle_seconds=settings.batch_idle_seconds,
+            max_seconds=settings.batch_max_seconds,
+            urgent_seconds=settings.batch_urgent_seconds,
+        )
+        return self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window)
+
+    def _keeper(self) -> Ref[KeeperInbox]:
+        ports = self._ports
+        return self._host.host(
+            NodeClassKeeper,
+            self._runtime,
+            reporter=self.reporter,
+            disruptor=self._disruptor,
+            reader=ports.reader,
+            writer=ports.writer,
+            cloud=ports.cloud,
         )
 
     def _early_binder(self) -> Ref[EarlyBinderInbox] | None:
@@ -223,7 +231,7 @@ class System:
             policies=settings.repair,
         )
 
-    def _wire_launcher(self) -> Ref[LauncherInbox]:
+    def _launcher(self) -> Ref[LauncherInbox]:
         if not self._settings.provisioning:
             return Deaf()
         ports = self._ports
@@ -279,6 +287,9 @@ class System:
                 teller=self.teller,
             )
         )
+
+    def _wire_warnings(self) -> None:
+        runtime, ports, host = self._runtime, self._ports, self._host.host
         self.listener.leads_to(
             host(
                 InterruptionListener,
@@ -289,7 +300,6 @@ class System:
                 policy=self._settings.interruptions,
             )
         )
-
         host(
             StatusPoller,
             runtime,
