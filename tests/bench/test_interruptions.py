@@ -13,15 +13,11 @@ from dataclasses import replace
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from tests.actors.notices import SPOT, message
-from tests.bench.test_latency import NOW, Bench, Outside, machines
+from tests.bench.test_latency import NOW, Bench, Outside, machines, warning
 from tests.bench.tuned import tuned
-from tests.builders import DEFAULT_CLASS
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.termination_actor import TerminationActor
-from treenail.domain.cluster_facts import ClusterObject, ObjectSeen, Resynced
-from treenail.domain.node_classes import AmiFamily, NodeClass
-from treenail.domain.node_pools import NodePool
+from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.ports import ClaimPatch, NodePatch, QueueMessage
 from treenail.domain.taints import DISRUPTED
@@ -95,7 +91,7 @@ def bodies() -> list[str]:
     """Return one warning each for so many instances; every tenth is one of ours."""
     apart = MESSAGES // OURS
     ids = [f"i-{n // apart:08x}" if n % apart == 0 else f"i-of-others-{n}" for n in range(MESSAGES)]
-    return [json.dumps({**message(SPOT, i), "time": NOW.isoformat()}) for i in ids]
+    return [warning(i) for i in ids]
 
 
 @pytest.fixture
@@ -113,16 +109,11 @@ def test_a_queue_of_fifteen_thousand_warnings_is_worked_off(
         pytest.skip("takes a while: make bench runs it")
     outside = bench.outside
     assert isinstance(outside, Answering)
-    assert outside.cluster is not None
-    pool = NodePool(name="default", uid="default", resource_version=1, node_class=DEFAULT_CLASS)
-    node_class = NodeClass(ref=DEFAULT_CLASS, resource_version=1, ami_family=AmiFamily.AL2023)
-    objects: list[ClusterObject] = [pool, node_class, *outside.claims.values(), *outside.nodes.values()]
-    outside.cluster.tell(Resynced(revision=10**6, objects=tuple(objects)))
+    outside.know(*outside.claims.values(), *outside.nodes.values())
     waiting = [
         QueueMessage(id=str(n), receipt=str(n), body=body, sent_at=NOW) for n, body in enumerate(bodies())
     ]
-    while bench.threads.depth():
-        time.sleep(0.01)
+    bench.settle()
 
     def work_off() -> None:
         assert outside.listener is not None
