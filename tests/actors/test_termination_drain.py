@@ -229,19 +229,24 @@ def test_a_look_that_fails_is_made_again() -> None:
 # --- notice
 
 
+def assert_waits_for_the_place(stage: Ending, seconds: float) -> None:
+    """Decide for a node that is on its way for so long: the pod leaves when it is there, and not before."""
+    stage.decide(ready=False)
+    stage.run(seconds)
+    assert moved(stage) == []
+
+    stage.decide(ready=True)
+    stage.run(1)
+    assert moved(stage) == ["evict_pod p1"]
+
+
 def test_pods_leave_an_interrupted_node_when_their_new_one_is_ready() -> None:
     stage = Ending()
     stage.pod("p1")
 
     stage.interrupt(decided=False)
     stage.run(30)
-    stage.decide(ready=False)
-    stage.run(30)
-    assert moved(stage) == []
-
-    stage.decide(ready=True)
-    stage.run(1)
-    assert moved(stage) == ["evict_pod p1"]
+    assert_waits_for_the_place(stage, 30)
 
 
 def test_pods_stay_for_five_seconds_though_there_is_room_as_its_node_may_be_warned_of_next() -> None:
@@ -252,13 +257,7 @@ def test_pods_stay_for_five_seconds_though_there_is_room_as_its_node_may_be_warn
     stage.run(4)
     assert moved(stage) == []
 
-    stage.decide(ready=False)
-    stage.run(30)
-    assert moved(stage) == []
-
-    stage.decide(ready=True)
-    stage.run(1)
-    assert moved(stage) == ["evict_pod p1"]
+    assert_waits_for_the_place(stage, 30)
 
 
 @pytest.mark.parametrize("decided", [True, False])
@@ -293,13 +292,7 @@ def test_a_machine_with_no_known_end_waits_ten_seconds_for_a_decision_and_then_f
     stage.run(9)
     assert moved(stage) == []
 
-    stage.decide(ready=False)
-    stage.run(200)
-    assert moved(stage) == []
-
-    stage.decide(ready=True)
-    stage.run(1)
-    assert moved(stage) == ["evict_pod p1"]
+    assert_waits_for_the_place(stage, 200)
 
 
 @pytest.mark.parametrize(
