@@ -12,6 +12,7 @@ from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.domain.batching import BatchClosed, Decision
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
+from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.planning import PlanCommitted, SnapshotTaken
 from treenail.domain.resources import Resources
@@ -66,6 +67,9 @@ class Knowing(Stage):
 
     def lose(self, kind: Kind, key: str) -> None:
         self.tell(ObjectGone(kind=kind, key=key))
+
+    def interrupt(self, instance_id: str = "i-c1") -> None:
+        self.tell(NodeInterrupted(instance_id=instance_id, cause=Cause.SPOT_INTERRUPTED, noticed_at=START))
 
     def close_batch(self, name: str = "d1", *, pods: int = 1, opened: float = 0, urgent: str = "") -> None:
         """Close a window that opened so many seconds after the start."""

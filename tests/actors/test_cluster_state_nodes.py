@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
-from treenail.domain.cluster_facts import Kind, Resynced
+from treenail.domain.cluster_facts import Kind
 from treenail.domain.disruption import (
     Cause,
     DisruptionAllowed,
@@ -30,12 +30,9 @@ from treenail.domain.disruption import (
     DisruptionRefused,
     DisruptNodes,
     NodeEmptied,
-    NodeInterrupted,
-    NoticeSettled,
     PoolChanged,
 )
 from treenail.domain.launching import ClaimFailed
-from treenail.domain.taints import DISRUPTED
 from treenail.domain.watching import NodeChanged, PoolsChanged
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
@@ -69,7 +66,7 @@ def test_a_claim_that_waits_for_its_launch_is_told_with_what_it_is_launched_from
 
 def test_a_node_that_goes_is_told_with_its_pods_and_who_replaces_it() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    interrupt(stage)
+    stage.interrupt()
     stage.close_batch("d1")
 
     stage.decide(planned_claim("p1"))
@@ -82,7 +79,7 @@ def test_a_node_that_goes_is_told_with_its_pods_and_who_replaces_it() -> None:
 
 def test_a_node_that_goes_is_told_again_when_the_new_place_of_its_pods_is_ready() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    interrupt(stage)
+    stage.interrupt()
     stage.close_batch("d1")
     stage.decide(planned_claim("p1"))
     (promise,) = stage.model.promises.at("default-d1-0")
@@ -97,7 +94,7 @@ def test_a_node_that_goes_is_told_again_when_the_new_place_of_its_pods_is_ready(
 
 def test_a_node_that_goes_is_told_again_when_the_new_place_of_its_pods_fails() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    interrupt(stage)
+    stage.interrupt()
     stage.close_batch("d1")
     stage.decide(planned_claim("p1"))
 
@@ -172,7 +169,7 @@ def test_pools_are_told_to_their_disruptors_and_the_arbiter() -> None:
     assert len(stage.pod_watcher.of(PoolsChanged)) == 3
 
 
-# --- claims that fail, nodes that go
+# --- claims that fail
 
 
 @pytest.mark.parametrize(
@@ -191,122 +188,7 @@ def test_the_pods_of_a_claim_that_failed_wait_again(cause: Cause, urgent: list[s
     assert [m.why for m in stage.batcher.of(UrgentWork)] == urgent
 
 
-def interrupt(stage: Knowing, instance_id: str = "i-c1") -> None:
-    stage.tell(NodeInterrupted(instance_id=instance_id, cause=Cause.SPOT_INTERRUPTED, noticed_at=START))
-
-
-@pytest.mark.parametrize("there", [view(), view(of_node=CORDONED)])
-def test_the_pods_of_an_interrupted_node_are_urgent(there: Any) -> None:
-    stage = Knowing(there.claim, there.node, bound_pod("p1", "node-c1"))
-
-    interrupt(stage)
-    stage.close_batch()
-
-    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
-    assert stage.snapshots() == [("d1", ["p1"])]
-    assert stage.termination.of(NodeChanged)[-1].going
-
-
-def test_a_decision_on_many_pods_gives_way_to_one_on_those_of_an_interrupted_node() -> None:
-    many = [pending_pod(f"w{n:03}") for n in range(501)]
-    stage = Knowing(*IN_USE, bound_pod("b1", "node-c1", owner="other"), *many)
-    stage.close_batch()
-    interrupt(stage)
-    stage.close_batch("d2", urgent="spot_interrupted")
-    first, second = stage.snapshots()
-    assert (first[0], len(first[1])) == ("d1", 501)
-    assert second == ("d2", ["b1"])
-
-    stage.decide(planned_claim("b1"), name="d2")
-    assert len(stage.snapshots()) == 2
-    stage.run(2)
-
-    third = stage.snapshots()[-1]
-    assert (third[0], len(third[1])) == ("d1", 501)
-    stage.decide(planned_claim("w000", cpu=400))
-    assert [len(plan.claims) for plan in stage.committed()] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("there", "instance_id"),
-    [
-        pytest.param(view(), "i-other", id="not ours"),
-        pytest.param(view(of_claim={"deleting_since": START}), "i-c1", id="on its way out already"),
-    ],
-)
-def test_an_interruption_that_is_no_news_is_not_urgent(there: Any, instance_id: str) -> None:
-    stage = Knowing(there.claim, there.node)
-
-    interrupt(stage, instance_id)
-
-    assert stage.batcher.received == []
-
-
-def test_a_second_interruption_of_a_node_is_no_news() -> None:
-    stage = Knowing(*IN_USE)
-
-    interrupt(stage)
-    interrupt(stage)
-
-    assert len(stage.batcher.received) == 1
-
-
-def test_a_notice_is_settled_when_the_end_of_its_node_is_written_down() -> None:
-    stage = Knowing(*IN_USE)
-    interrupt(stage)
-    stage.see(replace(node_of(view()), taints=(DISRUPTED,), resource_version=5))
-    assert stage.listener.received == []
-
-    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
-
-    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
-
-
-def test_one_of_a_node_that_goes_meanwhile_is_settled_by_that() -> None:
-    stage = Knowing(*IN_USE)
-    interrupt(stage)
-
-    stage.lose(Kind.NODE_CLAIM, "c1")
-    stage.lose(Kind.NODE, "node-c1")
-
-    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
-
-
-def test_one_of_a_node_on_its_way_out_or_of_nobody_is_settled_at_once() -> None:
-    going = view(of_claim={"deleting_since": START})
-    stage = Knowing(claim_of(going), node_of(going))
-
-    interrupt(stage)
-    interrupt(stage, "i-other")
-
-    assert [settled.instance_id for settled in stage.listener.of(NoticeSettled)] == ["i-c1", "i-other"]
-
-
-def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
-    stage = Knowing(*IN_USE, synced=False)
-    interrupt(stage, "i-other")
-    assert stage.listener.received == []
-
-    stage.tell(Resynced(revision=2, objects=IN_USE))
-
-    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
-    assert stage.termination.of(NodeInterrupted) == []
-
-
-def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is() -> None:
-    stage = Knowing(synced=False)
-    notice = NodeInterrupted(instance_id="i-c1", cause=Cause.INSTANCE_STATUS, noticed_at=START, forceful=True)
-    stage.tell(replace(notice, noticed_at=at(-240)))
-    stage.tell(notice)
-    stage.run(3600)
-
-    stage.tell(Resynced(revision=2, objects=(*IN_USE, bound_pod("p1", "node-c1"))))
-
-    assert stage.termination.of(NodeInterrupted) == [notice]
-    assert stage.batcher.received == [UrgentWork(why="instance_status")]
-    assert stage.listener.received == []  # it stays in the queue until the end is written down
-    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
-    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+# --- nodes to be given up
 
 
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:
@@ -375,7 +257,7 @@ def test_a_node_that_is_no_longer_as_it_was_stays(how: str) -> None:
         case "not in use":
             stage.lose(Kind.NODE, "node-c1")
         case _:
-            interrupt(stage)
+            stage.interrupt()
 
     allow(stage, "c1")
 

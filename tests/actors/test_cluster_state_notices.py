@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.actors.cluster_rig import IN_USE, Knowing
+from tests.builders import START, at, bound_pod, claim_of, node_of, pending_pod, planned_claim, view
+from treenail.domain.batching import UrgentWork
+from treenail.domain.cluster_facts import Kind, Resynced
+from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.taints import DISRUPTED
+from treenail.domain.watching import NodeChanged
+
+
+@pytest.mark.parametrize("there", [view(), view(of_node={"unschedulable": True})])
+def test_the_pods_of_an_interrupted_node_are_urgent(there: Any) -> None:
+    stage = Knowing(there.claim, there.node, bound_pod("p1", "node-c1"))
+
+    stage.interrupt()
+    stage.close_batch()
+
+    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
+    assert stage.snapshots() == [("d1", ["p1"])]
+    assert stage.termination.of(NodeChanged)[-1].going
+
+
+def test_a_decision_on_many_pods_gives_way_to_one_on_those_of_an_interrupted_node() -> None:
+    many = [pending_pod(f"w{n:03}") for n in range(501)]
+    stage = Knowing(*IN_USE, bound_pod("b1", "node-c1", owner="other"), *many)
+    stage.close_batch()
+    stage.interrupt()
+    stage.close_batch("d2", urgent="spot_interrupted")
+    first, second = stage.snapshots()
+    assert (first[0], len(first[1])) == ("d1", 501)
+    assert second == ("d2", ["b1"])
+
+    stage.decide(planned_claim("b1"), name="d2")
+    assert len(stage.snapshots()) == 2
+    stage.run(2)
+
+    third = stage.snapshots()[-1]
+    assert (third[0], len(third[1])) == ("d1", 501)
+    stage.decide(planned_claim("w000", cpu=400))
+    assert [len(plan.claims) for plan in stage.committed()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("there", "instance_id"),
+    [
+        pytest.param(view(), "i-other", id="not ours"),
+        pytest.param(view(of_claim={"deleting_since": START}), "i-c1", id="on its way out already"),
+    ],
+)
+def test_an_interruption_that_is_no_news_is_not_urgent(there: Any, instance_id: str) -> None:
+    stage = Knowing(there.claim, there.node)
+
+    stage.interrupt(instance_id)
+
+    assert stage.batcher.received == []
+
+
+def test_a_second_interruption_of_a_node_is_no_news() -> None:
+    stage = Knowing(*IN_USE)
+
+    stage.interrupt()
+    stage.interrupt()
+
+    assert len(stage.batcher.received) == 1
+
+
+def test_a_notice_is_settled_when_the_end_of_its_node_is_written_down() -> None:
+    stage = Knowing(*IN_USE)
+    stage.interrupt()
+    stage.see(replace(node_of(view()), taints=(DISRUPTED,), resource_version=5))
+    assert stage.listener.received == []
+
+    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_one_of_a_node_that_goes_meanwhile_is_settled_by_that() -> None:
+    stage = Knowing(*IN_USE)
+    stage.interrupt()
+
+    stage.lose(Kind.NODE_CLAIM, "c1")
+    stage.lose(Kind.NODE, "node-c1")
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_one_of_a_node_on_its_way_out_or_of_nobody_is_settled_at_once() -> None:
+    going = view(of_claim={"deleting_since": START})
+    stage = Knowing(claim_of(going), node_of(going))
+
+    stage.interrupt()
+    stage.interrupt("i-other")
+
+    assert [settled.instance_id for settled in stage.listener.of(NoticeSettled)] == ["i-c1", "i-other"]
+
+
+def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:
+    stage = Knowing(*IN_USE, synced=False)
+    stage.interrupt("i-other")
+    assert stage.listener.received == []
+
+    stage.tell(Resynced(revision=2, objects=IN_USE))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
+    assert stage.termination.of(NodeInterrupted) == []
+
+
+def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is() -> None:
+    stage = Knowing(synced=False)
+    notice = NodeInterrupted(instance_id="i-c1", cause=Cause.INSTANCE_STATUS, noticed_at=START, forceful=True)
+    stage.tell(replace(notice, noticed_at=at(-240)))
+    stage.tell(notice)
+    stage.run(3600)
+
+    stage.tell(Resynced(revision=2, objects=(*IN_USE, bound_pod("p1", "node-c1"))))
+
+    assert stage.termination.of(NodeInterrupted) == [notice]
+    assert stage.batcher.received == [UrgentWork(why="instance_status")]
+    assert stage.listener.received == []  # it stays in the queue until the end is written down
+    stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
