@@ -13,6 +13,7 @@ from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status, condition_of
+from treenail.domain.placement_groups import PlacementGroupRef
 from treenail.domain.ports import ClaimPatch
 from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.surveys import InstancesSurveyed
@@ -80,6 +81,8 @@ class Standard:
             return "SubnetDrift"
         if instance.reservation and self._unselected(instance.reservation):
             return "CapacityReservationDrift"
+        if self._misplaced(instance.placement_group):
+            return "PlacementGroupDrift"
         # Last, as a type is not sold either where the class has no subnet or no image for it any more.
         settled = self.survey.surveyed_at - claim.created_at >= _SETTLED
         if settled and not self.survey.still_sold(instance):
@@ -92,6 +95,18 @@ class Standard:
         if self.node_class is None or reservation in selected:
             return False
         return bool(selected) or not self.node_class.reservation_terms
+
+    def _misplaced(self, group: PlacementGroupRef) -> bool:
+        """Tell whether an instance in `group` surely is not in the one that the class names.
+
+        A launch template of the user's may name one that nobody here knows of.
+        """
+        if self.node_class is None or self.node_class.launch_template:
+            return False
+        if self.node_class.placement_group is None:
+            return bool(group)
+        wanted = self.meaning.placement_group
+        return bool(wanted) and not group.same(wanted)
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
         """Tell whether a claim bears the hash there is now, or one that does not compare.

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
 from treenail.domain.reservations import Reservation
 from treenail.domain.resources import NOTHING, Resources
 from treenail.domain.taints import Taint
@@ -127,8 +128,8 @@ class Instance:
     `capacity` and `allocatable` are what a node of it is expected to have.
 
     `node_name` is what its node will be called, `subnet_id` and `security_groups` (ids, sorted) where in the
-    network it is; they are empty where the answer at hand does not say. `reservation` is the id of the
-    capacity reservation it was launched for and still is in.
+    network it is, and `placement_group` beside which others; they are empty where the answer at hand does
+    not say. `reservation` is the id of the capacity reservation it was launched for and still is in.
     """
 
     id: str
@@ -146,6 +147,7 @@ class Instance:
     node_name: str = ""
     subnet_id: str = ""
     security_groups: tuple[str, ...] = ()
+    placement_group: PlacementGroupRef = NO_GROUP
     reservation: str = ""
     provider: str = "aws"
 

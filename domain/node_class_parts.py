@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
+    PLACEMENT_GROUP_READY,
     RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
@@ -22,6 +23,7 @@ _REASONS: Final = {
     SECURITY_GROUPS_READY: "SecurityGroupsNotFound",
     IMAGES_READY: "AMINotFound",
     RESERVATIONS_READY: "CapacityReservationsNotFound",
+    PLACEMENT_GROUP_READY: "PlacementGroupNotFound",
     INSTANCE_PROFILE_READY: "InstanceProfileNotReady",
 }
 _UNANSWERED: Final = "LookupFailed"

@@ -8,6 +8,7 @@ from typing import Final
 from treenail.domain.capacity_reservations import CapacityReservation
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition
+from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
 from treenail.domain.requirements import Requirement
 
 # As Karpenter calls the conditions, in the order it looks into them.
@@ -15,6 +16,7 @@ IMAGES_READY: Final = "AMIsReady"
 SUBNETS_READY: Final = "SubnetsReady"
 SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
 RESERVATIONS_READY: Final = "CapacityReservationsReady"
+PLACEMENT_GROUP_READY: Final = "PlacementGroupReady"
 INSTANCE_PROFILE_READY: Final = "InstanceProfileReady"
 
 
@@ -51,7 +53,8 @@ class NodeClassMeaning:
 
     `subnets` are sorted by free addresses, the most first; `security_groups` by id; `images` by age, the
     newest first; `reservations` as they compare. What is not to be found, or cannot be looked up now, is
-    empty. `generation` is that of the class this is about, 0 where it is not known.
+    empty, and so is what a class does not name. `generation` is that of the class this is about, 0 where it
+    is not known.
     """
 
     generation: int = 0
@@ -59,6 +62,7 @@ class NodeClassMeaning:
     security_groups: tuple[SecurityGroupMeant, ...] = ()
     images: tuple[ImageMeant, ...] = ()
     reservations: tuple[CapacityReservation, ...] = ()
+    placement_group: PlacementGroupRef = NO_GROUP
     instance_profile: str = ""
 
 

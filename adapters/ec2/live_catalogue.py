@@ -171,6 +171,7 @@ class LiveCatalogue:
             groups=self._groups,
             images=self._images,
             reservations=self._reservations,
+            placement_groups=self._placement_groups,
         )
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:

@@ -10,6 +10,7 @@ from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.domain import labels
 from treenail.domain.capacity_reservations import Count
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.placement_groups import PlacementGroupRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +92,13 @@ class PlacementGroup:
     """
 
     id: str
+    name: str
     strategy: str
     without: frozenset[str] = frozenset()
+
+    @property
+    def ref(self) -> PlacementGroupRef:
+        return PlacementGroupRef(id=self.id, name=self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

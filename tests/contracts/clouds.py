@@ -18,7 +18,7 @@ OF_ROLE = replace(
 )
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
 # What the answer to a launch does not say, or says otherwise.
-LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups")
+LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups", "placement_group")
 # One worker runs all that is held against the laboratory, so that it is started once.
 ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
 # Node classes and accounts mean nothing to KWOK.
@@ -31,6 +31,7 @@ class Setup:
 
     `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
     `reserve` reserves so many m5.large in the first zone, and gives the reservation's id.
+    `group` makes a placement group of a name, and gives its id. There is none called "nowhere".
     `fail_check` lets a status check of an instance fail, `plan_event` plans to stop it in an hour.
     """
 
@@ -39,4 +40,5 @@ class Setup:
     profiles: Callable[[], list[str]] = list
     fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None
     reserve: Callable[[int], str] = lambda _count: ""
+    group: Callable[[str], str] = str
     plan_event: Callable[[str], None] = lambda _name: None

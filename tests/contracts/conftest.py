@@ -35,17 +35,20 @@ def setup(request: pytest.FixtureRequest) -> Setup:
             subject.settle,
             subject.profiles,
             reserve=subject.reserve,
+            group=subject.group,
             fail_check=subject.fail_check,
             plan_event=subject.plan_event,
         )
     agenda, dice, catalogue = HeapAgenda(), random.Random(1), SmallCatalogue()
     if request.param == "fake":
         cloud = FakeEC2(agenda, dice, catalogue, cluster_name="demo", roles=[OF_ROLE.role])
+        cloud.placement_groups.delete("nowhere")
         return Setup(
             cloud,
             lambda: agenda.run(90),
             lambda: [profile.name for profile in cloud.iam.all],
             reserve=partial(_reserve, cloud),
+            group=lambda name: cloud.placement_groups.make(name).id,
             fail_check=cloud.health.fail,
             plan_event=lambda name: cloud.health.plan(name, after_seconds=3600),
         )

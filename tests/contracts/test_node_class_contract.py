@@ -9,8 +9,10 @@ import pytest
 from tests.adapters.fake.ec2.rig import ZONES, request
 from tests.contracts.clouds import NOWHERE, OF_ROLE, Setup, of_ec2
 from treenail.domain import labels
-from treenail.domain.node_classes import Kubelet
-from treenail.domain.nodes import Status
+from treenail.domain.fleets import LAUNCH_TAG
+from treenail.domain.node_classes import Kubelet, SelectorTerm
+from treenail.domain.nodes import Condition, Status
+from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
 from treenail.domain.ports import NodeClassNotReadyError
 
 
@@ -44,6 +46,36 @@ def test_what_a_node_class_lacks_is_false_and_the_rest_is_told_nevertheless(setu
     assert standing.meaning.subnets == ()
     assert standing.meaning.security_groups
     assert standing.meaning.images
+
+
+@of_ec2
+def test_instances_are_in_the_placement_group_that_their_class_names(setup: Setup) -> None:
+    group = PlacementGroupRef(id=setup.group("close"), name="close")
+    of = replace(OF_ROLE, placement_group=SelectorTerm(name="close"))
+
+    standing = setup.cloud.standing(of)
+    setup.cloud.launch(request(of=of))
+    setup.cloud.launch(request(of=OF_ROLE, call="call-2"))
+    setup.settle()
+
+    assert Condition("PlacementGroupReady", Status.TRUE, "PlacementGroupReady") in standing.conditions
+    assert standing.meaning.placement_group == group
+    assert setup.cloud.standing(OF_ROLE).meaning.placement_group == NO_GROUP
+    told = {one.tags[LAUNCH_TAG]: one.placement_group for one in setup.cloud.instances()}
+    assert told == {"call-1": group, "call-2": NO_GROUP}
+
+
+@of_ec2
+def test_a_placement_group_that_is_not_there_keeps_a_class_from_launching(setup: Setup) -> None:
+    of = replace(OF_ROLE, placement_group=SelectorTerm(name="nowhere"))
+
+    standing = setup.cloud.standing(of)
+
+    (lacking,) = (c for c in standing.conditions if c.status is not Status.TRUE)
+    assert (lacking.type, lacking.reason) == ("PlacementGroupReady", "PlacementGroupNotFound")
+    assert standing.meaning.placement_group == NO_GROUP
+    with pytest.raises(NodeClassNotReadyError, match=r"finds no group that is available \(name nowhere\)"):
+        setup.cloud.instance_types(of, Kubelet())
 
 
 @of_ec2

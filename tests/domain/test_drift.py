@@ -15,6 +15,7 @@ from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning, Se
 from treenail.domain.node_classes import SelectorTerm
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status
+from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
 from treenail.domain.requirements import Operator, Requirement, Requirements
 from treenail.domain.reservations import Reservation
 from treenail.domain.resources import Resources
@@ -258,6 +259,53 @@ def test_a_node_drifts_whose_reservation_its_class_does_not_select(
     reservation: str, selected: tuple[str, ...], why: str | None
 ) -> None:
     assert drift_of(replace(IN_PLACE, reservation=reservation), of_reservations(*selected)) == why
+
+
+CLOSE, APART = PlacementGroupRef(id="pg-1", name="close"), PlacementGroupRef(id="pg-2", name="apart")
+ANEW = PlacementGroupRef(id="pg-3", name="close")
+
+
+def drift_in(group: PlacementGroupRef, meant: PlacementGroupRef, **of_class: Any) -> str | None:
+    """Return why a claim drifted whose instance is in `group`, and its class is such and means `meant`."""
+    one = replace(IN_PLACE, placement_group=group)
+    surveyed = InstancesSurveyed(surveyed_at=at(7200), instances={one.id: one}, types={SOLD.name: SOLD})
+    against = Standard(
+        node_pool(), replace(node_class(), **of_class), replace(PLACES, placement_group=meant), surveyed
+    )
+    theirs = dict.fromkeys((NODEPOOL_HASH, NODE_CLASS_HASH), "1234")
+    return against.drift(made(provider_id="aws:///a/i-1", image_id="", annotations=theirs))
+
+
+@pytest.mark.parametrize(
+    ("group", "meant", "why"),
+    [
+        pytest.param(CLOSE, CLOSE, None, id="as it should be"),
+        pytest.param(PlacementGroupRef(name="close"), CLOSE, None, id="by name alone"),
+        pytest.param(APART, CLOSE, "PlacementGroupDrift", id="another group"),
+        pytest.param(PlacementGroupRef(name="apart"), CLOSE, "PlacementGroupDrift", id="another by name"),
+        pytest.param(ANEW, CLOSE, "PlacementGroupDrift", id="one of that name before"),
+        pytest.param(NO_GROUP, CLOSE, "PlacementGroupDrift", id="none"),
+        pytest.param(CLOSE, NO_GROUP, None, id="nobody can tell which is meant"),
+    ],
+)
+def test_a_node_drifts_that_is_not_in_the_placement_group_of_its_class(
+    group: PlacementGroupRef, meant: PlacementGroupRef, why: str | None
+) -> None:
+    assert drift_in(group, meant, placement_group=SelectorTerm(name="close")) == why
+
+
+@pytest.mark.parametrize(
+    ("group", "of_class", "why"),
+    [
+        pytest.param(NO_GROUP, {}, None, id="in none"),
+        pytest.param(CLOSE, {}, "PlacementGroupDrift", id="in one that the class names no more"),
+        pytest.param(CLOSE, {"launch_template": "own"}, None, id="the user's template may name it"),
+    ],
+)
+def test_a_node_drifts_that_is_in_a_placement_group_while_its_class_names_none(
+    group: PlacementGroupRef, of_class: dict[str, str], why: str | None
+) -> None:
+    assert drift_in(group, NO_GROUP, **of_class) == why
 
 
 def test_where_the_reservations_of_a_class_cannot_be_told_there_is_no_drift() -> None:

@@ -78,6 +78,23 @@ def test_nodes_move_to_the_subnets_that_are_selected_now() -> None:
         expect_whole_traces(rehearsal)
 
 
+def test_nodes_move_to_the_placement_group_that_there_is_now() -> None:
+    with Rehearsal(seed=3) as rehearsal:
+        placed = node_class()
+        placed["spec"]["placementGroupSelector"] = {"name": "close"}
+        rehearsal.apply(text(placed, pool(), deployment(replicas=1)))
+        rehearsal.run("3m")
+
+        group = rehearsal.ec2.placement_groups.make("close")
+        rehearsal.run("12m")
+
+        (new,) = rehearsal.ec2.live()
+        assert new.instance.placement_group == group
+        assert reasons(rehearsal) == ["PlacementGroupDrift"]
+        assert rehearsal.running() == 1
+        expect_whole_traces(rehearsal)
+
+
 def test_nodes_are_replaced_where_another_security_group_is_selected() -> None:
     with Rehearsal(seed=4) as rehearsal:
         rehearsal.apply(text(node_class(), pool(), deployment(replicas=1)))

@@ -58,7 +58,9 @@ class PlacementGroups:
             raise
         for group in answer["PlacementGroups"]:
             if group.get("State") == _AVAILABLE:
-                return PlacementGroup(id=group["GroupId"], strategy=group.get("Strategy", ""))
+                return PlacementGroup(
+                    id=group["GroupId"], name=group.get("GroupName", ""), strategy=group.get("Strategy", "")
+                )
         return None
 
     def _ask(self, term: SelectorTerm) -> DescribePlacementGroupsResultTypeDef:

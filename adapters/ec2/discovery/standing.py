@@ -8,12 +8,14 @@ from typing import Final
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain import labels
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
+    PLACEMENT_GROUP_READY,
     RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
@@ -24,6 +26,7 @@ from treenail.domain.node_class_standing import (
     SubnetMeant,
 )
 from treenail.domain.node_classes import NodeClass
+from treenail.domain.placement_groups import NO_GROUP
 from treenail.domain.requirements import Operator, Requirement
 
 _GPUS: Final = GPU + "count"
@@ -46,6 +49,7 @@ def standing_of(
     groups: SecurityGroups,
     images: Images,
     reservations: CapacityReservations,
+    placement_groups: PlacementGroups,
 ) -> NodeClassStanding:
     """Return what the selectors of a node class find, and a condition for each it has.
 
@@ -60,14 +64,22 @@ def standing_of(
     of_images, images_stand = look_up(IMAGES_READY, lambda: images.of(node_class))
     of_groups, groups_stand = look_up(SECURITY_GROUPS_READY, lambda: groups.of(node_class))
     of_reservations, reservations_stand = look_up(RESERVATIONS_READY, lambda: reservations.of(node_class))
+    group, group_stands = look_up(PLACEMENT_GROUP_READY, lambda: placement_groups.of(node_class))
     meaning = NodeClassMeaning(
         subnets=subnets_meant,
         security_groups=tuple(SecurityGroupMeant(id=one.id, name=one.name) for one in of_groups or ()),
         images=tuple(image_meant(one) for one in of_images or ()),
         reservations=tuple(count.of for count in of_reservations or ()),
+        placement_group=NO_GROUP if group is None else group.ref,
     )
-    more = (reservations_stand,) if node_class.reservation_terms else ()
-    return NodeClassStanding(meaning=meaning, conditions=(images_stand, *more, subnets_stand, groups_stand))
+    conditions = (
+        images_stand,
+        *((reservations_stand,) if node_class.reservation_terms else ()),
+        *((group_stands,) if node_class.placement_group is not None else ()),
+        subnets_stand,
+        groups_stand,
+    )
+    return NodeClassStanding(meaning=meaning, conditions=conditions)
 
 
 def image_meant(image: Image) -> ImageMeant:

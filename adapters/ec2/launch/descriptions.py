@@ -24,6 +24,7 @@ from treenail.domain.fleets import (
 )
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.placement_groups import PlacementGroupRef
 from treenail.domain.resources import NOTHING
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
@@ -117,6 +118,9 @@ class Descriptions:
             node_name=found.get("PrivateDnsName", ""),
             subnet_id=found.get("SubnetId", ""),
             security_groups=tuple(sorted(groups)),
+            placement_group=PlacementGroupRef(
+                id=found["Placement"].get("GroupId", ""), name=found["Placement"].get("GroupName", "")
+            ),
         )
         return _on_hardware(placed, found["Placement"].get("Tenancy", "default"))
 

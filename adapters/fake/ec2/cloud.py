@@ -20,6 +20,7 @@ from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machin
 from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.node_names import node_name_of
+from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.reservations import Reservations
@@ -327,6 +328,11 @@ class FakeEC2(Happenings):
     def reservations(self) -> Reservations:
         """The capacity reservations there are, to be added and cancelled."""
         return self._region.reservations
+
+    @property
+    def placement_groups(self) -> PlacementGroups:
+        """The placement groups there are, to be made anew and deleted."""
+        return self._region.placement_groups
 
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""

@@ -211,6 +211,7 @@ class Fleets:
             labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
             subnet_id=subnet.id,
             security_groups=self._region.vpc.group_ids_of(request.node_class),
+            placement_group=self._region.placement_groups.of(request.node_class),
             reservation="" if override.reservation is None else override.reservation.id,
         )
         self._region.machines.start(instance, request, subnet)

@@ -13,6 +13,7 @@ from treenail.adapters.fake.ec2.images import Images
 from treenail.adapters.fake.ec2.machines import Machines
 from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
+from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
@@ -48,6 +49,7 @@ class Region:
     vpc: Vpc
     images: Images
     profiles: InstanceProfiles
+    placement_groups: PlacementGroups
     pools: CapacityPools
     market: SpotMarket
     shop: Shop
@@ -74,7 +76,7 @@ class Region:
         zones = _checked_zones(layout.zones, catalogue)
         vpc = Vpc(layout.subnets or default_subnets(zones), layout.security_groups or default_groups())
         images, pools, spells = Images(), CapacityPools(agenda), Spells(agenda)
-        reservations = Reservations(agenda)
+        reservations, placement_groups = Reservations(agenda), PlacementGroups()
         market = SpotMarket(
             dice.getrandbits(64), catalogue, factor=settings.spot_factor, moving=settings.moving_prices
         )
@@ -90,9 +92,18 @@ class Region:
             vpc=vpc,
             images=images,
             profiles=profiles,
+            placement_groups=placement_groups,
             pools=pools,
             market=market,
-            shop=Shop(agenda, catalogue, market, vpc=vpc, images=images, profiles=profiles),
+            shop=Shop(
+                agenda,
+                catalogue,
+                market,
+                vpc=vpc,
+                images=images,
+                profiles=profiles,
+                placement_groups=placement_groups,
+            ),
             reservations=reservations,
             machines=Machines(
                 agenda,

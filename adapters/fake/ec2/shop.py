@@ -11,6 +11,7 @@ from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.images import Image, Images
 from treenail.adapters.fake.ec2.market import SpotMarket
 from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.user_data import check_user_data
 from treenail.domain import labels
@@ -73,6 +74,7 @@ class Shop:
         vpc: Vpc,
         images: Images,
         profiles: InstanceProfiles,
+        placement_groups: PlacementGroups,
     ) -> None:
         self._clock = clock
         self._catalogue = catalogue
@@ -80,6 +82,7 @@ class Shop:
         self._vpc = vpc
         self._images = images
         self._profiles = profiles
+        self._placement_groups = placement_groups
         self.learned = LearnedMemory()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
@@ -95,11 +98,13 @@ class Shop:
         """Return what a node class can launch, with the prices of now.
 
         Raises:
-            NodeClassNotReadyError: its subnets, security groups, images or role are not to be found, it has
-                user data nothing boots with, or it sets its kubelets up in a way no catalogue can work with.
+            NodeClassNotReadyError: its subnets, security groups, images, role or placement group are not to
+                be found, it has user data nothing boots with, or it sets its kubelets up in a way that no
+                catalogue can work with.
         """
         subnets = self._vpc.subnets_of(node_class)
         self._vpc.check_groups(node_class)
+        self._placement_groups.of(node_class)
         images = self._images.of(node_class)
         if not node_class.launch_template:
             self._profiles.of(node_class)

@@ -13,6 +13,7 @@ from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
+    PLACEMENT_GROUP_READY,
     RESERVATIONS_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
@@ -24,6 +25,7 @@ from treenail.domain.node_class_standing import (
 )
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Condition
+from treenail.domain.placement_groups import NO_GROUP
 from treenail.domain.requirements import Operator, Requirement
 
 T = TypeVar("T")
@@ -31,6 +33,7 @@ T = TypeVar("T")
 _ASKED: Final = {
     IMAGES_READY: "DescribeImages",
     RESERVATIONS_READY: "DescribeCapacityReservations",
+    PLACEMENT_GROUP_READY: "DescribePlacementGroups",
     SUBNETS_READY: "DescribeSubnets",
     SECURITY_GROUPS_READY: "DescribeSecurityGroups",
     INSTANCE_PROFILE_READY: "GetInstanceProfile",
@@ -66,14 +69,20 @@ class Standings:
             if node_class.reservation_terms
             else ((), None)
         )
+        group, of_group = (
+            self._part(PLACEMENT_GROUP_READY, lambda: self._region.placement_groups.of(node_class))
+            if node_class.placement_group is not None
+            else (None, None)
+        )
         meaning = NodeClassMeaning(
             subnets=subnets or (),
             security_groups=groups or (),
             images=images or (),
             reservations=tuple(count.of for count in reservations or ()),
+            placement_group=group or NO_GROUP,
             instance_profile=profile or "",
         )
-        parts = (of_images, of_reservations, of_subnets, of_groups, of_profile)
+        parts = (of_images, of_reservations, of_group, of_subnets, of_groups, of_profile)
         return NodeClassStanding(meaning=meaning, conditions=tuple(one for one in parts if one is not None))
 
     def release(self, node_class: NodeClass) -> None:

@@ -31,6 +31,7 @@ _REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
     "DescribeCapacityReservations": (100, 20),
     "DescribeImages": (100, 20),
     "DescribeInstanceStatus": (100, 20),
+    "DescribePlacementGroups": (100, 20),
     "DescribeSecurityGroups": (100, 20),
     "DescribeSubnets": (100, 20),
     "GetInstanceProfile": (100, 20),

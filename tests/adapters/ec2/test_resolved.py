@@ -61,7 +61,7 @@ def test_the_zones_of_the_subnets_are_told_once_each() -> None:
 
 
 def test_a_type_that_its_group_does_not_take_is_not_launched() -> None:
-    group = PlacementGroup(id="pg-1", strategy="cluster", without=frozenset({"t3.large"}))
+    group = PlacementGroup(id="pg-1", name="close", strategy="cluster", without=frozenset({"t3.large"}))
     close = replace(resolved(image("1")), placement_group=group)
 
     assert close.launches(instance_type("m5.large"))

@@ -125,6 +125,11 @@ class EC2Subject:
         )
         return str(made["CapacityReservation"]["CapacityReservationId"])
 
+    def group(self, name: str) -> str:
+        """Make a placement group, and return its id."""
+        made = self._ec2.create_placement_group(GroupName=name, Strategy="spread")
+        return str(made["PlacementGroup"]["GroupId"])
+
     def settle(self) -> None:
         """Wait until instances are what they were about to be, and skip the time that looks are shared."""
         end = time.monotonic() + _PATIENCE

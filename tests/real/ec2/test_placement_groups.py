@@ -21,7 +21,9 @@ class Grouped(LaidOut):
 
     def __init__(self, lab: Lab, group: str) -> None:
         super().__init__(lab)
-        self._group = PlacementGroup(id=group, strategy="cluster", without=frozenset({"t3.large"}))
+        self._group = PlacementGroup(
+            id=group, name="close", strategy="cluster", without=frozenset({"t3.large"})
+        )
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return replace(super().resolve(node_class), placement_group=self._group)
@@ -42,7 +44,7 @@ def test_a_group_is_found_by_name_and_by_id(lab: Lab) -> None:
 
     for term in (SelectorTerm(name="close"), SelectorTerm(id=group)):
         found = catalogue.resolve(in_group(term)).placement_group
-        assert found == PlacementGroup(id=group, strategy="cluster")
+        assert found == PlacementGroup(id=group, name="close", strategy="cluster")
 
 
 @pytest.mark.parametrize("term", [SelectorTerm(name="nowhere"), SelectorTerm(id="pg-0")])

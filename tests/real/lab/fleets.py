@@ -16,6 +16,7 @@ from tests.real.lab.allocation import Pool, in_order
 from tests.real.lab.capacity_reservations import CapacityReservations
 from tests.real.lab.fleet_launch import Order, launch
 from tests.real.lab.fleet_pools import Refused, pool_of
+from tests.real.lab.placement_groups import PlacementGroups
 from tests.real.lab.tokens import Tokens
 from tests.real.lab.world import World
 
@@ -32,7 +33,9 @@ _MESSAGES: Final = {
 }
 
 
-def install(world: World, tokens: Tokens, reservations: CapacityReservations) -> None:
+def install(
+    world: World, tokens: Tokens, reservations: CapacityReservations, groups: PlacementGroups
+) -> None:
     """Patch moto."""
     plain = Fleets.create_fleet
     # Instances are dealt out one fleet at a time, so that no two fleets take the last one of a pool.
@@ -43,7 +46,8 @@ def install(world: World, tokens: Tokens, reservations: CapacityReservations) ->
             return plain(self)
         self.error_on_dryrun()
         with lock:
-            return tokens.once(self, lambda: ActionResult(_InstantFleet(self, world, reservations).create()))
+            fleet = _InstantFleet(self, world, reservations, groups)
+            return tokens.once(self, lambda: ActionResult(fleet.create()))
 
     Fleets.create_fleet = create_fleet
 
@@ -51,11 +55,14 @@ def install(world: World, tokens: Tokens, reservations: CapacityReservations) ->
 class _InstantFleet:
     """One request, as it is answered."""
 
-    def __init__(self, request: Any, world: World, reservations: CapacityReservations) -> None:
+    def __init__(
+        self, request: Any, world: World, reservations: CapacityReservations, groups: PlacementGroups
+    ) -> None:
         target = request._get_param("TargetCapacitySpecification", {})
         self._request = request
         self._world = world
         self._reservations = reservations
+        self._placement_groups = groups
         self._backend = request.ec2_backend
         self._count = int(target["TotalTargetCapacity"])
         self._capacity_type = target.get("DefaultTargetCapacityType", "on-demand")
@@ -148,6 +155,7 @@ class _InstantFleet:
             return None
         for instance in instances:
             self._reservations.launched(_of_reservations(pool), instance)
+            self._placement_groups.launched(pool.template.data.get("Placement") or {}, instance)
         return {
             "LaunchTemplateAndOverrides": _named(pool.template, {**pool.said, "AvailabilityZone": pool.zone}),
             "Lifecycle": self._capacity_type,

@@ -1,8 +1,9 @@
-"""CreatePlacementGroup and DescribePlacementGroups, which moto lacks. What is in a group nobody checks."""
+"""CreatePlacementGroup and DescribePlacementGroups, which moto lacks. How full one is nobody checks."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 from moto.core.responses import ActionResult
@@ -41,6 +42,12 @@ class PlacementGroups:
         made = {"GroupName": name, "GroupId": f"pg-{number}", "Strategy": strategy, "State": "available"}
         self._by_name[name] = made
         return made
+
+    def launched(self, placement: Mapping[str, Any], instance: Any) -> None:
+        """Have an instance be in the group that its launch template names, if it does."""
+        if group := placement.get("GroupId", ""):
+            (found,) = self.described([], [group])
+            instance.placement.group_id, instance.placement.group_name = group, found["GroupName"]
 
     def described(self, names: list[str], ids: list[str]) -> list[dict[str, str]]:
         """Return the groups of these names or ids, or all; one that is not there is an error, as in EC2."""

@@ -87,7 +87,7 @@ class Laboratory:
         self._placement_groups.install()
         self.statuses.install()
         self.reservations.install()
-        fleets.install(self.world, self._tokens, self.reservations)
+        fleets.install(self.world, self._tokens, self.reservations, self._placement_groups)
         launch_templates.install(self._tokens)
         spot_prices.install(self.world)
         paging.install()

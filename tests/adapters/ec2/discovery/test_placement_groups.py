@@ -39,7 +39,7 @@ def test_a_group_is_found_by_name_or_id(
 ) -> None:
     account.answers(DESCRIBE, {"PlacementGroups": [group()]}, **asked)
 
-    assert find(account, of(term)) == PlacementGroup(id="pg-1", strategy="cluster")
+    assert find(account, of(term)) == PlacementGroup(id="pg-1", name="close", strategy="cluster")
 
 
 @pytest.mark.parametrize("code", ["InvalidPlacementGroup.Unknown", "InvalidPlacementGroupId.Malformed"])

@@ -8,6 +8,7 @@ from tests.adapters.ec2.discovery.account import Account, node_class
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.standing import image_meant, standing_of
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.node_class_standing import NodeClassStanding
@@ -32,6 +33,7 @@ def stands(account: Account, of: NodeClass) -> NodeClassStanding:
         groups=SecurityGroups(account.aws, account.memory),
         images=Images(account.aws, account.memory, lambda: "1.34"),
         reservations=CapacityReservations(account.aws, account.memory),
+        placement_groups=PlacementGroups(account.aws, account.memory),
     )
 
 

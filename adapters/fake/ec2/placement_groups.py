@@ -1,0 +1,55 @@
+"""The placement groups of an account."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from treenail.adapters.fake.ec2.network import digits
+from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
+from treenail.domain.ports import NodeClassNotReadyError
+
+
+class PlacementGroups:
+    """Every group there is asked for is there, unless it was deleted. They hold as many as there are."""
+
+    def __init__(self) -> None:
+        self._made: Counter[str] = Counter()
+        self._deleted: dict[str, None] = {}
+
+    def make(self, name: str) -> PlacementGroupRef:
+        """Have a group there: where there was one of that name, another one. Return it."""
+        self._deleted.pop(name, None)
+        self._made[name] += 1
+        return self._named(name)
+
+    def delete(self, name_or_id: str) -> None:
+        """Have a group there no more."""
+        self._deleted[name_or_id] = None
+
+    def of(self, node_class: NodeClass) -> PlacementGroupRef:
+        """Return the group that a node class's instances are launched into, as far as it says so.
+
+        Raises:
+            NodeClassNotReadyError: there is no such group.
+        """
+        term = node_class.placement_group
+        if term is None or node_class.launch_template:
+            return NO_GROUP
+        found = self._meant(term)
+        if found.id in self._deleted or found.name in self._deleted:
+            called = f"name {term.name}" if term.name else f"id {term.id}"
+            raise NodeClassNotReadyError(
+                f"{node_class.ref}: its placementGroupSelector finds no group that is available ({called})",
+                reason="PlacementGroupNotFound",
+            )
+        return found
+
+    def _meant(self, term: SelectorTerm) -> PlacementGroupRef:
+        if term.name:
+            return self._named(term.name)
+        known = (self._named(name) for name in sorted(self._made))
+        return next((one for one in known if one.id == term.id), PlacementGroupRef(id=term.id))
+
+    def _named(self, name: str) -> PlacementGroupRef:
+        return PlacementGroupRef(id=f"pg-{digits(f'{name} {self._made[name]}')}", name=name)
