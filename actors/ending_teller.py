@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from treenail.actors.base import Deaf, Runtime
-from treenail.actors.publishing import ToldLately, publish
+from treenail.actors.base import Runtime
+from treenail.actors.publishing import ToldLately, publish, write_beside
 from treenail.actors.termination_ticks import MovedOut
 from treenail.domain import labels
 from treenail.domain.disruption import BUDGETED, Cause
@@ -27,7 +27,7 @@ from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import Condition, NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, ClusterWriter, TooManyRequestsError
-from treenail.domain.runtime import Done, Failed, Outcome
+from treenail.domain.runtime import Done, Failed
 
 # Where a machine is taken from us, what its claim says meanwhile is not worth a request.
 _UNHURRIED = frozenset({*BUDGETED, Cause.DELETED})
@@ -40,7 +40,6 @@ class EndingTeller:
         self._tasks = runtime.tasks
         self._now = runtime.timers.now
         self._writer = writer
-        self._answer = Deaf()
         self._told = ToldLately(runtime.timers.monotonic)
         self._dated: dict[str, None] = {}
         self._drains: dict[str, None] = {}
@@ -110,7 +109,7 @@ class EndingTeller:
     def _publish(self, events: Iterable[ClusterEvent]) -> None:
         for event in events:
             if self._told.news((event.about, event.reason)):
-                publish(self._tasks, self._writer, event, self._answer)
+                publish(self._tasks, self._writer, event)
 
     def _show(self, view: NodeView, *conditions: Condition, record: EndRecord | None = None) -> None:
         claim = view.claim
@@ -130,8 +129,4 @@ class EndingTeller:
             return
         writer, patch = self._writer, ClaimPatch(annotations=annotations, conditions=conditions)
         key = ("kubernetes", "drain", view.name)
-        self._tasks.run(key, lambda: writer.patch_claim(claim.name, patch), self._answer, _nothing_follows)
-
-
-def _nothing_follows(outcome: Outcome[NodeClaim]) -> Outcome[NodeClaim]:
-    return outcome
+        write_beside(self._tasks, key, lambda: writer.patch_claim(claim.name, patch))

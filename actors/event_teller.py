@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, ToldLately, publish
+from treenail.actors.publishing import ToldLately, publish
 from treenail.domain.disruption import DisruptionBlocked, DisruptNodes, NodeInterrupted
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
@@ -17,9 +17,7 @@ from treenail.domain.watching import NodeChanged
 # Budgets may change with every minute.
 _BLOCKED_SECONDS: Final = 60.0
 
-TellerInbox: TypeAlias = (
-    NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed | Published
-)
+TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed
 
 
 class EventTeller(DomainActor[TellerInbox]):
@@ -44,8 +42,6 @@ class EventTeller(DomainActor[TellerInbox]):
                 self._tell(blocked(message), self._blocked)
             case ClaimFailed():
                 self._tell(self._events.failed(message))
-            case Published():
-                pass
             case _:
                 assert_never(message)
 
@@ -53,4 +49,4 @@ class EventTeller(DomainActor[TellerInbox]):
         told = lately or self._told
         for event in events:
             if told.news(event):
-                publish(self._tasks, self._writer, event, self.me)
+                publish(self._tasks, self._writer, event)

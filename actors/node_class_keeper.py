@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, publish
+from treenail.actors.publishing import publish
 from treenail.domain import labels
 from treenail.domain.discoveries import Discoveries
 from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event, within
@@ -73,7 +73,7 @@ class _Swept:
     outcome: Outcome[tuple[str, ...]]
 
 
-KeeperInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held | _LookedUp | _Freed | _Swept | Published
+KeeperInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held | _LookedUp | _Freed | _Swept
 
 
 class NodeClassKeeper(DomainActor[KeeperInbox]):
@@ -123,8 +123,6 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 self._note_freed(message)
             case _Swept():
                 self._note_swept(message.outcome)
-            case Published():
-                pass
             case _:
                 assert_never(message)
 
@@ -222,7 +220,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
             case Done(value=users):
                 if self._book.waits_for(node_class, users):
                     event = waiting_event(node_class, users)
-                    publish(self._tasks, self._writer, event, self.me)
+                    publish(self._tasks, self._writer, event)
             case failed:
                 self._complain("cannot clear away after node class", node_class, failed)
         self.later("free", _Free(), seconds=_FREE_AGAIN_SECONDS)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, ToldLately, publish
+from treenail.actors.publishing import ToldLately, publish
 from treenail.domain import metrics
 from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.event_subjects import of_node
@@ -31,7 +31,7 @@ class _Look:
     name: str
 
 
-DoctorInbox: TypeAlias = NodeChanged | _Look | Published
+DoctorInbox: TypeAlias = NodeChanged | _Look
 
 
 class NodeDoctor(DomainActor[DoctorInbox]):
@@ -64,8 +64,6 @@ class NodeDoctor(DomainActor[DoctorInbox]):
                 self._note(message)
             case _Look(name=name):
                 self._look(name)
-            case Published():
-                pass
             case _:
                 assert_never(message)
 
@@ -120,4 +118,4 @@ class NodeDoctor(DomainActor[DoctorInbox]):
             return
         self.log("node repair is blocked", logger="controller.node.health", node=view.node_name, why=why)
         event = ClusterEvent(of_node(view.node), "NodeRepairBlocked", why, warning=True)
-        publish(self._tasks, self._writer, event, self.me)
+        publish(self._tasks, self._writer, event)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, publish
+from treenail.actors.publishing import publish
 from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
@@ -34,9 +34,7 @@ class _BindingsQuiet:
     """Private timer tick: no pod was bound for a while."""
 
 
-PodWatcherInbox: TypeAlias = (
-    PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet | Published
-)
+PodWatcherInbox: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet
 
 
 class PodWatcher(DomainActor[PodWatcherInbox]):
@@ -70,8 +68,6 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                 self._ask_again()
             case _BindingsQuiet():
                 self._tell_bound(self._bindings.close_all())
-            case Published():
-                pass
             case _:
                 assert_never(message)
 
@@ -112,7 +108,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
     def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
         about = ObjectRef(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
         event = ClusterEvent(about=about, reason=reason, message=message, warning=warning)
-        publish(self._tasks, self._writer, event, self.me)
+        publish(self._tasks, self._writer, event)
 
     def _bound(self, bound: PodBound) -> None:
         if bound.news:

@@ -1,29 +1,33 @@
-"""Events for people: written beside the work, those about one object one after the other."""
+"""What is written for people alone, beside the work: events, those about one object one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Final
 
 from cachetools import TTLCache
 
+from treenail.actors.base import Deaf
 from treenail.domain.events import ClusterEvent
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Outcome, Ref, Tasks
+from treenail.domain.runtime import Outcome, TaskKey, Tasks
+
+_NOBODY: Final = Deaf()
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """An event was written, or was not: it is a courtesy, so nothing follows."""
-
-    outcome: Outcome[None]
-
-
-def publish(tasks: Tasks, writer: ClusterWriter, event: ClusterEvent, answer: Ref[Published]) -> None:
-    """Have an event written, and tell `answer` when that is over."""
+def publish(tasks: Tasks, writer: ClusterWriter, event: ClusterEvent) -> None:
+    """Have an event written."""
     key = ("kubernetes", "event", event.about.uid or str(event.about))
-    tasks.run(key, lambda: writer.publish(event), answer, Published)
+    write_beside(tasks, key, lambda: writer.publish(event))
+
+
+def write_beside(tasks: Tasks, key: TaskKey, call: Callable[[], object]) -> None:
+    """Have something written. Whether it was or not, nothing follows: it is a courtesy."""
+    tasks.run(key, call, _NOBODY, _as_it_is)
+
+
+def _as_it_is(outcome: Outcome[object]) -> Outcome[object]:
+    return outcome
 
 
 # What was told is not told again within this time (s), unless it says for itself how long.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import Published, ToldLately, publish
+from treenail.actors.publishing import ToldLately, publish
 from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSetAside
 from treenail.domain.events import ClusterEvent, ObjectRef
@@ -64,7 +64,6 @@ ReporterInbox: TypeAlias = (
     | NodeNeverCame
     | _Show
     | _Look
-    | Published
     | _Written
 )
 
@@ -118,8 +117,6 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 self._show()
             case _Written():
                 self._note(message)
-            case Published():
-                pass
             case _:
                 assert_never(message)
 
@@ -188,7 +185,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
             self._write_event(event)
 
     def _write_event(self, event: ClusterEvent) -> None:
-        publish(self._tasks, self._writer, event, self.me)
+        publish(self._tasks, self._writer, event)
 
     def _note(self, written: _Written) -> None:
         outcome, about = written.outcome, written.about
