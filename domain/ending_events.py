@@ -10,6 +10,7 @@ from treenail.domain import labels
 from treenail.domain.disruption import BUDGETED, Cause
 from treenail.domain.event_subjects import of_node, of_pod, of_view
 from treenail.domain.events import ClusterEvent
+from treenail.domain.instants import write_instant
 from treenail.domain.log_facts import shortened
 from treenail.domain.nodes import NodeView
 from treenail.domain.pods import Pod
@@ -25,8 +26,8 @@ def evicted(pod: Pod, cause: Cause) -> ClusterEvent:
 def hurried(pod: Pod, grace: int, end: datetime, cause: Cause) -> ClusterEvent:
     """Return that a pod was deleted with so many seconds of grace, as its node's time is up at `end`."""
     message = (
-        f"Deleted for the termination time {_written(end)} of the node ({cause.value}), with {grace} of its "
-        f"{pod.spec.grace_seconds} seconds of grace; no budget and no {labels.DO_NOT_DISRUPT} holds it"
+        f"Deleted for the termination time {write_instant(end)} of the node ({cause.value}), with {grace} of "
+        f"its {pod.spec.grace_seconds} seconds of grace; no budget and no {labels.DO_NOT_DISRUPT} holds it"
     )
     return ClusterEvent(of_pod(pod), "Disrupted", message)
 
@@ -52,10 +53,6 @@ def awaiting_volumes(view: NodeView, volumes: Iterable[str]) -> Iterator[Cluster
 
 def expiring(view: NodeView, deadline: datetime) -> Iterator[ClusterEvent]:
     """Yield, for a node and its claim, when the termination grace period of the claim ends."""
-    message = f"All pods will be deleted by {_written(deadline)}"
+    message = f"All pods will be deleted by {write_instant(deadline)}"
     for about in of_view(view):
         yield ClusterEvent(about, "TerminationGracePeriodExpiring", message, warning=True)
-
-
-def _written(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

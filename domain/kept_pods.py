@@ -10,6 +10,7 @@ from treenail.domain import labels
 from treenail.domain.durations import parse_duration
 from treenail.domain.event_subjects import of_pod
 from treenail.domain.events import ClusterEvent
+from treenail.domain.instants import write_instant
 from treenail.domain.pods import Pod
 
 _FOR_EVER: Final = "true"
@@ -27,7 +28,7 @@ def kept_pod(pod: Pod, now: datetime) -> Iterator[ClusterEvent]:
         )
         yield ClusterEvent(about, "InvalidDoNotDisruptAnnotation", message, warning=True)
     elif pod.protected(now) and pod.started_at is not None:
-        end = (pod.started_at + span).strftime("%Y-%m-%dT%H:%M:%SZ")
+        end = write_instant(pod.started_at + span)
         message = f"The {labels.DO_NOT_DISRUPT} grace period will elapse at {end}"
         yield ClusterEvent(about, "DoNotDisruptUntil", message)
     elif pod.started_at is not None:

@@ -14,6 +14,7 @@ from treenail.domain.durations import format_duration
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.giving_up import objection
+from treenail.domain.instants import write_instant
 from treenail.domain.log_facts import shortened
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, NodeClaim, NodeView, Status, condition_of
@@ -98,7 +99,7 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
         yield Statement("future", f"It drifted: {drift.reason}.")
     end = expires_at(claim, pool)
     if end is not None:
-        when = f"was over {ago(end, now)}" if end <= now else f"is over at {end:%Y-%m-%dT%H:%M:%SZ}"
+        when = f"was over {ago(end, now)}" if end <= now else f"is over at {write_instant(end)}"
         yield Statement("future", f"Its time {when}.")
     over = end is not None and end <= now
     cause = Cause.EXPIRED if over else Cause.EMPTY if empty else Cause.DRIFTED if drifted else None

@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from treenail.adapters.fake.luck import uuid
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import InstanceState
+from treenail.domain.instants import write_instant
 from treenail.domain.runtime import Clock
 
 _RETIREMENT = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
@@ -80,7 +81,7 @@ class Notices:
             "detail-type": detail_type,
             "source": source,
             "account": self._account,
-            "time": f"{self._clock.now():%Y-%m-%dT%H:%M:%SZ}",
+            "time": write_instant(self._clock.now()),
             "region": self._region,
             "resources": list(resources),
             "detail": detail,
