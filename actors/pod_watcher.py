@@ -12,7 +12,8 @@ from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
 from treenail.domain.decision_trace import CLAIM
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.event_subjects import of_pod
+from treenail.domain.events import ClusterEvent
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
@@ -106,8 +107,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         self._ask_again()
 
     def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
-        about = ObjectRef(kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
-        event = ClusterEvent(about=about, reason=reason, message=message, warning=warning)
+        event = ClusterEvent(about=of_pod(pod), reason=reason, message=message, warning=warning)
         publish(self._tasks, self._writer, event)
 
     def _bound(self, bound: PodBound) -> None:

@@ -10,7 +10,7 @@ from treenail.domain import labels
 from treenail.domain.claim_conditions import after_initialization, after_registration, not_initialized, shows
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
-from treenail.domain.events import ObjectRef
+from treenail.domain.event_subjects import of_claim
 from treenail.domain.node_shape import shape_condition, shape_news
 from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, condition_of
 from treenail.domain.ports import ClaimPatch, NodePatch
@@ -132,7 +132,7 @@ def _registration(claim: NodeClaim, node: Node) -> NodePatch:
         annotations=_own(claim),
         add_taints=tuple(t for t in wanted if t not in node.taints),
         remove_taints=tuple(t for t in node.taints if t.same_mark(UNREGISTERED)),
-        owner=ObjectRef(kind=claim.generation.claim_kind, name=claim.name, uid=claim.uid),
+        owner=of_claim(claim),
         add_finalizers=(labels.TERMINATION_FINALIZER,),
     )
 

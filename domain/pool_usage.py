@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.event_subjects import of_pool
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.readiness import PoolsSeen
@@ -87,8 +88,7 @@ class UsageBook:
             usage = self._used.get(name, _NONE)
             if self._shown.get(name) != (pool.uid, usage):
                 self._shown[name] = pool.uid, usage
-                about = ObjectRef(kind=pool.generation.pool_kind, name=name, uid=pool.uid)
-                due.append((about, usage))
+                due.append((of_pool(pool), usage))
         return tuple(due)
 
     def unwritten(self, about: ObjectRef) -> None:

@@ -12,7 +12,8 @@ from treenail.adapters.fake.cluster.event_log import EventLog
 from treenail.adapters.fake.cluster.settings import ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.luck import Span, draw, fork
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.event_subjects import of_pod
+from treenail.domain.events import ClusterEvent
 from treenail.domain.pods import Pod
 from treenail.domain.runtime import Agenda
 
@@ -39,8 +40,7 @@ class ControlPlane:
 
     def warn(self, pod: Pod, reason: str, message: str) -> None:
         """Publish a warning about a pod."""
-        about = ObjectRef("Pod", pod.name, pod.namespace, pod.uid)
-        self.log.publish(ClusterEvent(about, reason, message, warning=True))
+        self.log.publish(ClusterEvent(of_pod(pod), reason, message, warning=True))
 
 
 class WorkQueue(Generic[K]):
