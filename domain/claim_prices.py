@@ -57,7 +57,7 @@ class ClaimPrices:
         """
         if cause is Cause.EMPTY:
             return 0.0
-        bought = [made for decision in decisions for made in (self._by_decision.get(decision, {}),)]
+        bought = [self._by_decision.get(decision, {}) for decision in decisions]
         prices = [price for made in bought for price in made.values()]
         if not bought or any(price is None for price in prices):
             return None
