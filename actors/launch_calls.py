@@ -158,8 +158,7 @@ class LaunchCalls:
         def call() -> None:
             known = self._reader.get_claim(claim.name)
             # Nothing was bought for it, so nobody need look for an instance before it goes.
-            said = {labels.CAUSE: step.cause.value, labels.END: record.written()}
-            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT, **said})
+            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT, **record.annotations()})
             self._writer.patch_claim(claim.name, void)
             self._writer.delete_claim(claim.name, uid=known.uid)
 

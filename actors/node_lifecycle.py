@@ -312,8 +312,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     def _delete_because(self, claim: NodeClaim, cause: Cause) -> None:
         """Delete a claim, having said why on it for whoever sees it out. Blocks."""
         record = end_record(claim, cause, disruption_context(claim), price_before=price_of(claim))
-        said = {labels.CAUSE: cause.value, labels.END: record.written()}
-        self._writer.patch_claim(claim.name, ClaimPatch(annotations=said))
+        self._writer.patch_claim(claim.name, ClaimPatch(annotations=record.annotations()))
         self._writer.delete_claim(claim.name, uid=claim.uid)
 
     def _delete(self, claim: NodeClaim) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
-from treenail.domain.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.nodes import NodeClaim
 from treenail.domain.tracing import Attribute, SpanContext
 
 # By cause: which actor decides, and by which method. What people do to objects is decided by none.
@@ -70,6 +70,10 @@ class EndRecord:
         """Return it as the annotation of a claim holds it: JSON."""
         return json.dumps({**self.fields(), "trace_id": self.trace_id}, sort_keys=True)
 
+    def annotations(self) -> dict[str, str]:
+        """Return what a claim is to bear before it is deleted, for whoever sees it out."""
+        return {labels.CAUSE: self.cause.value, labels.END: self.written()}
+
     def attributes(self) -> dict[str, Attribute]:
         """Return it as spans hold it."""
         return {f"treenail.end.{name}": value for name, value in self.fields().items() if name != "cause"}
@@ -97,27 +101,26 @@ def end_record(
         cause=cause,
         actor=actor,
         method=method,
-        reason=(why or _drift(claim, cause))[:_LONGEST_REASON],
+        reason=(why or (claim.drift if cause is Cause.DRIFTED else None) or "")[:_LONGEST_REASON],
         price_before=price_before,
         price_after=price_after,
         trace_id=trace.trace_id,
     )
 
 
-def _drift(claim: NodeClaim, cause: Cause) -> str:
-    shown = condition_of(claim.conditions, DRIFTED)
-    told = cause is Cause.DRIFTED and shown is not None and shown.status is Status.TRUE
-    return shown.reason if told and shown is not None else ""
-
-
 def reason_of(claim: NodeClaim | None) -> str:
     """Return the reason that a claim's own record says, "" where it says none."""
-    try:
-        said = json.loads(claim.annotations.get(labels.END, "{}") if claim is not None else "{}")
-    except (ValueError, RecursionError):
-        return ""
-    reason = said.get("reason") if isinstance(said, dict) else None
+    reason = said_of_end(claim).get("reason") if claim is not None else None
     return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
+
+
+def said_of_end(claim: NodeClaim) -> Mapping[str, object]:
+    """Return what a claim's own record says, by name; nothing where there is none that can be read."""
+    try:
+        said = json.loads(claim.annotations.get(labels.END, "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _price(price: float | None) -> str:

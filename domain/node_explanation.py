@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -11,13 +10,14 @@ from treenail.domain.claims import promised_pods
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
 from treenail.domain.durations import format_duration
+from treenail.domain.end_records import said_of_end
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.giving_up import objection
 from treenail.domain.instants import write_instant
 from treenail.domain.log_facts import shortened
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import DRIFTED, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
 
 
@@ -79,11 +79,7 @@ def _end(claim: NodeClaim, pods: Sequence[Pod], now: datetime) -> Iterator[State
 def _why(claim: NodeClaim) -> str:
     """Return the cause as the claim says it, with what more it says."""
     cause = claim.annotations.get(labels.CAUSE) or "deleted by somebody"
-    try:
-        said = json.loads(claim.annotations.get(labels.END, "{}"))
-    except (ValueError, RecursionError):
-        said = {}
-    said = said if isinstance(said, dict) else {}
+    said = said_of_end(claim)
     more = [f"{name} {said[name]}" for name in ("reason", "actor", "method", "trace_id") if said.get(name)]
     return ", ".join((cause, *more))
 
@@ -91,18 +87,17 @@ def _why(claim: NodeClaim) -> str:
 def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
     pool = model.pools.get(claim.pool)
     empty = model.empty(view.name)
-    drift = condition_of(claim.conditions, DRIFTED)
-    drifted = drift is not None and drift.status is Status.TRUE
     if empty:
         yield Statement("future", f"Nothing but daemons is on it; {_patience(pool)}.")
-    if drifted and drift is not None:
-        yield Statement("future", f"It drifted: {drift.reason}.")
+    if claim.drift is not None:
+        yield Statement("future", f"It drifted: {claim.drift}.")
     end = expires_at(claim, pool)
     if end is not None:
         when = f"was over {ago(end, now)}" if end <= now else f"is over at {write_instant(end)}"
         yield Statement("future", f"Its time {when}.")
     over = end is not None and end <= now
-    cause = Cause.EXPIRED if over else Cause.EMPTY if empty else Cause.DRIFTED if drifted else None
+    drifted = Cause.DRIFTED if claim.drift is not None else None
+    cause = Cause.EXPIRED if over else Cause.EMPTY if empty else drifted
     if cause is None:
         yield Statement("future", "Nothing speaks for giving it up now.")
         return

@@ -110,6 +110,12 @@ class NodeClaim:
         return holds(self.conditions, INITIALIZED)
 
     @property
+    def drift(self) -> str | None:
+        """Why the node drifted, as the claim says; None where it does not say that it did."""
+        shown = condition_of(self.conditions, DRIFTED)
+        return shown.reason if shown is not None and shown.status is Status.TRUE else None
+
+    @property
     def instance_id(self) -> str:
         return self.provider_id.rpartition("/")[2]
 
