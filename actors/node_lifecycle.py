@@ -240,6 +240,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._observer.tell(registered)
                 self._reporter.tell(registered)
                 self.log("registered nodeclaim", nodeclaim=claim.name, node=patch.node_name)
+            case PatchClaim(claim=claim, rivals=nodes) if nodes:
+                self.log(
+                    "claim matches several nodes", level="warning", nodeclaim=claim.name, nodes=list(nodes)
+                )
             case MarkInitialized(claim=claim, node=node):
                 self._span("initialize", claim, now)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))

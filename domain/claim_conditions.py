@@ -22,6 +22,7 @@ from treenail.domain.taints import is_ephemeral
 # In the order a claim comes to them. `Ready` is all of them together.
 MILESTONES: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 _NOT_FOUND: Final = ("NodeNotFound", "Node not registered with cluster")
+_SEVERAL_NODES: Final = "MultipleNodesFound"
 _ABOUT_TO: Final = ("AwaitingReconciliation", "object is awaiting reconciliation")
 
 
@@ -29,6 +30,15 @@ def after_launch(claim: NodeClaim) -> tuple[Condition, ...]:
     """Return the conditions of a claim that has got its instance, of which no node has joined yet."""
     waiting = tuple(Condition(kind, Status.UNKNOWN, *_NOT_FOUND) for kind in (REGISTERED, INITIALIZED))
     return _with_ready(claim, (_true(LAUNCHED), *waiting))
+
+
+def after_several_nodes(claim: NodeClaim) -> tuple[Condition, ...]:
+    """Return the conditions of a claim whose machine several nodes say they are."""
+    registered = Condition(
+        REGISTERED, Status.FALSE, _SEVERAL_NODES, "Invariant violated, matched multiple nodes"
+    )
+    waiting = Condition(INITIALIZED, Status.UNKNOWN, *_NOT_FOUND)
+    return _with_ready(claim, (_true(LAUNCHED), registered, waiting))[1:]
 
 
 def after_registration(claim: NodeClaim, node: Node) -> tuple[Condition, ...]:
@@ -86,4 +96,6 @@ def _with_ready(claim: NodeClaim, parts: Sequence[Condition]) -> tuple[Condition
         return *parts, _true(READY)
     prefix = "Machine" if claim.generation is Generation.V1ALPHA5 else ""
     message = ", ".join(f"{prefix}{c.type}={c.status.value}" for c in waiting)
+    if any(c.status is Status.FALSE for c in waiting):
+        return *parts, Condition(READY, Status.FALSE, "UnhealthyDependents", message)
     return *parts, Condition(READY, Status.UNKNOWN, "ReconcilingDependents", message)

@@ -254,8 +254,8 @@ class ClusterModel(Standings):
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
         unknown = claim.name not in self.claims
         alone = self.put_claim(claim)
-        if alone is not None:
-            self._view_gone(alone)
+        for one in alone:
+            self._view_gone(one)
         if unknown and not claim.initialized and not claim.leaving:
             self._restore_all(claim)
         self._limits.pop(claim.pool, None)
@@ -277,8 +277,8 @@ class ClusterModel(Standings):
             self._restorable.pop(uid, None)
         self._limits.pop(claim.pool, None)
         self._view_gone(name)
-        if alone is not None:
-            self._touch(alone)
+        for one in alone:
+            self._touch(one)
 
     def _view_gone(self, name: str) -> None:
         self._end_promises_at(name)

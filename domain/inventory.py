@@ -10,6 +10,7 @@ from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, key_of
 from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
+from treenail.domain.node_rivals import one_of_several
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pod_budgets import PodBudgets
 from treenail.domain.pods import Pod
@@ -22,7 +23,8 @@ class Inventory:
     """The objects there are, by kind, and the ways from one to another. It decides nothing.
 
     A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
-    one of its own.
+    one of its own. Of several nodes with the provider id of a claim one is its node, and the others are
+    told beside it.
     """
 
     def __init__(self) -> None:
@@ -37,7 +39,7 @@ class Inventory:
         self.pod_budgets = PodBudgets()
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claim_of_provider: dict[str, str] = {}
-        self._node_of_provider: dict[str, str] = {}
+        self._nodes_of_provider: dict[str, dict[str, None]] = {}
         self._provider_of_instance: dict[str, str] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
         self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
@@ -106,39 +108,42 @@ class Inventory:
             self.remove_node(node.name)
         self.nodes[node.name] = node
         if node.provider_id:
-            self._node_of_provider[node.provider_id] = node.name
+            self._nodes_of_provider.setdefault(node.provider_id, {})[node.name] = None
             self._provider_of_instance[_instance_of(node.provider_id)] = node.provider_id
 
     def remove_node(self, name: str) -> Node | None:
         """Forget a node and return it as it was last seen."""
         node = self.nodes.pop(name, None)
-        if node is not None and self._node_of_provider.get(node.provider_id) == name:
-            del self._node_of_provider[node.provider_id]
+        if node is not None and node.provider_id:
+            left = self._nodes_of_provider[node.provider_id]
+            del left[name]
+            if not left:
+                del self._nodes_of_provider[node.provider_id]
             self._forget_instance(node.provider_id)
         return node
 
-    def put_claim(self, claim: NodeClaim) -> str | None:
-        """Keep a claim as it stands; return the node that seemed nobody's and is this claim's, if any."""
+    def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
+        """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's."""
         self.claims[claim.name] = claim
         if not claim.provider_id or claim.provider_id in self._claim_of_provider:
-            return None
+            return ()
         self._claim_of_provider[claim.provider_id] = claim.name
         self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
-        return self._node_of_provider.get(claim.provider_id)
+        return self._nodes_named(claim.provider_id)
 
-    def remove_claim(self, name: str) -> tuple[NodeClaim | None, str | None]:
-        """Forget a claim; return it as it was last seen, and the node it leaves to itself, if any."""
+    def remove_claim(self, name: str) -> tuple[NodeClaim | None, tuple[str, ...]]:
+        """Forget a claim; return it as it was last seen, and the nodes it leaves to themselves."""
         claim = self.claims.pop(name, None)
         if claim is None:
-            return None, None
+            return None, ()
         if claim.uid:
             self._ended.append(claim.uid)
         self._claim_of_provider.pop(claim.provider_id, None)
         self._forget_instance(claim.provider_id)
-        return claim, self._node_of_provider.get(claim.provider_id)
+        return claim, self._nodes_named(claim.provider_id)
 
     def _forget_instance(self, provider_id: str) -> None:
-        if provider_id not in self._claim_of_provider and provider_id not in self._node_of_provider:
+        if provider_id not in self._claim_of_provider and provider_id not in self._nodes_of_provider:
             self._provider_of_instance.pop(_instance_of(provider_id), None)
 
     # --- asking it
@@ -153,7 +158,7 @@ class Inventory:
     def view_of_instance(self, instance_id: str) -> str | None:
         """Return the name of the view that stands on an EC2 instance, None where none of ours does."""
         provider_id = self._provider_of_instance.get(instance_id, "")
-        return self._claim_of_provider.get(provider_id) or self._node_of_provider.get(provider_id)
+        return self._claim_of_provider.get(provider_id) or next(iter(self._nodes_named(provider_id)), None)
 
     def view(self, name: str) -> NodeView | None:
         """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
@@ -161,8 +166,16 @@ class Inventory:
         if claim is None:
             node = self.nodes.get(name)
             return None if node is None or self.view_name(name) != name else NodeView(node=node)
-        node_name = self._node_of_provider.get(claim.provider_id, "") if claim.provider_id else ""
-        return NodeView(claim=claim, node=self.nodes.get(node_name))
+        there = self._nodes_of_provider.get(claim.provider_id) if claim.provider_id else None
+        if there is None:
+            return NodeView(claim=claim)
+        if len(there) == 1:
+            return NodeView(claim=claim, node=self.nodes[next(iter(there))])
+        return one_of_several(claim, tuple(self.nodes[one] for one in there))
+
+    def _nodes_named(self, provider_id: str) -> tuple[str, ...]:
+        """Return the names of the nodes with a provider id, sorted."""
+        return tuple(sorted(self._nodes_of_provider.get(provider_id, ()))) if provider_id else ()
 
     def views(self) -> Iterable[NodeView]:
         """Return every view, those of claims first, each by name."""

@@ -7,7 +7,13 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
-from treenail.domain.claim_conditions import after_initialization, after_registration, not_initialized, shows
+from treenail.domain.claim_conditions import (
+    after_initialization,
+    after_registration,
+    after_several_nodes,
+    not_initialized,
+    shows,
+)
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
 from treenail.domain.event_subjects import of_claim
@@ -56,10 +62,11 @@ class SyncNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchClaim:
-    """Write down how far the claim has come."""
+    """Write down how far the claim has come. It does not go on while `rivals`, nodes by name, claim it."""
 
     claim: NodeClaim
     patch: ClaimPatch
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +108,8 @@ def next_step(view: NodeView, now: datetime) -> NextStep:
     if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:
-        return _register(claim, node)
+        rivals = (node.name, *view.rivals)
+        return _register(claim, node) if len(rivals) == 1 else _wait_for_one(claim, rivals, now)
     return _initialize(claim, node, now)
 
 
@@ -113,6 +121,15 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
         since = launched.since if launched is not None and launched.since else claim.created_at
         due, cause = since + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
     return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
+
+
+def _wait_for_one(claim: NodeClaim, rivals: tuple[str, ...], now: datetime) -> NextStep:
+    """Say that nobody can tell which node is the claim's, until one alone is left, or its time is over."""
+    told = after_several_nodes(claim)
+    waiting = _wait_for_node(claim, now)
+    if isinstance(waiting, GiveBack) or all(shows(claim, one) for one in told):
+        return waiting
+    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=told), rivals=tuple(sorted(rivals)))
 
 
 def _register(claim: NodeClaim, node: Node) -> NextStep:

@@ -165,12 +165,15 @@ class Node:
 class NodeView:
     """A node and its claim as one thing: either may still, or again, be missing; never both.
 
+    `rivals` are the names of other nodes that say they are this machine.
+
     As in Karpenter the claim speaks for labels and taints until the node is registered, and for
     resources until it is initialized.
     """
 
     claim: NodeClaim | None = None
     node: Node | None = None
+    rivals: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

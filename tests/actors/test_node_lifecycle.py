@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.actors.living import AWAY, BOOT, Living
+from tests.actors.living import AWAY, BOOT, PROVIDER, Living
 from tests.actors.troubles import Api
 from tests.builders import (
     at,
@@ -21,7 +21,7 @@ from treenail.domain.disruption import Cause
 from treenail.domain.launching import NodeLaunched
 from treenail.domain.learned_memory import LearnedMemory, MemoryLearned
 from treenail.domain.lifecycle import NodeNeverCame
-from treenail.domain.nodes import NodeView
+from treenail.domain.nodes import REGISTERED, NodeView, Status, condition_of
 from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
 from treenail.domain.taints import NOT_READY
 from treenail.domain.watching import NodeChanged
@@ -112,6 +112,22 @@ def test_old_news_does_not_undo_what_is_known() -> None:
     stage.run(10)
 
     assert stage.told() == ["NodeRegistered", "NodeInitialized"]
+
+
+def test_which_nodes_say_they_are_one_machine_is_logged() -> None:
+    stage = Living()
+    claimed = stage.launch()
+    both = NodeView(claim=claimed, node=node("n2", provider_id=PROVIDER), rivals=("n1",))
+
+    stage.actor.tell(NodeChanged(name="c1", view=both))
+    stage.run(1)
+
+    lines = [line for line in stage.telemetry.logs if line.message == "claim matches several nodes"]
+    assert [(line.fields["nodeclaim"], line.fields["nodes"]) for line in lines] == [("c1", ["n1", "n2"])]
+    shown = condition_of(stage.claim().conditions, REGISTERED)
+    assert shown is not None
+    assert (shown.status, shown.reason) == (Status.FALSE, "MultipleNodesFound")
+    assert stage.observer.received == []
 
 
 def test_each_stage_is_traced_from_the_one_before_it() -> None:
