@@ -16,6 +16,7 @@ import typer
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.converted_files import ConvertedFile, SourceFile, converted_files, source_file
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.problems import BadInputError
 
 _SEPARATOR = "---\n"
@@ -43,10 +44,8 @@ def convert(
     from_cluster: Annotated[
         bool, typer.Option("--from-cluster", help="Convert what is in the cluster of the kubeconfig.")
     ] = False,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     to: Annotated[ApiVersion, typer.Option(help="The version to convert to.")] = ApiVersion.V1,
     output: Annotated[
         ManifestFormat, typer.Option("--output", "-o", help="How to print it.")

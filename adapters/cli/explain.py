@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
 from treenail.domain.cluster_facts import Kind
@@ -21,10 +22,6 @@ from treenail.domain.pod_explanation import explain_pod
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.cli.live_cluster import LiveCluster, ToldEvent
 
-_Kubeconfig: TypeAlias = Annotated[
-    Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
-]
-_Context: TypeAlias = Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")]
 _Output: TypeAlias = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
 
 explain = typer.Typer(help="Tell why a pod or a node of the cluster is where and as it is.")
@@ -33,8 +30,8 @@ explain = typer.Typer(help="Tell why a pod or a node of the cluster is where and
 @explain.command()
 def pod(
     name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")],
-    kubeconfig: _Kubeconfig = None,
-    context: _Context = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: _Output = OutputFormat.TABLE,
 ) -> None:
     """Tell why a pod is on its node, or on none, and what keeps it there."""
@@ -61,8 +58,8 @@ def pod(
 @explain.command()
 def node(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of a node, a NodeClaim or a Machine.")],
-    kubeconfig: _Kubeconfig = None,
-    context: _Context = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: _Output = OutputFormat.TABLE,
 ) -> None:
     """Tell why a node is there, whether it may go, and why it goes or went."""

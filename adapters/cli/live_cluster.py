@@ -11,6 +11,7 @@ from typing import Final, Self
 
 import msgspec
 
+from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
@@ -76,9 +77,8 @@ class LiveCluster:
         Raises:
             BadInputError: it says nothing usable.
         """
-        usual = Path.home() / ".kube/config"
         try:
-            return cls(Connection.open(kubeconfig=kubeconfig or usual, context=context, qps=1, burst=1))
+            return cls(connect(kubeconfig, context))
         except NotConnectedError as error:
             raise BadInputError(str(error)) from None
 

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from treenail.adapters.cli.converted_files import SourceFile, source_of
+from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.resources import AWS_NODE_TEMPLATE, PROVISIONER, Resource
@@ -40,7 +41,7 @@ def live_objects(kubeconfig: Path | None, context: str | None, to: str) -> Sourc
         BadInputError: the cluster cannot be reached or read, or has nothing to convert.
     """
     try:
-        connection = Connection.open(kubeconfig=kubeconfig or _usual(), context=context, qps=1, burst=1)
+        connection = connect(kubeconfig, context)
         try:
             found = _found(connection, to)
         finally:
@@ -59,10 +60,6 @@ def _found(connection: Connection, to: str) -> list[dict[str, Any]]:
         if _all(connection, Resource(kind, f"{group}/{to}", plural)) is None:
             found += _all(connection, Resource(kind, f"{group}/{_OTHER[to]}", plural)) or ()
     return found
-
-
-def _usual() -> Path:
-    return Path.home() / ".kube/config"
 
 
 def _all(connection: Connection, resource: Resource) -> list[dict[str, Any]] | None:

@@ -1,0 +1,28 @@
+"""Which cluster a command is about: that of a kubeconfig."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:  # the library for it takes a third of a second to import
+    from treenail.adapters.kubernetes.connection import Connection
+
+Kubeconfig: TypeAlias = Annotated[
+    Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
+]
+Context: TypeAlias = Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")]
+
+
+def connect(kubeconfig: Path | None, context: str | None) -> Connection:
+    """Return a connection to the cluster of a kubeconfig, by default of the usual one.
+
+    Raises:
+        NotConnectedError: it says nothing usable.
+    """
+    from treenail.adapters.kubernetes.connection import Connection  # noqa: PLC0415
+
+    usual = Path.home() / ".kube/config"
+    return Connection.open(kubeconfig=kubeconfig or usual, context=context, qps=1, burst=1)
