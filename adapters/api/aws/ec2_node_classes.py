@@ -61,7 +61,6 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
         placement_group=spec.placement_group_selector.value("spec.placementGroupSelector")
         if spec.placement_group_selector
         else None,
-        # It is read, and what it asks for nothing is launched without.
         reservation_terms=reservation_terms(
             spec.capacity_reservation_selector_terms, "spec.capacityReservationSelectorTerms"
         ),
