@@ -83,6 +83,15 @@ RESOURCES: Final[Mapping[str, Resource]] = {
         KWOK_NODE_CLASS,
     )
 }
+# What only some pods need to be known: where we may not see it, the others go on.
+DISPENSABLE: Final[tuple[Resource, ...]] = (
+    NAMESPACE,
+    STORAGE_CLASS,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    CSI_NODE,
+    POD_DISRUPTION_BUDGET,
+)
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
     EC2_NODE_CLASS,
@@ -91,25 +100,9 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
-    NAMESPACE,
-    STORAGE_CLASS,
-    PERSISTENT_VOLUME,
-    PERSISTENT_VOLUME_CLAIM,
-    CSI_NODE,
-    POD_DISRUPTION_BUDGET,
+    *DISPENSABLE,
     NODE_CLAIM,
     MACHINE,
     NODE,
     POD,
-)
-# What only some pods need to be known: where we may not see it, the others go on.
-DISPENSABLE: Final = frozenset(
-    {
-        NAMESPACE,
-        STORAGE_CLASS,
-        PERSISTENT_VOLUME,
-        PERSISTENT_VOLUME_CLAIM,
-        CSI_NODE,
-        POD_DISRUPTION_BUDGET,
-    }
 )
