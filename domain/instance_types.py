@@ -96,3 +96,8 @@ class InstanceType:
         """Return the value of a label every node of this type has, None where there is no single one."""
         requirement: Requirement | None = self.requirements.get(key)
         return requirement.single if requirement else None
+
+    def values(self, key: str) -> frozenset[str]:
+        """Return the values that a label of nodes of this type may have; none where they are not known."""
+        requirement = self.requirements.get(key)
+        return requirement.values if requirement is not None and not requirement.complement else frozenset()

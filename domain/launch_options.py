@@ -123,7 +123,7 @@ def _needed(types: Sequence[InstanceType], requirements: Requirements) -> dict[i
         for number, one in enumerate(types):
             if len(seen) >= (requirement.min_values or 0):
                 break
-            new = _values(one, requirement.key) - seen
+            new = one.values(requirement.key) - seen
             if new:
                 seen |= new
                 needed[number] = None
@@ -133,14 +133,9 @@ def _needed(types: Sequence[InstanceType], requirements: Requirements) -> dict[i
 def _varied(kept: Sequence[_Offered], requirements: Requirements) -> bool:
     """Tell whether the types have as many values as `requirements` ask for."""
     return all(
-        len(frozenset().union(*(_values(one.type, r.key) for one in kept))) >= (r.min_values or 0)
+        len(frozenset().union(*(one.type.values(r.key) for one in kept))) >= (r.min_values or 0)
         for r in requirements.in_order()
     )
-
-
-def _values(instance_type: InstanceType, key: str) -> frozenset[str]:
-    own = instance_type.requirements.get(key)
-    return own.values if own is not None and not own.complement else frozenset()
 
 
 def _overrides(kept: Sequence[_Offered], capacity_type: str) -> list[Override]:

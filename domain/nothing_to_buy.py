@@ -30,7 +30,7 @@ def nothing_to_buy(
     for one in there:
         found = True
         for key, known in values.items():
-            known.update(_values(one, key, wanted))
+            known.update(filter(wanted[key].has, one.values(key)))
         if all(len(values[key]) >= count for key, count in least.items()):
             return None
     return NothingToBuy(pool=of_pool(pool), min_values=found)
@@ -44,10 +44,3 @@ def no_compatible_types(nothing: NothingToBuy) -> ClusterEvent:
 
 def _compatible(types: Iterable[InstanceType], wanted: Requirements) -> Iterator[InstanceType]:
     return (one for one in types if one.requirements.intersects(wanted) and one.cheapest(wanted) is not None)
-
-
-def _values(one: InstanceType, key: str, wanted: Requirements) -> frozenset[str]:
-    own = one.requirements.get(key)
-    if own is None or own.complement:
-        return frozenset()
-    return frozenset(value for value in own.values if wanted[key].has(value))
