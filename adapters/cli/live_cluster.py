@@ -16,7 +16,7 @@ from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import EVENT
+from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, WATCHED
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
 from treenail.domain.instants import read_instant
@@ -101,7 +101,9 @@ class LiveCluster:
         def log(message: str, /, **fields: object) -> None:
             said.append(" ".join((message, *(f"{name}={value}" for name, value in fields.items()))))
 
-        reader = KubernetesReader(self._connection, congested=lambda: False, failed=facts.put, log=log)
+        reader = KubernetesReader(
+            self._connection, congested=lambda: False, failed=facts.put, log=log, forbidden=facts.put
+        )
         reader.feed(_Into(facts))
         try:
             fact = facts.get(timeout=_LONGEST_SECONDS)
@@ -110,6 +112,8 @@ class LiveCluster:
             raise BadInputError(f"the cluster cannot be read: {why}") from None
         finally:
             reader.stop()
+        if isinstance(fact, ForbiddenError):
+            raise BadInputError(f"the cluster cannot be read: {self._forbidden() or fact}")
         if not isinstance(fact, Resynced):
             raise BadInputError(f"the cluster cannot be read: {fact}")
         model = ClusterModel(promise_lasts=_PROMISE_LASTS)
@@ -129,6 +133,20 @@ class LiveCluster:
         except msgspec.DecodeError:
             problem = "what answers GET /version is no API server"
             raise BadInputError(f"the cluster cannot be read: {problem}") from None
+
+    def _forbidden(self) -> str:
+        """Return what the API server says of each list that we need and may not have."""
+        said: list[str] = []
+        for resource in WATCHED:
+            if resource in DISPENSABLE:
+                continue
+            try:
+                self._connection.request("GET", resource.path(), query={"limit": "1"})
+            except ForbiddenError as error:
+                said.append(str(error))
+            except PortError:
+                continue
+        return "; ".join(said)
 
     def events(self, name: str, namespace: str = "") -> tuple[ToldEvent, ...]:
         """Return the events about a pod of that name, the latest last.

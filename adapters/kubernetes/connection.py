@@ -14,7 +14,7 @@ import urllib3
 from kubernetes.client import ApiClient, Configuration
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError, check
+from treenail.adapters.kubernetes.errors import ForbiddenError, OverloadedError, ThrottledError, check
 from treenail.adapters.kubernetes.kubeconfig import flaw_of, problem_of
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
@@ -231,6 +231,9 @@ class Connection:
                 wanted = error.retry_after
             case _NotSentError():
                 pass
+            case ForbiddenError():
+                # Nobody allows it within a second.
+                return None
             case UnavailableError() if method in _SAFE:
                 pass
             case _:

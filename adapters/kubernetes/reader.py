@@ -50,8 +50,9 @@ class _Feed:
 class KubernetesReader:
     """The `ClusterReader` of a real cluster: a thread for each resource, and one that tells.
 
-    `congested` tells that the listener has enough to do; `failed` hears of an exception nobody expected.
-    `uniform` is the dice, called from all threads.
+    `congested` tells that the listener has enough to do; `failed` hears of an exception nobody expected,
+    `forbidden` of each list that is refused us without which nothing is told. It is asked for again: whoever
+    runs the cluster may allow it meanwhile. `uniform` is the dice. All are called from all threads.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class KubernetesReader:
         log: Log,
         uniform: Callable[[float, float], float] = random.uniform,
         pace: Pace | None = None,
+        forbidden: Callable[[ForbiddenError], None] = lambda _: None,
     ) -> None:
         self._connection = connection
         self._congested = congested
@@ -70,6 +72,7 @@ class KubernetesReader:
         self._log = log
         self._uniform = uniform
         self._pace = pace or Pace()
+        self._forbidden = forbidden
         self._feed: _Feed | None = None
 
     # --- watching
@@ -123,6 +126,7 @@ class KubernetesReader:
             uniform=self._uniform,
             log=self._log,
             answered=answered,
+            forbidden=self._forbidden,
         )
 
     def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:

@@ -48,10 +48,11 @@ class Watcher:
     """Keeps the ledger's shelf of one resource up to date. `run` is for a thread of its own.
 
     `answered` hears when the server answers this one again that had no answer for a while: the others may
-    be waiting for that, and `server_answers` is for them.
+    be waiting for that, and `server_answers` is for them. `forbidden` hears that we may not list, each time
+    that this keeps all from being told.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (who hears what is set by name)
         self,
         resource: Resource,
         *,
@@ -62,6 +63,7 @@ class Watcher:
         uniform: Callable[[float, float], float],
         log: Log,
         answered: Callable[[], None],
+        forbidden: Callable[[ForbiddenError], None],
     ) -> None:
         self._resource = resource
         self._path = resource.path()
@@ -73,6 +75,7 @@ class Watcher:
         self._uniform = uniform
         self._log = log
         self._answered = answered
+        self._forbidden = forbidden
         self._backoff = Backoff(first=pace.first_pause, longest=pace.longest_pause, uniform=uniform)
         self._stopped = threading.Event()
         self._wake = threading.Event()
@@ -121,8 +124,10 @@ class Watcher:
             self._heard_from_server()
             return self._trouble(error)
         except ForbiddenError as error:
-            if self._resource in DISPENSABLE and not self._version:
-                return self._go_without(error)
+            if not self._version:
+                if self._resource in DISPENSABLE:
+                    return self._go_without(error)
+                self._forbidden(error)
             self._unanswered = True
             return self._trouble(error)
         except (OverloadedError, ThrottledError) as error:

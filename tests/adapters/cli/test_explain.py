@@ -152,10 +152,37 @@ def test_what_is_no_api_server_is_one_line(server: ScriptedServer, config: str, 
 def test_who_may_not_ask_for_the_version_may_still_ask_for_the_rest(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         server.serve_all()
-        server.answers("/version", *[status(403, "Forbidden")] * 4)
+        server.answers("/version", status(403, "Forbidden"))
         server.serve(NODE, node("n-0", 3))
 
         assert says(kubeconfig(tmp_path, server.url), "node", "n-0")
+
+
+def refused(plural: str) -> Reply:
+    said = f'User "dev" cannot list resource "{plural}" in API group "" at the cluster scope'
+    return status(403, "Forbidden", f"{plural} is forbidden: {said}")
+
+
+def test_which_lists_are_forbidden_to_whom_is_said_at_once(server: ScriptedServer, config: str) -> None:
+    for resource in (POD, NODE):
+        server.lists(resource, *[refused(resource.plural)] * 20)
+
+    ran = explained(config, "node", "n-0")
+
+    assert (ran.code, ran.out) == (2, "")
+    told = "; ".join(
+        f"GET /api/v1/{plural}: {plural} is forbidden: "
+        f'User "dev" cannot list resource "{plural}" in API group "" at the cluster scope (403)'
+        for plural in ("nodes", "pods")
+    )
+    assert ran.err == f"treenail: the cluster cannot be read: {told}\n"
+
+
+def test_what_may_be_listed_and_not_watched_is_told(server: ScriptedServer, config: str) -> None:
+    server.serve(NODE, node("n-0", 3))
+    server.watches(NODE, refused("nodes"))
+
+    assert says(config, "node", "n-0")
 
 
 @pytest.mark.parametrize("item", [1, {"involvedObject": 1}, {"lastTimestamp": 5}])

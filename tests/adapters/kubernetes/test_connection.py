@@ -10,7 +10,7 @@ from kubernetes.client import Configuration
 from tests.adapters.kubernetes.rig import a_connection
 from tests.adapters.kubernetes.scripted import DROP, HANG, Reply, ScriptedServer, status
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
-from treenail.adapters.kubernetes.errors import ExpiredError
+from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.domain.ports import (
     AlreadyExistsError,
     ConflictError,
@@ -91,6 +91,15 @@ def test_a_refusal_means(
         connection.request("DELETE", PATH)
 
     assert str(raised.value).startswith(f"DELETE {PATH}: ")
+    assert len(server.asked) == 1
+
+
+def test_what_is_forbidden_is_not_asked_again(server: ScriptedServer, connection: Connection) -> None:
+    server.answers(PATH, status(403, "Forbidden", "no"))
+
+    with pytest.raises(ForbiddenError):
+        connection.request("GET", PATH)
+
     assert len(server.asked) == 1
 
 
