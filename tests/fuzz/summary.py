@@ -43,6 +43,7 @@ def _faults(name: str, sides: Sequence[tuple[int, Side]]) -> list[str]:
 def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     missed = {m.seed: len(m.missed) for m, _ in compared if m.missed}
     sound = {m.seed: len(m.missed) for m, _ in compared if misses(m)}
+    over = {m.seed: len(m.passed_over) for m, _ in compared if m.passed_over}
     low = {m.seed: len(m.missed_placeholders) for m, _ in compared if m.missed_placeholders}
     beyond = {m.seed: len(m.beyond) for m, _ in compared if m.beyond}
     costs = [
@@ -55,7 +56,8 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     total = sum(his for his, _ in times) / sum(mine for _, mine in times)
     return [
         f"pods that karpenter places and treenail does not, by seed: {missed}",
-        f"of these in seeds where karpenter breaks no rule: {sound}",
+        f"pods there that treenail places and karpenter passed over when their turn came: {over}",
+        f"of these in seeds where karpenter breaks no rule, and others have no such cause: {sound}",
         f"placeholders that karpenter places and treenail does not, by seed: {low}",
         f"pods that treenail places and karpenter does not, by seed: {beyond}",
         f"cost over the pods karpenter places, {len(costs)} scenarios: {ours:.4f} to {theirs:.4f} $/h"

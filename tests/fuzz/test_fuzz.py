@@ -87,6 +87,40 @@ def test_what_karpenter_places_against_the_rules_is_not_missed() -> None:
     assert not misses(match)
 
 
+class InTurn:
+    """Makes one decision after the other."""
+
+    def __init__(self, *written: dict[str, Any]) -> None:
+        self._sides = [Decided(one) for one in written]
+
+    def decide(self, items: Any, *, repeat: int = 1) -> dict[str, Any]:
+        return self._sides.pop(0).decide(items, repeat=repeat)
+
+
+def test_what_karpenter_places_by_chance_is_not_missed() -> None:
+    items = [pool(), waiting("a"), waiting("b", "db")]
+    ours, other = decision(claim("a"), refused=["b"]), decision(claim("b"), refused=["a"])
+
+    match = play(1, items, Decided(ours), InTurn(other, ours, other))
+
+    assert match.missed == match.beyond == []
+
+
+def test_what_karpenter_places_instead_of_pods_that_it_passed_over_is_not_missed() -> None:
+    items = [machine("node"), waiting("big", cpu="3"), waiting("a", cpu="2"), waiting("b", cpu="2")]
+    ours = decision(existing={"node": ["big"]}, refused=["a", "b"])
+    theirs = decision(existing={"node": ["a", "b"]}, refused=["big"])
+
+    match = play(1, items, Decided(ours), Decided(theirs))
+    assert match.missed == ["default/a", "default/b"]
+    assert match.passed_over == {"default/big": "node"}
+    assert misses(match)
+
+    match = play(1, items, InTurn(ours, theirs), Decided(theirs))
+    assert match.same_pods_cost == 0
+    assert not misses(match)
+
+
 def test_alike_pods_stand_for_each_other() -> None:
     match = contest(decision(claim("a"), refused=["b"]), decision(claim("b"), refused=["a"]), alike=True)
 

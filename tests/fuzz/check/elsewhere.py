@@ -55,20 +55,31 @@ class Elsewhere:
 
     def anywhere(self, pod: Pod) -> str | None:
         """Return a node, claim or pool that would have the pod, or None."""
-        between = _Between(self._topology, self._residents, pod.shape, NOTHING_MORE)
+        return self.among_these(pod) or self.anew(pod)
+
+    def among_these(self, pod: Pod) -> str | None:
+        """Return a node or claim that would have the pod, or None."""
+        between = self._between(pod, NOTHING_MORE)
         for node in self._scenario.nodes.values():
             if self._on_node(pod, node, between):
                 return node.name
         for claim in self._decision.claims:
             if self._on_claim(pod, claim, between):
                 return claim.name
-        return self._on_new_node(pod, NOTHING_MORE, between)
+        return None
+
+    def anew(self, pod: Pod) -> str | None:
+        """Return a pool a new node of which would have the pod, or None."""
+        return self._on_new_node(pod, NOTHING_MORE, self._between(pod, NOTHING_MORE))
 
     def alone(self, pod: Pod, wish: Wish, leaving: Home) -> str | None:
         """Return a pool a new node of which would have the pod, taken from where it is, with its wish."""
         residents = list(self._residents)
         residents.remove((pod.shape, leaving))
         return self._on_new_node(pod, wish, _Between(self._topology, residents, pod.shape, wish))
+
+    def _between(self, pod: Pod, wish: Wish) -> _Between:
+        return _Between(self._topology, self._residents, pod.shape, wish)
 
     # --- places
 
