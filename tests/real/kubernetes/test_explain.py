@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +111,22 @@ def test_what_never_was_is_bad_input(server: ControlPlane, arguments: tuple[str,
     ran = explained(server, *arguments)
 
     assert (ran.code, ran.err) == (2, f"treenail: {problem}\n")
+
+
+def test_who_may_see_nothing_is_told_what_they_may_not_list(server: ControlPlane, tmp_path: Path) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    server.request("POST", accounts, {"metadata": {"name": "nobody"}})
+    code, answer = server.request("POST", f"{accounts}/nobody/token", {"spec": {}})
+    assert code == 201, answer
+    config = json.loads(server.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = answer["status"]["token"]
+    of_nobody = tmp_path / "kubeconfig"
+    of_nobody.write_text(json.dumps(config))
+
+    ran = treenail("explain", "node", "n-0", "--kubeconfig", str(of_nobody))
+
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    who = 'User "system:serviceaccount:default:nobody"'
+    for plural, group in (("nodes", ""), ("nodepools", "karpenter.sh")):
+        what = f'cannot list resource "{plural}" in API group "{group}" at the cluster scope (403)'
+        assert f" is forbidden: {who} {what}" in ran.err
