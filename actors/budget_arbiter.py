@@ -78,7 +78,8 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         if refused:
             self._refuse(proposal, refused)
         if allowed:
-            self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed))
+            budgets = self._book.pools_of(allowed)
+            self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed, budgets=budgets))
 
     def _refuse(self, proposal: DisruptionProposed, refused: tuple[str, ...]) -> None:
         pools = self._book.pools_of(refused)

@@ -36,6 +36,7 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
+from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.readiness import PoolsSeen
 from treenail.domain.reseating import reseat
@@ -149,7 +150,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             disruptor=audience.disruptor,
         )
         self._judge = ProposalJudge(
-            model, arbiter=audience.arbiter, disruptor=audience.disruptor, teller=audience.teller
+            model,
+            arbiter=audience.arbiter,
+            disruptor=audience.disruptor,
+            teller=audience.teller,
+            batcher=audience.batcher,
         )
         self._settler = NoticeSettler(model, audience.listener)
 
@@ -172,7 +177,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionProposed():
                 self._judge.screen(message, now)
             case DisruptionAllowed():
-                self._disrupt(self._judge.accept(message, now))
+                self._disrupt(self._judge.consider(message, now), now)
             case DisruptionEnded():
                 self._model.spare(message.name)
             case _Due():
@@ -188,7 +193,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
         self._model.learn(fact, now)
-        self._note_understood(fact)
+        for understood in self._aside.heed(fact):
+            self._audience.reporter.tell(understood)
         if isinstance(fact, Resynced):
             if not self._synced and not self._model.node_classes:
                 # That there are none is news as well: what was made for those there were is left over.
@@ -210,24 +216,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=fact.kind.value)
             self._audience.reporter.tell(fact)
 
-    def _note_understood(self, fact: ObjectSeen | ObjectGone | Resynced) -> None:
-        if not self._aside:
-            return
-        news: tuple[ObjectUnderstood | None, ...]
-        match fact:
-            case ObjectGone():
-                news = (self._aside.forget(fact.kind, fact.key),)
-            case ObjectSeen():
-                news = (self._aside.understand(fact.object),)
-            case Resynced():
-                news = self._aside.compare(fact)
-        for understood in news:
-            if understood is not None:
-                self._audience.reporter.tell(understood)
-
     # --- planning
 
     def _plan_next(self, now: datetime) -> None:
+        self._accept_brought(now)
         decision = self._decisions.take(now) if self._synced else None
         resumes_at = self._decisions.resumes_at
         if resumes_at is not None:
@@ -237,8 +229,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self.within(decision.context)
         reseat(self._model)
         self._tell(self._model.take_changes(), now)
-        snapshot = part_of(self._model.snapshot(now), decision)
+        leaving = () if decision.urgent else self._judge.plan(decision.id)
+        snapshot = part_of(self._model.snapshot(now, leaving), decision)
         if not snapshot.pods:
+            self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
         self._decisions.begin(decision, len(snapshot.pods), now)
         depth = len(snapshot.pods)
@@ -251,6 +245,19 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not self._decisions.end(decided.decision.id):
             return
         self._timers.cancel("plan lost", self.me)
+        orders = self._judge.settle(decided.decision.id, decided.plan, now)
+        self._carry_out(decided, orders, now)
+
+    def _accept_brought(self, now: datetime) -> None:
+        """Carry out plans that came with proposals, where these are accepted, while no other one is open."""
+        while not self._decisions.making and (brought := self._judge.settle_brought(now)) is not None:
+            planned, orders = brought
+            if orders:
+                self._carry_out(planned, orders, now)
+
+    def _carry_out(self, decided: PlanDecided, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
+        """Promise what holds of a plan, for pods that wait and for those on the nodes of these orders."""
+        self._announce(orders)
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
@@ -259,6 +266,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._tell(self._model.take_changes(), now)
         self._audience.launcher.tell(committed)
         self._audience.pod_watcher.tell(committed)
+        self._pass_on(orders)
         self.within(decided.decision.context)
         tell_packing(self.log, committed.claims)
         self.log(
@@ -273,6 +281,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _give_up(self, decision: str) -> None:
         if self._decisions.end(decision):
+            self._disrupt(self._judge.settle(decision, PackingPlan(), self._timers.now()), self._timers.now())
             self._audience.pod_watcher.tell(PoolsChanged())
 
     # --- nodes that go
@@ -312,17 +321,23 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if self._model.view_of_instance(notice.instance_id) is not None:
                 self._audience.termination.tell(notice)
 
-    def _disrupt(self, order: DisruptNodes | None) -> None:
-        if order is None:
-            return
-        self._audience.arbiter.tell(order)
-        self._audience.teller.tell(order)
-        if order.replaced_first:
-            # EC2 takes few calls a second: what is decided together is bought with one.
-            names = tuple(view.name for view in order.nodes)
-            self._audience.batcher.tell(NodesToReplace(names=names))
-        elif order.cause in REPLACED:
-            self._audience.batcher.tell(UrgentWork(why=order.cause.value))
+    def _disrupt(self, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
+        """Have nodes given up whose pods need no new places first, or have them."""
+        self._announce(orders)
+        self._tell(self._model.take_changes(), now)
+        self._pass_on(orders)
+
+    def _announce(self, orders: tuple[DisruptNodes, ...]) -> None:
+        """Say why nodes go, before anybody hears that they do."""
+        for order in orders:
+            self._audience.teller.tell(order)
+
+    def _pass_on(self, orders: tuple[DisruptNodes, ...]) -> None:
+        """Have nodes given up, of which it was told that they go."""
+        for order in orders:
+            self._audience.arbiter.tell(order)
+            if order.cause in REPLACED and not order.replaced_first:
+                self._audience.batcher.tell(UrgentWork(why=order.cause.value))
 
     # --- telling
 

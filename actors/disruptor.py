@@ -123,7 +123,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
             case DisruptionRefused():
                 now = self._timers.now()
                 self._empty.postpone(message.candidates, now + _PROPOSE_AGAIN)
-                self._candidates.refuse(message.candidates, now)
+                chance = self._runtime.dice.uniform(0, 1) if message.lasting else 0.0
+                self._candidates.refuse(message, now, chance)
                 self._propose_or_wait()
                 self._arm_replacing()
             case _Due():

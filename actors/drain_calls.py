@@ -19,10 +19,12 @@ from treenail.domain.drain import (
     FindInstance,
     LetGo,
     Step,
+    deadline_of,
     uncordon,
 )
-from treenail.domain.end_records import EndRecord
+from treenail.domain.end_records import EndRecord, reason_of
 from treenail.domain.ending_conditions import disrupting
+from treenail.domain.ending_trace import disruption_context
 from treenail.domain.instants import read_instant, write_instant
 from treenail.domain.launching import LaunchMark, deal
 from treenail.domain.leaving import Leaving
@@ -140,12 +142,28 @@ def cause_of(view: NodeView) -> Cause:
     return Cause(said) if said in {c.value for c in Cause} else Cause.DELETED
 
 
-def ends_at_of(view: NodeView) -> datetime | None:
+def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool) -> Leaving:
+    """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says."""
+    claim = view.claim
+    own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{view.name}")
+    return Leaving(
+        cause=cause,
+        why=reason_of(claim),
+        trace=_trace_of(view) or own,
+        deadline=deadline_of(view),
+        ends_at=_ends_at_of(view),
+        forced=forced,
+        replaced_first=first,
+        began_at=began_at,
+    )
+
+
+def _ends_at_of(view: NodeView) -> datetime | None:
     """Return when EC2 takes a node's machine, as its claim says."""
     return read_instant(view.claim.annotations.get(ENDS_AT, "") if view.claim is not None else "")
 
 
-def trace_of(view: NodeView) -> SpanContext | None:
+def _trace_of(view: NodeView) -> SpanContext | None:
     """Return the trace that the end of a node began in, as its claim says."""
     said = view.claim.annotations.get(END_TRACE, "") if view.claim is not None else ""
     return SpanContext.parse(said) if said else None

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from treenail.domain.acceptance import judge
+from treenail.domain.batching import NodesToReplace
 from treenail.domain.cluster import ClusterModel
+from treenail.domain.departures import Departure, DepartureBook, departures
 from treenail.domain.disruption import (
-    REPLACED,
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionProposed,
@@ -17,13 +19,17 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.event_subjects import of_view
 from treenail.domain.giving_up import CHANGED, objection
+from treenail.domain.outlook import outlook_for
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.planning import PlanDecided
 from treenail.domain.runtime import Ref
 
 
 class ProposalJudge:
     """Holds proposals against the model of the cluster. `disruptor` finds the one of a pool.
 
-    Whoever is the `teller` tells people what keeps a node.
+    Owns the departures that budgets allow and that are not decided on. Has the `batcher` wait for what else
+    comes beside their pods; whoever is the `teller` tells people what keeps a node.
     """
 
     def __init__(
@@ -33,43 +39,113 @@ class ProposalJudge:
         arbiter: Ref[DisruptionProposed | DisruptionRefused],
         disruptor: Callable[[str], Ref[DisruptionRefused]],
         teller: Ref[DisruptionBlocked],
+        batcher: Ref[NodesToReplace],
     ) -> None:
         self._model = model
         self._arbiter = arbiter
         self._disruptor = disruptor
         self._teller = teller
+        self._batcher = batcher
+        self._book = DepartureBook()
 
     def screen(self, proposal: DisruptionProposed, now: datetime) -> None:
         """Pass on to the arbiter those that nothing speaks against, and send the others back.
 
-        Else one that may not go would take the budget of one that may, again and again.
+        Else one that may not go would take the budget of one that may, again and again. Those that are
+        considered already are proposed too often: what becomes of them is told when it is decided.
         """
-        kept = self._without_objection(proposal, proposal.candidates, now, self._disruptor(proposal.pool))
-        if kept:
+        considered = self._book.names
+        names = tuple(name for name in proposal.candidates if name not in considered)
+        kept = self._without_objection(proposal, names, now)
+        if kept and not (proposal.together and len(kept) < len(proposal.candidates)):
             self._arbiter.tell(replace(proposal, candidates=kept))
 
-    def accept(self, allowed: DisruptionAllowed, now: datetime) -> DisruptNodes | None:
-        """Give up those that budgets allow and that are still as the proposal says; refuse the others."""
-        proposal = allowed.proposal
-        kept = self._without_objection(proposal, allowed.candidates, now, self._arbiter)
-        views = tuple(view for name in kept if (view := self._model.view(name)) is not None)
-        for name in kept:
-            self._model.condemn(name)
-        if not views:
-            return None
-        first = proposal.cause in REPLACED and not proposal.forceful
-        return DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
-
     def _without_objection(
-        self, proposal: DisruptionProposed, names: Sequence[str], now: datetime, back: Ref[DisruptionRefused]
+        self, proposal: DisruptionProposed, names: Sequence[str], now: datetime
     ) -> tuple[str, ...]:
-        """Return those that nothing speaks against; tell `back` of the others, and why."""
+        """Return those that nothing speaks against; tell the disruptor of the others, and why."""
         against = {name: objection(self._model, name, proposal, now) for name in names}
         for why in sorted({why for why in against.values() if why is not None}):
             refused = tuple(name for name in names if against[name] == why)
-            back.tell(DisruptionRefused(pool=proposal.pool, candidates=refused, why=why))
+            back = names if proposal.together else refused
+            self._disruptor(proposal.pool).tell(
+                DisruptionRefused(pool=proposal.pool, candidates=tuple(back), why=why)
+            )
             self._tell_blocked(refused, why)
         return tuple(name for name in names if against[name] is None)
+
+    def consider(self, allowed: DisruptionAllowed, now: datetime) -> tuple[DisruptNodes, ...]:
+        """Take in what budgets allow; return what is given up at once, as it asks for no new places.
+
+        For the pods of the others places are found first.
+        """
+        those, planned = departures(allowed), allowed.proposal.planned
+        if planned is not None:
+            self._book.bring(planned, those)
+            return ()
+        judgement = judge(self._model, those, PackingPlan(), now)
+        self._refuse(judgement.refused)
+        self._find_places(one for one, _ in judgement.lacking)
+        return self._give_up(judgement.accepted, now)
+
+    def plan(self, decision: str) -> tuple[str, ...]:
+        """Return the nodes whose pods are to be placed by this decision as if they were gone."""
+        return self._book.plan(decision)
+
+    def settle(self, decision: str, plan: PackingPlan, now: datetime) -> tuple[DisruptNodes, ...]:
+        """Return which of the nodes that were planned with a decision are given up; refuse the others."""
+        return self._accept(self._book.end(decision), plan, now)
+
+    def settle_brought(self, now: datetime) -> tuple[PlanDecided, tuple[DisruptNodes, ...]] | None:
+        """Return a plan that came with a proposal, and what is given up for it; None where none waits."""
+        brought = self._book.take_brought()
+        return None if brought is None else (brought[0], self._accept(brought[1], brought[0].plan, now))
+
+    def _accept(
+        self, those: tuple[Departure, ...], plan: PackingPlan, now: datetime
+    ) -> tuple[DisruptNodes, ...]:
+        judgement = judge(self._model, those, plan, now)
+        self._refuse(judgement.refused)
+        outlook = outlook_for(judgement.lacking, plan, beside=len(those))
+        self._find_places(outlook.again)
+        self._refuse(outlook.blocked, lasting=True)
+        self._refuse(outlook.later, told=False)
+        return self._give_up(judgement.accepted, now)
+
+    def _find_places(self, those: Iterable[Departure]) -> None:
+        """Have places found for the pods of these: EC2 takes few calls a second, so for all with one."""
+        waiting = tuple(those)
+        if waiting:
+            self._book.wait(waiting)
+            self._batcher.tell(NodesToReplace(names=tuple(name for one in waiting for name in one.names)))
+
+    def _give_up(self, those: tuple[Departure, ...], now: datetime) -> tuple[DisruptNodes, ...]:
+        """Note that these go, and return the orders, one for each proposal."""
+        names: dict[int, list[str]] = {}
+        for one in those:
+            names.setdefault(id(one.allowed), []).extend(one.names)
+        proposals = {id(one.allowed): one.proposal for one in those}
+        orders: list[DisruptNodes] = []
+        for key, proposal in proposals.items():
+            views = tuple(view for name in names[key] if (view := self._model.view(name)) is not None)
+            for view in views:
+                self._model.condemn(view.name)
+            first = proposal.replaced_first
+            orders.append(
+                DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
+            )
+        return tuple(orders)
+
+    def _refuse(
+        self, refused: Iterable[tuple[Departure, str]], *, lasting: bool = False, told: bool = True
+    ) -> None:
+        """Send these back by way of the arbiter, whose budgets they leave to others."""
+        for one, why in refused:
+            self._arbiter.tell(
+                DisruptionRefused(pool=one.proposal.pool, candidates=one.names, why=why, lasting=lasting)
+            )
+            if told:
+                self._tell_blocked(one.names, why)
 
     def _tell_blocked(self, names: Iterable[str], why: str) -> None:
         views = (self._model.view(name) for name in names)

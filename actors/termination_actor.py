@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.awaited_notices import AwaitedNotices
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.drain_calls import DrainCalls, cause_of, ends_at_of, trace_of
+from treenail.actors.drain_calls import DrainCalls, cause_of, leaving_for
 from treenail.actors.ending_recorder import EndingRecorder
 from treenail.actors.ending_teller import EndingTeller
 from treenail.actors.gathered_ends import GatheredEnds, Together
@@ -44,8 +44,6 @@ from treenail.domain.drain import (
     seen_gone,
     surely_nothing,
 )
-from treenail.domain.end_records import reason_of
-from treenail.domain.ending_trace import disruption_context
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
@@ -53,7 +51,6 @@ from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.runtime import Done, Failed, Ref
-from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
 _LOOK_SECONDS: Final = 5.0
@@ -98,8 +95,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._observer = observer
         self._calls = calls
         self._forced = forced
-        self._views: dict[str, NodeView] = {}
-        self._pods: dict[str, tuple[Pod, ...]] = {}
+        # What was heard of each node last: its pods and their places may be told before it is to go.
+        self._heard: dict[str, NodeChanged] = {}
         self._leaving: dict[str, Leaving] = {}
         self._awaited = AwaitedNotices(runtime.timers.monotonic)
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
@@ -143,7 +140,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if view is None:
             self._forget(name)
             return
-        self._views[name], self._pods[name] = view, changed.pods
+        self._heard[name] = changed
         self._recorder.note(view)
         self._awaited.know(view)
         if name not in self._leaving:
@@ -162,7 +159,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _heal(self, name: str) -> None:
         """Open a node again that was marked by a process which died before it went on."""
-        view = self._views.get(name)
+        view = self._view(name)
         if view is None or name in self._leaving or not marked(view):
             return
         self.log("removing mark of an abandoned disruption", node=view.node_name)
@@ -170,7 +167,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._tasks.run(key, call, self.me, lambda outcome: Healed(name, outcome))
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
-        view = self._views.get(self._awaited.known(notice.instance_id))
+        view = self._view(self._awaited.known(notice.instance_id))
         if view is not None:
             self._begin_interrupted(view, notice)
         else:
@@ -183,41 +180,33 @@ class TerminationActor(DomainActor[TerminationInbox]):
             if state.may_stay and view.claim is not None and not view.claim.leaving:
                 state.insist(notice)  # whatever comes now, it does not stay
             return
-        self._leaving[view.name] = Leaving.of(notice, forced=self._forced)
-        self._views[view.name] = view
+        self._leave(view, Leaving.of(notice, forced=self._forced))
         tell_taken(self.log, view, notice)
         self._look(view.name)
 
     def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
-        name = view.name
-        if name in self._leaving:
+        if view.name in self._leaving:
             return
-        now = self._timers.now()
-        claim = view.claim
-        own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{name}")
-        self._leaving[name] = Leaving(
-            cause=cause,
-            why=reason_of(claim),
-            trace=trace_of(view) or own,
-            deadline=deadline_of(view),
-            ends_at=ends_at_of(view),
-            forced=self._forced,
-            replaced_first=first,
-            began_at=min(began_at, now),
-        )
-        self._views[name] = view
-        self._look(name)
+        began_at = min(began_at, self._timers.now())
+        self._leave(view, leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first))
+        self._look(view.name)
+
+    def _leave(self, view: NodeView, state: Leaving) -> None:
+        self._leaving[view.name] = state
+        heard = self._heard.get(view.name)
+        if heard is not None:
+            state.note(heard)
 
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
-        if view.name in self._views:
+        if view.name in self._heard:
             self._begin(view, order.cause, began_at=order.decided_at, first=order.replaced_first)
         else:  # it went before the order came
             self._arbiter.tell(DisruptionEnded(name=view.name))
 
     def _forget(self, name: str) -> None:
-        view = self._views.pop(name, None)
+        view = self._view(name)
         self._awaited.forget(view)
-        self._pods.pop(name, None)
+        self._heard.pop(name, None)
         self._teller.forget(name)
         self._attempts.pop(name, None)
         if self._gathered.forget(name):
@@ -233,24 +222,30 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._arbiter.tell(DisruptionEnded(name=name))
         self._recorder.forget(name)
 
+    def _view(self, name: str) -> NodeView | None:
+        return self._heard[name].view if name in self._heard else None
+
+    def _pods(self, name: str) -> tuple[Pod, ...]:
+        return self._heard[name].pods if name in self._heard else ()
+
     # --- what is next
 
     def _look(self, name: str) -> None:
-        state, view = self._leaving.get(name), self._views.get(name)
+        state, view = self._leaving.get(name), self._view(name)
         if state is None or view is None or name in self._busy:
             return
         now = self._timers.now()
-        step = next_step(view, self._pods.get(name, ()), state, now)
+        step = next_step(view, self._pods(name), state, now)
         self.within(state.trace)
         self._teller.expiring(view, state)
         match step:
             case datetime():
                 self.later(name, Look(name), seconds=max(0.1, (step - now).total_seconds()))
             case MoveOut():
-                self._move_out(name, step)
+                self._move_out(view, step)
             case _:
                 self._drained(view, state, step)
-                self._do(name, step)
+                self._do(view, step)
 
     def _drained(self, view: NodeView, state: Leaving, step: Step) -> None:
         """Note, once, that the drain is over, when what comes after it begins."""
@@ -264,8 +259,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._recorder.stage("drain", view.claim, state, start)
         self._observer.tell(NodeDrained(claim=view.claim, node=view.node_name))
 
-    def _do(self, name: str, step: Step) -> None:
-        state, view = self._leaving[name], self._views[name]
+    def _do(self, view: NodeView, step: Step) -> None:
+        name, state = view.name, self._leaving[view.name]
         self._busy[name] = None
         if isinstance(step, Terminate | AwaitGone):
             self._gathered.add(name, step, state.cause)
@@ -307,7 +302,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _did(self, did: Did) -> None:
         name = did.name
         self._busy.pop(name, None)
-        state, view = self._leaving.get(name), self._views.get(name)
+        state, view = self._leaving.get(name), self._view(name)
         if state is None or view is None:
             return
         match did.outcome:
@@ -377,19 +372,19 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     # --- pods
 
-    def _move_out(self, name: str, step: MoveOut) -> None:
-        state = self._leaving[name]
+    def _move_out(self, view: NodeView, step: MoveOut) -> None:
+        name, state = view.name, self._leaving[view.name]
         for pod, seconds in step.delete:
             if state.hurry(pod.uid):
                 self.log("deleting pod as time is up", pod=pod.key, grace=seconds, cause=state.cause.value)
         for pod, grace, call in self._mover.begin(step):
             key = ("kubernetes", "pod", pod.uid)
             self._tasks.run(key, call, self.carrying(), partial(MovedOut, name, pod, grace))
-        self._teller.draining(self._views[name], state, step, self._pods.get(name, ()))
+        self._teller.draining(view, state, step, self._pods(name))
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
         self._mover.end(moved.pod.uid)
-        self._teller.moved(self._views.get(moved.name), self._leaving.get(moved.name), moved)
+        self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))

@@ -50,8 +50,16 @@ class BudgetBook:
     def take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
         """Return the candidates, in their order, that budgets still allow; they count from now on.
 
-        Each counts against the budgets of its own pool, whoever proposes it.
+        Each counts against the budgets of its own pool, whoever proposes it. Of those that go together it
+        is all or none.
         """
+        allowed = self._take(proposal, now)
+        if proposal.together and len(allowed) < len(proposal.candidates):
+            self.release(allowed)
+            return ()
+        return allowed
+
+    def _take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
         reason = None if proposal.forceful else BUDGETED.get(proposal.cause)
         left: dict[str, int | None] = {}
         allowed: list[str] = []
@@ -84,6 +92,11 @@ class BudgetBook:
     def those(self, names: Iterable[str]) -> tuple[NodePool, ...]:
         """Return the pools of these names, as far as they are there."""
         return tuple(pool for name in names if (pool := self._pools.get(name)) is not None)
+
+    def hold(self, name: str) -> None:
+        """Count a node, whatever budgets say: it goes."""
+        if name in self._pool_of:
+            self._taken[name] = None
 
     def release(self, names: Iterable[str]) -> None:
         """These no longer count as being disrupted."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.disruption import Cause, DisruptionProposed
+from treenail.domain.disruption import Cause, DisruptionProposed, DisruptionRefused
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
@@ -46,10 +45,18 @@ class Candidates:
         elif name in self._claims:
             self._drifted.setdefault(name, since)
 
-    def refuse(self, names: Iterable[str], now: datetime) -> None:
-        """Note that these may not go now: that is no fault of theirs, and may change soon."""
-        for name in names:
-            if name in self._not_before:
+    def refuse(self, refused: DisruptionRefused, now: datetime, chance: float) -> None:
+        """Note that these may not go now. That may change soon, unless it is `lasting`.
+
+        These are proposed again after a minute, 2, 4... ten, less up to half by `chance`, from 0 to 1.
+        """
+        for name in refused.candidates:
+            if name not in self._not_before:
+                continue
+            if refused.lasting:
+                pause = _pause(self._tries.get(name, 1) - 1)
+                self._not_before[name] = now + pause * (1 - chance / 2)
+            else:
                 self._not_before[name] = now + _AFTER_REFUSAL
                 self._tries[name] = max(0, self._tries.get(name, 0) - 1)
 
@@ -88,13 +95,17 @@ class Candidates:
 
     def _put_off(self, name: str, now: datetime) -> None:
         tries = self._tries.get(name, 0)
-        self._not_before[name] = now + min(_FIRST_RETRY * 2**tries, _LAST_RETRY)
+        self._not_before[name] = now + _pause(tries)
         self._tries[name] = min(tries + 1, 5)
 
     def _forget_old(self, now: datetime) -> None:
         for name in [n for n, at in self._not_before.items() if at < now - _LAST_RETRY]:
             del self._not_before[name]
             self._tries.pop(name, None)
+
+
+def _pause(tries: int) -> timedelta:
+    return min(_FIRST_RETRY * (1 << max(0, tries)), _LAST_RETRY)
 
 
 def _why(claim: NodeClaim, pool: NodePool, now: datetime) -> tuple[Cause, bool]:

@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 
 from treenail.domain.claims import claim_for
 from treenail.domain.cluster import ClusterModel
+from treenail.domain.holding import HeldClaim, what_holds
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise
 from treenail.domain.template_hash import stamped
-from treenail.domain.usage import NODES
 
 
 def commit(
@@ -20,14 +19,14 @@ def commit(
 ) -> PlanCommitted:
     """Promise the pods of a plan their places in `model`, and return what is to be carried out.
 
-    The cluster went on while the plan was made. A pod that is gone, bound or promised elsewhere loses
-    its place, a room that shrank or is leaving gets only what fits, a claim whose pods are all gone or
-    that would break its pool's limits is not made. Pods dropped here are still waiting: they are decided
-    on again.
+    What of the plan does not hold any more is left out. Pods dropped so are still waiting: they are
+    decided on again.
     """
     committer = _Committer(model, decided, now, promise_lasts)
-    nominations = committer.nominate()
-    claims = committer.claims()
+    held = what_holds(model, decided.plan)
+    for nominated, target in held.nominations:
+        committer.nominate(nominated, target)
+    claims = tuple(committer.make(claim) for claim in held.claims)
     refused = tuple(
         (pod, group)
         for group in decided.plan.refused
@@ -37,7 +36,7 @@ def commit(
     return PlanCommitted(
         decision=decided.decision,
         claims=claims,
-        nominations=nominations,
+        nominations=held.nominations,
         refused=refused,
         node_classes={str(c.node_class): model.node_classes[str(c.node_class)] for c in claims},
         pools={c.pool: model.pools[c.pool] for c in claims},
@@ -53,16 +52,21 @@ class _Committer:
         self._now = now
         self._promise_lasts = promise_lasts
 
-    def _still_waiting(self, uid: str) -> Pod | None:
-        """Return the pod if it still needs a place."""
-        pod = self._model.pods.get(uid)
-        if pod is None or self._model.promises.of(uid) is not None:
-            return None
-        if pod.provisionable:
-            return pod
-        view = self._model.view(self._model.view_name(pod.node_name)) if pod.bound else None
-        leaving = view is not None and self._model.going(view)
-        return pod if leaving and pod.reschedulable else None
+    def nominate(self, pod: Pod, target: str) -> None:
+        lasts = self._now + self._promise_lasts if self._model.ready(target) else None
+        self._promise(pod, target, expires_at=lasts)
+
+    def make(self, held: HeldClaim) -> NodeClaim:
+        pool = self._model.pools[held.planned.pool]
+        node_class = self._model.node_classes[str(pool.node_class)]
+        uids = (pod.uid for pod in held.pods)
+        decision = self._decided.decision
+        made = claim_for(held.planned, uids, pool=pool, decision=decision, index=held.index, now=self._now)
+        claim = stamped(made, pool, node_class)
+        self._model.add_claim(claim)
+        for pod in held.pods:
+            self._promise(pod, claim.name, expires_at=None)
+        return claim
 
     def _promise(self, pod: Pod, target: str, *, expires_at: datetime | None) -> None:
         owner = pod.owner
@@ -75,46 +79,3 @@ class _Committer:
                 expires_at=expires_at,
             )
         )
-
-    def nominate(self) -> tuple[tuple[Pod, str], ...]:
-        kept: list[tuple[Pod, str]] = []
-        for uid, target in self._decided.plan.nominations.items():
-            pod = self._still_waiting(uid)
-            room = self._model.room(target)
-            view = self._model.view(target)
-            if pod is None or room is None or view is None or not pod.spec.requests.fits(room.free):
-                continue
-            lasts = self._now + self._promise_lasts if view.initialized else None
-            self._promise(pod, target, expires_at=lasts)
-            kept.append((pod, target))
-        return tuple(kept)
-
-    def claims(self) -> tuple[NodeClaim, ...]:
-        made: list[NodeClaim] = []
-        for index, planned in enumerate(self._decided.plan.claims):
-            claim = self._claim(planned, index)
-            if claim is not None:
-                made.append(claim)
-        return tuple(made)
-
-    def _claim(self, planned: PlannedClaim, index: int) -> NodeClaim | None:
-        pool = self._model.pools.get(planned.pool)
-        pods = [pod for uid in planned.pods if (pod := self._still_waiting(uid)) is not None]
-        if pool is None or pool.deleting or not pods:
-            return None
-        node_class = self._model.node_classes.get(str(pool.node_class))
-        if node_class is None:
-            return None
-        left = self._model.limit_left(pool)
-        if left is not None:
-            counted = planned.largest.plus({NODES: 1})
-            if any(counted.get(name, 0) > amount for name, amount in left.items()):
-                return None
-        uids = (pod.uid for pod in pods)
-        decision = self._decided.decision
-        made = claim_for(planned, uids, pool=pool, decision=decision, index=index, now=self._now)
-        claim = stamped(made, pool, node_class)
-        self._model.add_claim(claim)
-        for pod in pods:
-            self._promise(pod, claim.name, expires_at=None)
-        return claim

@@ -41,6 +41,11 @@ class DecisionQueue:
         self._announced_at: datetime | None = None
         self._gave_way_at: datetime | None = None
 
+    @property
+    def making(self) -> bool:
+        """Whether a decision is being made."""
+        return self._open is not None
+
     def add(self, decision: Decision) -> None:
         """Have a decision made next; one of its kind that waits already is made with it."""
         if decision.urgent:

@@ -13,6 +13,7 @@ from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.planning import PlanDecided
 
 
 class Cause(StrEnum):
@@ -86,30 +87,44 @@ class PoolChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionProposed:
-    """A pool's disruptor would give these nodes back. With `forceful`, nobody is asked."""
+    """A pool's disruptor would give these nodes back, of its own pool or of others.
+
+    With `forceful`, nobody is asked. With `together`, it is all of them or none. `planned` is where their
+    pods would go, and what would be bought for them, where that is known already; else it is decided when
+    budgets allow it.
+    """
 
     pool: str
     candidates: tuple[str, ...]
     cause: Cause
     forceful: bool = False
+    together: bool = False
+    planned: PlanDecided | None = None
     proposed_at: datetime
+
+    @property
+    def replaced_first(self) -> bool:
+        """Whether the nodes go only once their pods have other places."""
+        return self.planned is not None or (self.cause in REPLACED and not self.forceful)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionAllowed:
-    """Budgets allow it. Whether the cluster does is for the cluster state to say."""
+    """The `budgets` of these pools allow it. Whether the cluster does is for the cluster state to say."""
 
     proposal: DisruptionProposed
     candidates: tuple[str, ...]
+    budgets: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionRefused:
-    """These nodes stay for now; propose them anew when it suits."""
+    """These nodes stay for now; propose them anew when it suits, after longer where it is `lasting`."""
 
     pool: str
     candidates: tuple[str, ...]
     why: str
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

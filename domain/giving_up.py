@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import REPLACED, Cause, DisruptionProposed
+from treenail.domain.disruption import Cause, DisruptionProposed
 from treenail.domain.kept_nodes import kept_by
 from treenail.domain.pods import Pod
 
@@ -27,7 +27,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     kept = kept_by(view)
     if kept is not None:
         return f'node has "{kept}" annotation'
-    if proposal.cause in REPLACED and model.promises.at(view.name):
+    if proposal.replaced_first and model.promises.at(view.name):
         return "node is nominated for a pending pod"
     limited = view.claim is not None and view.claim.termination_grace_period is not None
     if limited and proposal.cause is Cause.DRIFTED:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectSetAside, Resynced, key_of, kind_of
+from treenail.domain.cluster_facts import (
+    ClusterObject,
+    Kind,
+    ObjectGone,
+    ObjectSeen,
+    ObjectSetAside,
+    Resynced,
+    key_of,
+    kind_of,
+)
 from treenail.domain.events import ClusterEvent, ObjectRef
 
 
@@ -30,6 +39,19 @@ class SetAside:
         known = self._problems.get((fact.kind, fact.key))
         self._problems[fact.kind, fact.key] = fact
         return known is None or (known.problem, known.about) != (fact.problem, fact.about)
+
+    def heed(self, fact: ObjectSeen | ObjectGone | Resynced) -> tuple[ObjectUnderstood, ...]:
+        """Take in what is known of objects by now; return those that are set aside no longer."""
+        if not self._problems:
+            return ()
+        match fact:
+            case Resynced():
+                return self.compare(fact)
+            case ObjectSeen():
+                understood = self.understand(fact.object)
+            case ObjectGone():
+                understood = self.forget(fact.kind, fact.key)
+        return () if understood is None else (understood,)
 
     def understand(self, thing: ClusterObject) -> ObjectUnderstood | None:
         """Note that an object was understood; return that where it had been set aside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from treenail.domain.inventory import Inventory
@@ -61,10 +62,10 @@ class Standings(Inventory):
             self._rooms[view.name] = self._measure(view, self.pods_of(view))
         return self._rooms[view.name]
 
-    def _measure(self, view: NodeView, pods: tuple[Pod, ...]) -> Room | None:
+    def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> Room | None:
         promised = tuple(self.pods.get(p.pod, p.like) for p in self.promises.at(view.name))
         occupancy = Occupancy(pods=pods, promised=promised, reserved=self.promises.reserved(view.name))
-        if self._open(view):
+        if self._open(view) and not closed:
             return self._maker.open_room(view, occupancy, (d.spec for d in self.daemons.values()))
         return self._maker.closed_room(view, occupancy)
 
@@ -79,11 +80,14 @@ class Standings(Inventory):
             self._limits[pool.name] = limits_left(pool, claims)
         return self._limits[pool.name]
 
-    def snapshot(self, now: datetime) -> Snapshot:
-        """Return all that planning may look at, at this revision."""
+    def snapshot(self, now: datetime, leaving: Collection[str] = ()) -> Snapshot:
+        """Return all that planning may look at, at this revision, as it were without the views `leaving`.
+
+        These take no pods then, and those on them that must move are to be placed.
+        """
         pools = heaviest_first(self.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
-        rooms, pods = self._rooms_and_pods(now)
+        rooms, pods = self._rooms_and_pods(now, leaving)
         return Snapshot(
             revision=self.revision,
             taken_at=now,
@@ -98,7 +102,9 @@ class Standings(Inventory):
             namespaces={name: self.namespaces[name].labels for name in sorted(self.namespaces)},
         )
 
-    def _rooms_and_pods(self, now: datetime) -> tuple[tuple[Room, ...], tuple[Pod, ...]]:
+    def _rooms_and_pods(
+        self, now: datetime, leaving: Collection[str]
+    ) -> tuple[tuple[Room, ...], tuple[Pod, ...]]:
         """Return all rooms, and the pods to be placed: those that wait, and those on nodes that go for good.
 
         A cordon alone keeps pods off and moves none.
@@ -107,14 +113,14 @@ class Standings(Inventory):
         rooms: list[Room] = []
         self._maker.tidy(self._rooms.values())
         for view in self.views():
-            if not self.ending(view):
+            if not self.ending(view) and view.name not in leaving:
                 room = self._measured(view)
             else:
                 there = self.pods_of(view)
                 moving = {p.uid: p for p in there if self._must_move(p, now)}
                 pods += (p for p in moving.values() if self.promises.of(p.uid) is None)
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
-                room = self._measure(view, tuple(p for p in there if p.uid not in moving))
+                room = self._measure(view, tuple(p for p in there if p.uid not in moving), closed=True)
             if room is not None:
                 rooms.append(room)
         rooms.sort(key=lambda r: (not r.initialized, r.name))

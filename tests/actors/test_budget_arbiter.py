@@ -69,7 +69,8 @@ def test_what_budgets_allow_is_for_the_cluster_state_to_confirm() -> None:
 
     proposal = stage.propose("c0", "c1")
 
-    assert stage.cluster.received == [DisruptionAllowed(proposal=proposal, candidates=("c0", "c1"))]
+    allowed = DisruptionAllowed(proposal=proposal, candidates=("c0", "c1"), budgets=("default",))
+    assert stage.cluster.received == [allowed]
     assert stage.termination.received == stage.disruptor.received == []
 
 

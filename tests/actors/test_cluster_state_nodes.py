@@ -193,7 +193,7 @@ def test_the_pods_of_a_claim_that_failed_wait_again(cause: Cause, urgent: list[s
 
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:
     proposal = DisruptionProposed(pool="default", candidates=names, cause=cause, proposed_at=START)
-    stage.tell(DisruptionAllowed(proposal=proposal, candidates=names))
+    stage.tell(DisruptionAllowed(proposal=proposal, candidates=names, budgets=("default",)))
 
 
 def test_what_is_proposed_goes_to_the_budgets_less_what_may_not_go() -> None:
