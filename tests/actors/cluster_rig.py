@@ -28,7 +28,7 @@ class Knowing(Stage):
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
-        self.listener = Probe()
+        self.listener, self.teller = Probe(), Probe()
         self.arbiter, self.disruptor, self.reporter, self.keeper = Probe(), Probe(), Probe(), Probe()
         self.model = ClusterModel(promise_lasts=LASTS)
         audience = Audience(
@@ -45,7 +45,7 @@ class Knowing(Stage):
             listener=self.listener,
             accountant=Probe(),
             surveyor=Probe(),
-            teller=Probe(),
+            teller=self.teller,
             disruptor=lambda _: self.disruptor,
         )
         self.cluster: Any = self.host(

@@ -153,3 +153,21 @@ def test_a_proposal_that_touches_several_pools_asks_the_budgets_of_all_and_names
     (refused,) = stage.disruptor.of(DisruptionRefused)
     assert refused.candidates == ("c1", "x0")
     assert refused.why == "no allowed disruptions due to blocking budget of default, other"
+
+
+def test_nodes_that_go_together_are_allowed_by_all_budgets_or_by_none() -> None:
+    stage = Weighing(allowed=1)
+    other = replace(node_pool("other"), disruption=Disruption(budgets=(Budget(nodes=1),)))
+    there = (changed(view(name, of_claim={"pool": "other"})) for name in ("x0", "x1"))
+    stage.tell(PoolChanged(name="other", pool=other), *there)
+    together = DisruptionProposed(
+        pool="default", candidates=("c0", "x0", "x1"), cause=Cause.EMPTY, together=True, proposed_at=START
+    )
+
+    stage.tell(together)
+    assert stage.allowed() == []
+    assert stage.refused() == [("c0", "x0", "x1")]
+
+    stage.tell(replace(together, candidates=("c0", "x1")))
+    (allowed,) = stage.cluster.of(DisruptionAllowed)
+    assert (allowed.candidates, allowed.budgets) == (("c0", "x1"), ("default", "other"))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.actors.ending import Ending
+from tests.actors.ending import Ending, moved
 from tests.builders import at, node, view
 from treenail.actors.drain_calls import END_TRACE, DrainCalls
 from treenail.domain import labels
@@ -321,3 +321,18 @@ def test_an_order_for_a_node_that_is_gone_ends_at_once() -> None:
 
     assert stage.arbiter.received == [DisruptionEnded(name="c9")]
     assert stage.calls() == []
+
+
+def test_places_that_were_told_before_the_node_was_to_go_are_not_waited_for() -> None:
+    stage = Ending()
+    stage.pod("web")
+    there = stage.views.condemn("c1")
+    stage.decide()
+
+    stage.actor.tell(
+        DisruptNodes(nodes=(there,), cause=Cause.DRIFTED, replaced_first=True, decided_at=stage.now())
+    )
+    stage.run(20)
+
+    assert stage.claim() is None or stage.claim().leaving
+    assert moved(stage) == ["evict_pod web"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import START, at, claim, node_pool
 from treenail.domain.candidates import Candidates
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import Cause, DisruptionRefused
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_pools import Disruption, Generation, NodePool
 from treenail.domain.nodes import FOREVER, NodeClaim
@@ -58,6 +58,10 @@ def known(*claims: NodeClaim) -> Candidates:
     return made
 
 
+def refusal(*names: str) -> DisruptionRefused:
+    return DisruptionRefused(pool="default", candidates=names, why="")
+
+
 def proposed(candidates: Candidates, seconds: float) -> list[tuple[tuple[str, ...], bool]]:
     """Return what is proposed so many seconds after the start: names, and whether it is forceful."""
     return [(p.candidates, p.forceful) for p in candidates.propose(pool(), at(seconds))]
@@ -92,8 +96,23 @@ def test_a_node_that_was_refused_is_proposed_again_after_ten_seconds_however_oft
 
     for seconds in (60, 70, 80, 90):
         assert proposed(candidates, seconds) == [(("c1",), True)]
-        candidates.refuse(("c1", "stranger"), at(seconds))
+        candidates.refuse(refusal("c1", "stranger"), at(seconds), 0.0)
         assert candidates.next_due(pool()) == at(seconds + 10)
+
+
+@pytest.mark.parametrize(("chance", "waits"), [(0.0, [60, 120, 240]), (1.0, [30, 60, 120])])
+def test_a_node_whose_pods_have_nowhere_to_go_is_proposed_after_longer_and_longer(
+    chance: float, waits: list[float]
+) -> None:
+    candidates = known(living("c1"))
+    now: datetime | None = START + MINUTE
+    for wait in waits:
+        assert now is not None
+        assert candidates.propose(pool(), now)
+        candidates.refuse(replace(refusal("c1"), lasting=True), now, chance)
+        later = candidates.next_due(pool())
+        assert later == now + timedelta(seconds=wait)
+        now = later
 
 
 def test_a_node_that_came_back_is_proposed_after_longer_and_longer_but_for_ten_minutes() -> None:
