@@ -47,11 +47,7 @@ def claim_for(
     least = asked.min_values if asked is not None else None
     types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
     requirements = planned.requirements.without(_NOT_WRITTEN).with_((types,))
-    custom = {
-        r.key: r.single
-        for r in requirements.in_order()
-        if r.single is not None and r.key not in labels.WELL_KNOWN
-    }
+    custom = {key: value for key, value in requirements.labels().items() if key not in labels.WELL_KNOWN}
     return NodeClaim(
         name=claim_name(pool.name, decision.id, index),
         generation=pool.generation,

@@ -30,13 +30,17 @@ class Offering:
     left: int = 0
     counted_at: datetime | None = None
 
-    def requirements(self) -> Requirements:
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that tell of nodes how they were bought, and where."""
         known = {labels.ZONE: self.zone, labels.CAPACITY_TYPE: self.capacity_type}
         if self.zone_id:
             known[labels.ZONE_ID] = self.zone_id
-        if self.reservation is None:
-            return Requirements.from_labels(known).with_(_UNRESERVED)
-        return Requirements.from_labels({**known, **self.reservation.labels})
+        return known if self.reservation is None else {**known, **self.reservation.labels}
+
+    def requirements(self) -> Requirements:
+        known = Requirements.from_labels(self.labels)
+        return known.with_(_UNRESERVED) if self.reservation is None else known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,6 +254,10 @@ class Requirements(Mapping[str, Requirement]):
         """Return the requirements by key, sorted."""
         return tuple(self._by_key[key] for key in sorted(self._by_key))
 
+    def labels(self) -> dict[str, str]:
+        """Return the labels that these leave one value, by key: what `from_labels` was given, or more."""
+        return {r.key: r.single for r in self.in_order() if r.single is not None}
+
     def with_(self, more: Iterable[Requirement] | Requirements) -> Requirements:
         """Return the conjunction of these requirements and `more`."""
         extra = more.values() if isinstance(more, Requirements) else more

@@ -83,8 +83,8 @@ def labels_of(view: NodeView) -> Mapping[str, str]:
 
 
 def _foreseen(view: NodeView) -> Mapping[str, str]:
-    decided = view.claim.requirements.values() if view.claim is not None else ()
-    return {**{r.key: r.single for r in decided if r.single is not None}, **view.labels}
+    decided = view.claim.requirements.labels() if view.claim is not None else {}
+    return {**decided, **view.labels}
 
 
 def expected_daemons(view: NodeView, daemons: Iterable[PodSpec]) -> tuple[Resources, ...]:

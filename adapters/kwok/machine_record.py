@@ -71,7 +71,7 @@ def instance_of(node: Node, types: Mapping[str, InstanceType]) -> Instance | Non
 
 def machine_labels(record: MachineRecord, of: InstanceType | None) -> dict[str, str]:
     """Return what is certain of a node on this machine; less where its type is known no more."""
-    single = {r.key: r.single for r in of.requirements.in_order() if r.single is not None} if of else {}
+    single = of.requirements.labels() if of else {}
     bought = {
         labels.INSTANCE_TYPE: record.instance_type,
         labels.ZONE: record.zone,

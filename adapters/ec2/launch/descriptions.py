@@ -237,12 +237,7 @@ def _on_hardware(instance: Instance, tenancy: str) -> Instance:
 
 def _labels(bought: InstanceType, where: _Where, offering: Offering | None) -> dict[str, str]:
     """Return what is certain of a node of this type."""
-    single = {r.key: r.single for r in bought.requirements.in_order() if r.single is not None}
     known = {labels.ZONE: where.zone, labels.CAPACITY_TYPE: where.capacity_type}
     if where.reservation:
         known[labels.RESERVATION_ID] = where.reservation
-    if offering is not None and offering.zone_id:
-        known[labels.ZONE_ID] = offering.zone_id
-    if offering is not None and offering.reservation is not None:
-        known |= offering.reservation.labels
-    return {**single, **known}
+    return {**bought.requirements.labels(), **(known if offering is None else offering.labels)}

@@ -208,7 +208,11 @@ class Fleets:
             tags={**request.tags, _FLEET_TAG: fleet_id},
             capacity=with_adapters(instance_type.capacity, efa=request.has_efa),
             allocatable=with_adapters(instance_type.allocatable, efa=request.has_efa),
-            labels={**_labels(instance_type, offering), labels.INSTANCE_TENANCY: request.tenancy},
+            labels={
+                **instance_type.requirements.labels(),
+                **offering.labels,
+                labels.INSTANCE_TENANCY: request.tenancy,
+            },
             subnet_id=subnet.id,
             security_groups=self._region.vpc.group_ids_of(request.node_class),
             placement_group=self._region.placement_groups.of(request.node_class),
@@ -228,14 +232,3 @@ def _offering(instance_type: InstanceType, override: Override, capacity_type: st
         ),
         None,
     )
-
-
-def _labels(instance_type: InstanceType, offering: Offering) -> dict[str, str]:
-    """Return what is certain of a node of this type from this offering."""
-    single = {r.key: r.single for r in instance_type.requirements.in_order() if r.single is not None}
-    bought = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
-    if offering.zone_id:
-        bought[labels.ZONE_ID] = offering.zone_id
-    if offering.reservation is not None:
-        bought |= offering.reservation.labels
-    return {**single, **bought}
