@@ -9,11 +9,11 @@ import urllib3
 
 from tests.real.parts.control_plane import PARTS, ControlPlane
 from tests.real.parts.kubectl import Kubectl
+from tests.real.parts.objects import STRATEGIC, says
 
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
-STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def until(true: Callable[[], bool], *, seconds: float = 20) -> None:
@@ -53,13 +53,11 @@ def labelled(named: dict[str, Any]) -> dict[str, Any]:
 
 
 def ready(parts: ControlPlane, name: str) -> bool:
-    conditions = parts.request("GET", f"{NODES}/{name}")[1].get("status", {}).get("conditions", ())
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return says(parts.request("GET", f"{NODES}/{name}")[1], "Ready")
 
 
 def pod_ready(parts: ControlPlane, name: str) -> bool:
-    conditions = parts.request("GET", f"{PODS}/{name}")[1].get("status", {}).get("conditions", ())
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return says(parts.request("GET", f"{PODS}/{name}")[1], "Ready")
 
 
 def take_for_broken(parts: ControlPlane, name: str) -> None:

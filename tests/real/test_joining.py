@@ -13,6 +13,7 @@ from tests.real.lab.lab import Lab
 from tests.real.lab.launching import described, fleet, ids, override, template
 from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import says
 from tests.real.sqs.reader import until
 from treenail.adapters.kubernetes.connection import Connection
 
@@ -63,8 +64,7 @@ def node(cluster: ControlPlane, name: str) -> dict[str, Any]:
 
 
 def ready(cluster: ControlPlane, name: str) -> bool:
-    conditions = node(cluster, name).get("status", {}).get("conditions", [])
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return says(node(cluster, name), "Ready")
 
 
 def test_an_instance_becomes_a_ready_node_and_falls_silent_when_it_ends(

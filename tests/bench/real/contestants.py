@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.real.parts import binaries
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import says
 
 POOL_PATH: Final = "/apis/karpenter.sh/v1/nodepools/default"
 ROOT: Final = Path(__file__).parents[3]
@@ -74,5 +75,4 @@ def treenail() -> Contestant:
 
 
 def _pool_is_ready(parts: ControlPlane) -> bool:
-    conditions = parts.request("GET", POOL_PATH)[1].get("status", {}).get("conditions", ())
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return says(parts.request("GET", POOL_PATH)[1], "Ready")

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
-from tests.real.kubernetes.definitions import CRDS, MERGE, ok
+from tests.real.kubernetes.definitions import CRDS, ok
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE
 from treenail.adapters.api.schema.catalogue import DEFINITIONS
 from treenail.adapters.controller.webhook.review import answer
 

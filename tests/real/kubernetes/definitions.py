@@ -21,7 +21,6 @@ GOOD: Final = [
     )
     if (m.api_version, m.kind) in PLURALS
 ]
-MERGE: Final = "application/merge-patch+json"
 
 
 def place(tree: Tree, name: str = "", subresource: str = "") -> str:

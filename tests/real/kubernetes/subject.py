@@ -13,6 +13,7 @@ import msgspec
 from tests.contracts.cluster.subject import OF_EVERY_CLUSTER
 from tests.real.kubernetes.manifests import BUDGET, manifest_of
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE
 from treenail.adapters.api.documents import read_manifests
 from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.metadata import ConditionModel
@@ -39,7 +40,6 @@ T = TypeVar("T", Pod, Node)
 CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
 EVENT: Final = RESOURCES["Event"]
 CRD: Final = Resource("CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions")
-MERGE: Final = "application/merge-patch+json"
 PATIENCE: Final = 20.0
 UNAVAILABLE: Final = 503
 # What a test may leave behind, in the order in which it goes.

@@ -13,11 +13,12 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.adapters.api.conversion.drawn import of_v1, of_v1beta1
-from tests.real.kubernetes.definitions import CRDS, MERGE, holds, ok, place
+from tests.real.kubernetes.definitions import CRDS, holds, ok, place
 from tests.real.kubernetes.subject import CRDS as FILES
 from tests.real.kubernetes.subject import install_crds, remove_crds
 from tests.real.kubernetes.webhooks import Replica, bundles, forget_authority, stored, v1beta1
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE
 from tests.real.system.controller import eventually
 from treenail.adapters.controller.webhook.certificates import split
 from treenail.adapters.kubernetes.definitions import CONVERTED

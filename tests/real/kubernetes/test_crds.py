@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from tests.adapters.api.builders import node_pool_tree, provisioner_tree
 from tests.adapters.api.schema.trees import KWOK, PROVIDER, claim
 from tests.adapters.api.strategies import claims
-from tests.real.kubernetes.definitions import CRDS, GOOD, MERGE, PLURALS, ok, place, refusal
+from tests.real.kubernetes.definitions import CRDS, GOOD, PLURALS, ok, place, refusal
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE
 from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.manifests import to_manifest
 from treenail.adapters.api.reading import Reading

@@ -13,9 +13,10 @@ import pytest
 
 from tests.adapters.api.builders import node_class_tree, node_pool_tree, provisioner_tree
 from tests.adapters.api.schema.trees import Tree, beta_claim, beta_class, beta_pool, claim, machine, template
-from tests.real.kubernetes.definitions import GOOD, MERGE, PLURALS, ROOT, holds, ok, place
+from tests.real.kubernetes.definitions import GOOD, PLURALS, ROOT, holds, ok, place
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
+from tests.real.parts.objects import MERGE
 from treenail.adapters.api.manifests import read_manifests
 from treenail.domain import labels
 

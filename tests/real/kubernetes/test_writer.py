@@ -11,6 +11,7 @@ from tests.real.kubernetes.subject import RealSubject, install_crds, remove_crds
 from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
+from tests.real.parts.objects import MERGE
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
@@ -80,7 +81,7 @@ def test_a_taint_of_others_keeps_the_time_it_was_added(server: ControlPlane, sub
     subject.apply(a_node("n-0"))
     theirs = {"key": "team", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
     path = "/api/v1/nodes/n-0"
-    server.request("PATCH", path, {"spec": {"taints": [theirs]}}, "application/merge-patch+json")
+    server.request("PATCH", path, {"spec": {"taints": [theirs]}}, MERGE)
 
     subject.writer.patch_node("n-0", NodePatch(add_taints=(DISRUPTED,)))
 

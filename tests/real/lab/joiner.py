@@ -21,6 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tests.real.lab.images import windows_releases
 from tests.real.lab.machine_nodes import Machine
 from tests.real.lab.user_data import orders_of
+from tests.real.parts.objects import MERGE
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.domain.ports import AlreadyExistsError, NotFoundError, PortError
 
@@ -28,7 +29,6 @@ NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/pods"
 WOKEN: Final = "test.treenail.sh/woken"
 SILENT: Final = "test.treenail.sh/silent"
-_MERGE: Final = "application/merge-patch+json"
 _LIVE: Final = {"Name": "instance-state-name", "Values": ["pending", "running"]}
 
 
@@ -127,7 +127,7 @@ class Joiner:
         for pod in bound["items"]:
             where = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
             with suppress(NotFoundError):
-                self._send("PATCH", where, {"metadata": {"annotations": {annotation: ""}}}, _MERGE)
+                self._send("PATCH", where, {"metadata": {"annotations": {annotation: ""}}}, MERGE)
 
     def _leave(self, name: str) -> None:
         try:
@@ -144,7 +144,7 @@ class Joiner:
         return base64.b64decode(answer.get("UserData", {}).get("Value", "")).decode()
 
     def _patch(self, name: str, change: object, subresource: str = "") -> None:
-        self._send("PATCH", f"{NODES}/{name}{subresource}", change, _MERGE)
+        self._send("PATCH", f"{NODES}/{name}{subresource}", change, MERGE)
 
     def _send(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"

@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE, says
 from tests.real.system.controller import eventually
 
 ROOT: Final = Path(__file__).parents[3]
@@ -87,7 +88,7 @@ class Cluster:
     def scale(self, name: str, replicas: int) -> None:
         path = f"{PATHS['apps/v1', 'Deployment']}/{name}"
         status, answer = self.plane.request(
-            "PATCH", path, {"spec": {"replicas": replicas}}, content_type="application/merge-patch+json"
+            "PATCH", path, {"spec": {"replicas": replicas}}, content_type=MERGE
         )
         assert status == 200, answer
 
@@ -124,7 +125,7 @@ class Cluster:
             where = f"{path}/{thing['metadata']['name']}"
             if thing["metadata"].get("finalizers"):
                 free = {"metadata": {"finalizers": None}}
-                self.plane.request("PATCH", where, free, content_type="application/merge-patch+json")
+                self.plane.request("PATCH", where, free, content_type=MERGE)
             self.plane.request("DELETE", where)
         return not there
 
@@ -147,8 +148,11 @@ def _objects(manifest: str | Path | dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _runs(pod: dict[str, Any]) -> bool:
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", ()))
-    return ready and pod["status"]["phase"] == "Running" and not pod["metadata"].get("deletionTimestamp")
+    return (
+        says(pod, "Ready")
+        and pod["status"]["phase"] == "Running"
+        and not pod["metadata"].get("deletionTimestamp")
+    )
 
 
 def _unready(pod: dict[str, Any]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeAlias
 
+from tests.real.parts.objects import MERGE
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.moments import BUYING, AtCall, AtRequest, Reached, around
 from tests.real.system.scene import Scene
 
 POOL: Final = "/apis/karpenter.sh/v1/nodepools/default"
-_MERGE: Final = "application/merge-patch+json"
 # From the first sign to the last: a new machine, a drain that settles for five seconds, an end.
 _WHOLE_SECONDS: Final = 12.0
 
@@ -49,7 +49,7 @@ def _change_pool(scene: Scene) -> set[str]:
     there = {i["InstanceId"] for i in scene.instances()}
     told = {"changed": str(time.time_ns())}
     change = {"spec": {"template": {"metadata": {"annotations": told}}}}
-    status, answer = scene.cluster.plane.request("PATCH", POOL, change, _MERGE)
+    status, answer = scene.cluster.plane.request("PATCH", POOL, change, MERGE)
     assert status == 200, answer
     return there
 

@@ -14,6 +14,7 @@ from typing import Any, Final, assert_never
 from tests.real.kubernetes.faults import Asked
 from tests.real.kubernetes.proxy import Proxy
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE, STRATEGIC, says
 from tests.real.system import drain_manifests as manifests
 from tests.real.system.controller import eventually
 from tests.real.system.drain_cases import ROOMY, By, Call, Case, Given
@@ -31,8 +32,6 @@ _CLEARED: Final = (
     "/api/v1/namespaces/default/persistentvolumeclaims",
     "/api/v1/persistentvolumes",
 )
-_MERGE: Final = "application/merge-patch+json"
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _ONCE: Final = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
 _WARNED: Final = timedelta(minutes=2)
 _WITHIN: Final = 150.0
@@ -94,7 +93,7 @@ class Draining:
 
     def _all_there(self) -> bool:
         claims = self._scene.cluster.claims()
-        done = [c for c in claims if _holds(c, "Initialized")]
+        done = [c for c in claims if says(c, "Initialized")]
         return len(done) == len(claims) == len(self._cases) == self._scene.cluster.running()
 
     def _find_nodes(self) -> None:
@@ -126,7 +125,7 @@ class Draining:
         if not given.ready:
             status = {"conditions": [{"type": "Ready", "status": "False"}]}
         if status:
-            self._request("PATCH", f"{_PODS}/{name}/status", {"status": status}, _STRATEGIC)
+            self._request("PATCH", f"{_PODS}/{name}/status", {"status": status}, STRATEGIC)
 
     def begin(self) -> None:
         """Have all nodes go."""
@@ -214,7 +213,7 @@ class Draining:
         assert status == 201, answer
 
     def _patch(self, path: str, change: dict[str, Any]) -> None:
-        self._request("PATCH", path, change, _MERGE)
+        self._request("PATCH", path, change, MERGE)
 
     def _request(
         self, method: str, path: str, body: object = None, content_type: str = "application/json"
@@ -235,8 +234,3 @@ def _path_of(kind: str) -> str:
             return "/api/v1/namespaces/default/persistentvolumeclaims"
         case _:
             return f"/apis/apps/v1/namespaces/default/{kind.lower()}s"
-
-
-def _holds(claim: dict[str, Any], condition: str) -> bool:
-    conditions = claim.get("status", {}).get("conditions", ())
-    return any(c["type"] == condition and c["status"] == "True" for c in conditions)

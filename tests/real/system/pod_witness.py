@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from tests.real.parts.objects import says
+
 _SECOND: Final = timedelta(seconds=1)
 _EVICTED: Final = "EvictionByEvictionAPI"
 
@@ -100,5 +102,4 @@ class PodWitness:
 
 
 def _available(pod: dict[str, Any]) -> bool:
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", ()))
-    return ready and "deletionTimestamp" not in pod["metadata"]
+    return says(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]

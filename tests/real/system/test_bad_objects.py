@@ -10,12 +10,12 @@ import pytest
 
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
+from tests.real.parts.objects import MERGE
 from tests.real.system.bad_objects import BAD, Bad, Tree, class_, deployment, pool
 from tests.real.system.cluster import PATHS, Cluster
 from tests.real.system.controller import Controller, eventually
 from tests.real.system.loose_definitions import loose_definitions
 
-MERGE: Final = "application/merge-patch+json"
 WHEN_EMPTY: Final = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "1s"}
 GOOD: Final = (class_("default"), pool("good", weight=100, disruption=WHEN_EMPTY), deployment("web", 5))
 # Seconds; what is written again and again is written more often than this.

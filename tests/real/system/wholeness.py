@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.real.parts.objects import says
 from tests.real.system.controller import eventually
 from tests.real.system.scene import SERVICE, Scene
 from tests.real.system.traces import orphans, spans_of, tree
@@ -27,10 +28,7 @@ def _instance_id(provider_id: str) -> str:
 
 def _initialized(claim: dict[str, Any]) -> bool:
     """Tell whether a claim says so, in its generation's words."""
-    return any(
-        c["type"] in ("Initialized", "MachineInitialized") and c["status"] == "True"
-        for c in claim["status"].get("conditions", ())
-    )
+    return says(claim, "Initialized", "MachineInitialized")
 
 
 def expect_parents_of_all_spans(scene: Scene, *, since: float) -> None:
