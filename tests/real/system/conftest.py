@@ -6,8 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.real.lab.lab import Lab
+from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.jaeger import Jaeger
+from tests.real.system.killable import Grounds
+
 
 @pytest.fixture
 def note(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Have something stand in the report of the tests (--junitxml)."""
     return lambda name, text: request.node.user_properties.append((name, text))
+
+
+@pytest.fixture(scope="module")
+def grounds(
+    control_plane: ControlPlane, lab_process: Lab, jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory
+) -> Grounds:
+    """What a controller that is killed needs around it, shared by the tests of a file."""
+    folder = tmp_path_factory.mktemp("kills")
+    return Grounds(plane=control_plane, lab=lab_process, jaeger=jaeger, folder=folder)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
-from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import ControlPlane
-from tests.real.parts.jaeger import Jaeger
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
 from tests.real.system.departures import Departure, Moment
-from tests.real.system.killable import WITHIN, come_to, expect_nothing, killable
+from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.loners import ground
 from tests.real.system.scene import Scene
 from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
@@ -111,9 +107,9 @@ class Departing:
 
 
 @contextmanager
-def departing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path) -> Iterator[Departing]:
+def departing(grounds: Grounds) -> Iterator[Departing]:
     """Have the pods, their machines and the controller. At the end all must go by itself."""
-    with killable(plane, lab, jaeger, folder) as (scene, checkpoint):
+    with killable(grounds) as (scene, checkpoint):
         there = Departing(scene, checkpoint)
         there.begin()
         yield there

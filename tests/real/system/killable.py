@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
@@ -22,14 +25,27 @@ _BOOT_SECONDS: Final = 1.0
 _LOOK_EVERY: Final = 0.003
 
 
+# Connections that are cut when a process is killed are no fault of a test.
+CONNECTIONS_ARE_CUT: Final = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What a controller that is killed needs around it, and a folder for its checkpoint."""
+
+    plane: ControlPlane
+    lab: Lab
+    jaeger: Jaeger
+    folder: Path
+
+
 @contextmanager
-def killable(
-    plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: str
-) -> Iterator[tuple[Scene, Checkpoint]]:
+def killable(grounds: Grounds, **env: str) -> Iterator[tuple[Scene, Checkpoint]]:
     """Have the controller, and machines that join. At the end nothing in AWS may be wrong."""
+    lab = grounds.lab
     lab.reset()
-    with Checkpoint(plane, folder) as checkpoint:
-        scene = Scene(plane, lab, jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
+    with Checkpoint(grounds.plane, grounds.folder) as checkpoint:
+        scene = Scene(grounds.plane, lab, grounds.jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
         scene.cluster.install()
         try:
             with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):

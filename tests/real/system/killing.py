@@ -6,17 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import PARTS, ControlPlane
-from tests.real.parts.jaeger import Jaeger
+from tests.real.parts.control_plane import PARTS
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
-from tests.real.system.killable import WITHIN, come_to, expect_nothing, killable
+from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.moments import BUYING, Moment
 from tests.real.system.scene import Scene
 from tests.real.system.walkthrough import inflate
@@ -118,9 +115,9 @@ class Killing:
 
 
 @contextmanager
-def killing(plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, **env: str) -> Iterator[Killing]:
+def killing(grounds: Grounds, **env: str) -> Iterator[Killing]:
     """Have the walkthrough's pool in a cluster, and the controller. At the end all must go by itself."""
-    with killable(plane, lab, jaeger, folder, **env) as (scene, checkpoint):
+    with killable(grounds, **env) as (scene, checkpoint):
         there = Killing(scene, checkpoint)
         there.begin()
         yield there

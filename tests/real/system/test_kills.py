@@ -5,24 +5,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import ControlPlane
-from tests.real.parts.jaeger import Jaeger
+from tests.real.system.killable import CONNECTIONS_ARE_CUT, Grounds
 from tests.real.system.killing import Killing, killing
 from tests.real.system.moments import moment
 
-# Connections that are cut when a process is killed are no fault of these tests.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = CONNECTIONS_ARE_CUT
 
 AWAY_SECONDS = 8
 AWAY_SECONDS_IN_FULL = 60
 
 
 @pytest.fixture(scope="module")
-def there(
-    control_plane: ControlPlane, lab_process: Lab, jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Killing]:
-    with killing(control_plane, lab_process, jaeger, tmp_path_factory.mktemp("kills")) as begun:
+def there(grounds: Grounds) -> Iterator[Killing]:
+    with killing(grounds) as begun:
         yield begun
 
 

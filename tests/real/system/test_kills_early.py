@@ -4,19 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import ControlPlane
-from tests.real.parts.jaeger import Jaeger
+from tests.real.system.killable import Grounds
 from tests.real.system.killing import Killing, killing
 from tests.real.system.moments import early_moment
 
 
 @pytest.fixture(scope="module")
-def there(
-    control_plane: ControlPlane, lab_process: Lab, jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Killing]:
-    folder = tmp_path_factory.mktemp("kills")
-    with killing(control_plane, lab_process, jaeger, folder, EARLY_BINDING="true") as begun:
+def there(grounds: Grounds) -> Iterator[Killing]:
+    with killing(grounds, EARLY_BINDING="true") as begun:
         yield begun
 
 

@@ -4,21 +4,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.real.lab.lab import Lab
-from tests.real.parts.control_plane import ControlPlane
-from tests.real.parts.jaeger import Jaeger
 from tests.real.system.departing import Departing, departing
 from tests.real.system.departures import departure
+from tests.real.system.killable import CONNECTIONS_ARE_CUT, Grounds
 
-# Connections that are cut when a process is killed are no fault of these tests.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = CONNECTIONS_ARE_CUT
 
 
 @pytest.fixture(scope="module")
-def there(
-    control_plane: ControlPlane, lab_process: Lab, jaeger: Jaeger, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Departing]:
-    with departing(control_plane, lab_process, jaeger, tmp_path_factory.mktemp("kills")) as begun:
+def there(grounds: Grounds) -> Iterator[Departing]:
+    with departing(grounds) as begun:
         yield begun
 
 
