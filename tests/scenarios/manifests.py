@@ -10,6 +10,8 @@ Manifest: TypeAlias = dict[str, Any]
 
 # Few types, so that tests are quick: those of c5 and m5 on amd64.
 FEW_TYPES = ("c5", "m5")
+# The annotations of pods that nobody may disrupt.
+KEPT = {"karpenter.sh/do-not-disrupt": "true"}
 
 
 def text(*manifests: Manifest) -> str:
@@ -77,6 +79,7 @@ def deployment(
     grace_seconds: int = 0,
     node_selector: Mapping[str, str] | None = None,
     tolerations: Sequence[Mapping[str, str]] = (),
+    annotations: Mapping[str, str] | None = None,
 ) -> Manifest:
     pod: Manifest = {
         "terminationGracePeriodSeconds": grace_seconds,
@@ -93,7 +96,10 @@ def deployment(
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": pod},
+            "template": {
+                "metadata": {"labels": {"app": name}, "annotations": dict(annotations or {})},
+                "spec": pod,
+            },
         },
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
@@ -94,8 +94,7 @@ def test_a_node_in_use_says_what_it_was_made_for_and_that_it_stays() -> None:
 
 def test_a_drifted_node_says_what_holds_it() -> None:
     with Rehearsal(seed=1) as rehearsal:
-        kept = deployment(replicas=1)
-        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        kept = deployment(replicas=1, annotations=KEPT)
         rehearsal.apply(text(node_class(), node_pool(), kept))
         rehearsal.run("3m")
         rehearsal.apply(text(node_pool(labels={"generation": "two"})))
@@ -112,8 +111,7 @@ def test_a_drifted_node_says_what_holds_it() -> None:
 
 def test_an_expired_node_says_what_holds_it() -> None:
     with Rehearsal(seed=1) as rehearsal:
-        kept = deployment(replicas=1)
-        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        kept = deployment(replicas=1, annotations=KEPT)
         rehearsal.apply(text(PROVISIONER, kept))
         rehearsal.run("30m")
 
@@ -139,8 +137,7 @@ def test_an_empty_node_says_when_it_goes() -> None:
 
 def test_a_node_on_its_way_out_says_why_and_what_it_waits_for() -> None:
     with Rehearsal(seed=1) as rehearsal:
-        kept = deployment(replicas=1)
-        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        kept = deployment(replicas=1, annotations=KEPT)
         rehearsal.apply(text(node_class(), node_pool(), kept))
         rehearsal.run("3m")
         (node,), (pod,) = rehearsal.nodes(), rehearsal.pods()

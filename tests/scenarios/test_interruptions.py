@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, names, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.queue import QueueFaults
@@ -212,8 +212,7 @@ def test_what_ec2_takes_back_is_not_bought_again_at_once(seed: int) -> None:
 
 
 def test_a_node_whose_instance_fails_its_status_check_is_replaced_whatever_protects_its_pods() -> None:
-    kept = deployment(replicas=3)
-    kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+    kept = deployment(replicas=3, annotations=KEPT)
     with running(1, kept) as rehearsal:
         old = rehearsal.impair()
         failed = rehearsal.seconds
@@ -230,8 +229,7 @@ def test_a_node_whose_instance_fails_its_status_check_is_replaced_whatever_prote
 
 
 def test_a_forceful_end_goes_on_by_force_after_a_crash() -> None:
-    kept = deployment(replicas=3)
-    kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+    kept = deployment(replicas=3, annotations=KEPT)
     with running(2, kept) as rehearsal:
         old = rehearsal.impair()
         rehearsal.run_until(lambda: any(claim.leaving for claim in rehearsal.claims()), within="5m")

@@ -82,9 +82,8 @@ def test_after_a_restart_old_news_is_not_told_again() -> None:
 
 def drifting(rehearsal: Rehearsal, *, at_once: str = "1", annotations: dict[str, str] | None = None) -> None:
     """Let a pool of one node with one pod say something else."""
-    made, pods = node_pool(), deployment(replicas=1)
+    made, pods = node_pool(), deployment(replicas=1, annotations=annotations)
     made["spec"]["disruption"]["budgets"] = [{"nodes": at_once}]
-    pods["spec"]["template"]["metadata"]["annotations"] = annotations or {}
     rehearsal.apply(text(node_class(), made, pods))
     rehearsal.run("3m")
     made["spec"]["template"]["metadata"] = {"labels": {"generation": "two"}}

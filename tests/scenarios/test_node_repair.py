@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
-from treenail.domain import labels
 from treenail.domain.node_repair import EC2_POLICIES
 
 REPAIRING = Conditions(system=SystemSettings(cluster_name="demo", repair=EC2_POLICIES))
@@ -15,8 +14,7 @@ ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
 
 def test_a_node_that_is_not_ready_for_half_an_hour_is_replaced_whatever_protects_its_pods() -> None:
     with Rehearsal(seed=1, conditions=REPAIRING) as rehearsal:
-        kept = deployment(replicas=2)
-        kept["spec"]["template"]["metadata"]["annotations"] = {labels.DO_NOT_DISRUPT: "true"}
+        kept = deployment(replicas=2, annotations=KEPT)
         rehearsal.apply(text(node_class(), node_pool(), kept))
         rehearsal.run("3m")
 
