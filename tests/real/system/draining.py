@@ -83,6 +83,7 @@ class Draining:
         self._find_nodes()
         for pool in {case.pool for case in self._cases.values()} - {ROOMY}:
             self._patch(f"{_POOLS}/{pool}", {"spec": {"limits": {"cpu": "1"}}})
+        self._create_volumes()
         for number, case in self._cases.items():
             self._create_case(number, case)
         eventually(self._all_run, self._scene.summary, within=_WITHIN)
@@ -104,14 +105,23 @@ class Draining:
         for claim in self._scene.cluster.claims():
             self._claims[named[claim["status"]["nodeName"]]] = claim["metadata"]["name"]
 
+    def _create_volumes(self) -> None:
+        """Have the volumes bound before pods ask for them: the scheduler may overlook that for minutes."""
+        for number, case in self._cases.items():
+            if any(given.volume for given in case.pods.values()):
+                for thing in manifests.volume(number, self._nodes[number]["metadata"]["name"]):
+                    self._create(_path_of(thing["kind"]), thing)
+        eventually(self._all_bound, self._scene.summary, within=_WITHIN)
+
+    def _all_bound(self) -> bool:
+        status, answer = self._scene.cluster.plane.request("GET", _path_of("PersistentVolumeClaim"))
+        return status == 200 and all(c.get("status", {}).get("phase") == "Bound" for c in answer["items"])
+
     def _create_case(self, number: int, case: Case) -> None:
         node = self._nodes[number]
         for index, spec in enumerate(case.budgets):
             self._create(_BUDGETS, manifests.budget(number, index, spec))
         for name, given in case.pods.items():
-            if given.volume:
-                for thing in manifests.volume(number, node["metadata"]["name"]):
-                    self._create(_path_of(thing["kind"]), thing)
             thing = manifests.pod(name, given, number, case.pool, node)
             self._create(_path_of(thing["kind"]), thing)
 
