@@ -11,7 +11,7 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import publish
 from treenail.domain import labels
 from treenail.domain.discoveries import Discoveries
-from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event, within
+from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
@@ -178,7 +178,7 @@ class NodeClassKeeper(DomainActor[KeeperInbox]):
                 for found in self._discoveries.of(node_class, standing.meaning):
                     self.log(found.message, logger="controller.nodeclass", **found.fields)
                 self._book.stands(node_class, standing)
-                if not within(node_class):
+                if not node_class.ref.inline:
                     self._tell(NodeClassStood(node_class=node_class, standing=standing))
             case failed:
                 self._book.stands(node_class, None)

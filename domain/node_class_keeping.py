@@ -14,8 +14,6 @@ from treenail.domain.nodes import NodeClaim, Status
 
 # The kind that asks for things to be made which must go with it.
 _HELD: Final = "EC2NodeClass"
-# One within a Provisioner is no object of its own: it is looked up for people alone.
-_WITHIN: Final = "Provisioner"
 _MOST_NAMED: Final = 5
 
 
@@ -32,7 +30,7 @@ class NodeClassBook:
     @property
     def classes(self) -> tuple[NodeClass, ...]:
         """All node classes that are objects of their own, sorted."""
-        return tuple(one for one in self._every() if not within(one))
+        return tuple(one for one in self._every() if not one.ref.inline)
 
     def see(self, classes: Iterable[NodeClass]) -> None:
         """Take in which node classes there are."""
@@ -97,11 +95,6 @@ class NodeClassBook:
 
     def _ours(self, node_class: NodeClass) -> bool:
         return labels.NODE_CLASS_FINALIZER in node_class.finalizers
-
-
-def within(node_class: NodeClass) -> bool:
-    """Tell whether a node class stands within a Provisioner."""
-    return node_class.ref.kind == _WITHIN
 
 
 def users_of(node_class: NodeClass, claims: Iterable[NodeClaim]) -> tuple[str, ...]:

@@ -21,6 +21,11 @@ class NodeClassRef:
     def __str__(self) -> str:
         return f"{self.kind}/{self.name}"
 
+    @property
+    def inline(self) -> bool:
+        """Whether the node class stands within a Provisioner, and is no object of its own."""
+        return self.kind == "Provisioner"
+
 
 class AmiFamily(StrEnum):
     """The operating system image family of a node class."""

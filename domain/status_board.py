@@ -26,8 +26,6 @@ from treenail.domain.set_aside import ObjectUnderstood
 from treenail.domain.template_hash import own_stamps
 
 _SHOW_CONDITIONS: Final = frozenset({Kind.NODE_POOL, Kind.NODE_CLASS})
-# A node class within a Provisioner is no object of its own: its pool shows how it stands.
-_WITHIN: Final = "Provisioner"
 
 _Name: TypeAlias = tuple[str, str]
 _Asked: TypeAlias = tuple[NodeClassRef, Kubelet]
@@ -192,7 +190,7 @@ class StatusBoard:
         """Return what the cloud should be asked about: everything `anew`, or what it was not asked before."""
         wanted: dict[_Asked, NodeClass] = {}
         for node_class in self._classes.values():
-            if not node_class.deleting and node_class.ref.kind != _WITHIN:
+            if not node_class.deleting and not node_class.ref.inline:
                 wanted[node_class.ref, node_class.kubelet] = node_class
         for pool in self._pools.values():
             of_pool = self._classes.get(str(pool.node_class))
@@ -267,7 +265,8 @@ class StatusBoard:
 
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
         for _, node_class in sorted(self._classes.items()):
-            if node_class.ref.kind != _WITHIN:
+            # Of one within a Provisioner its pool shows how it stands.
+            if not node_class.ref.inline:
                 yield (node_class.ref.kind, node_class.ref.name), node_class
         for name, pool in sorted(self._pools.items()):
             yield (pool.generation.pool_kind, name), pool
