@@ -50,6 +50,11 @@ class Override:
     price: float
     reservation: Reservation | None = None
 
+    @property
+    def place(self) -> str:
+        """What runs out as one, as `Offering.place` says it."""
+        return self.zone if self.reservation is None else self.reservation.id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRequest:

@@ -31,6 +31,11 @@ class Offering:
     counted_at: datetime | None = None
 
     @property
+    def place(self) -> str:
+        """What runs out as one: the reservation, by its id, or else all that is sold so in the zone."""
+        return self.zone if self.reservation is None else self.reservation.id
+
+    @property
     def labels(self) -> dict[str, str]:
         """The labels that tell of nodes how they were bought, and where."""
         known = {labels.ZONE: self.zone, labels.CAPACITY_TYPE: self.capacity_type}

@@ -266,7 +266,7 @@ def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[Off
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
         return (ALL_SPOT,)
     keys = {
-        (request.capacity_type, o.instance_type, o.reservation.id if o.reservation else o.zone)
+        (request.capacity_type, o.instance_type, o.place)
         for error in answer.errors
         if (error.capacity or request.reservations) and not error.elsewhere
         for o in request.overrides

@@ -47,9 +47,7 @@ def mark_unavailable(
 
 def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
     def gone(offering: Offering) -> bool:
-        reservation = offering.reservation
-        place = offering.zone if reservation is None else reservation.id
-        key = (offering.capacity_type, instance_type.name, place)
+        key = (offering.capacity_type, instance_type.name, offering.place)
         return key in ran_out or (offering.capacity_type, ANY, ANY) in ran_out
 
     offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)
