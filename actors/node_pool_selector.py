@@ -23,7 +23,7 @@ from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, Nothi
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.reserved_offers import Stock
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.selection import CatalogueKey, catalogue_key
+from treenail.domain.selection import CatalogueKey, OfferingKey, catalogue_key
 
 _CATALOGUE_SECONDS: Final = 300.0
 # What is left of a reservation changes by what others take of it too.
@@ -133,6 +133,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         offers: list[PoolOffer] = []
         not_ready: list[Refusal] = []
         missing = False
+        ran_out = frozenset(self._ran_out)
         for pool in taken.snapshot.pools:
             node_class = taken.snapshot.node_classes.get(str(pool.node_class))
             problem = _unready(pool, node_class) or self._broken.get(pool.node_class, "")
@@ -143,19 +144,21 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             if key in self._problems:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
-                offers += self._offers(pool, key, taken)
+                offers += self._offers(pool, key, taken, ran_out)
             else:
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
         if not missing:
             self._pass_on(taken, tuple(offers), tuple(not_ready))
 
-    def _offers(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> tuple[PoolOffer, ...]:
+    def _offers(
+        self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken, ran_out: frozenset[OfferingKey]
+    ) -> tuple[PoolOffer, ...]:
         self._tell_excluded(pool, key, taken)
         offers = self._catalogues[key].offers(
             pool,
             taken.snapshot.limits_left.get(pool.name),
-            ran_out=frozenset(self._ran_out),
+            ran_out=ran_out,
             taken=taken.snapshot.in_reservations,
         )
         on_offer = (one for offer in offers for one in offer.instance_types)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from treenail.domain import labels
@@ -20,15 +20,19 @@ from treenail.domain.selection import OfferingKey, mark_unavailable
 InReservations = Mapping[str, Sequence[datetime | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stock:
     """What a node class can launch. In `types` nothing reserved is available; `reserved` has all of that.
 
-    Of `reserved`, each is an instance type as one reservation has it, in the order to be tried.
+    Of `reserved`, each is an instance type as one reservation has it, in the order to be tried. Mutable:
+    what is left when something has run out is remembered. Packing prepares each tuple of types anew, so
+    that one for each pool, in each decision, would cost it more than all else.
     """
 
     types: tuple[InstanceType, ...]
     reserved: tuple[InstanceType, ...] = ()
+    _ran_out: frozenset[OfferingKey] = field(default=frozenset(), compare=False)
+    _left: tuple[InstanceType, ...] | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, types: tuple[InstanceType, ...]) -> Stock:
@@ -49,10 +53,18 @@ class Stock:
         ran_out: frozenset[OfferingKey] = frozenset(),
         taken: InReservations,
     ) -> tuple[PoolOffer, ...]:
-        """Return what a pool may buy now: first, one by one, what is reserved and left, then all else."""
+        """Return what a pool may buy now: first, one by one, what is reserved and left, then all else.
+
+        That is the very same tuple of types for all pools, until something else runs out or is back.
+        """
         reserved = self._reserved_offers(pool, limits_left, ran_out, taken)
-        types = mark_unavailable(self.types, ran_out)
+        types = self._without(ran_out)
         return (*reserved, PoolOffer(pool=pool, instance_types=types, limits_left=limits_left))
+
+    def _without(self, ran_out: frozenset[OfferingKey]) -> tuple[InstanceType, ...]:
+        if self._left is None or ran_out != self._ran_out:
+            self._ran_out, self._left = ran_out, mark_unavailable(self.types, ran_out)
+        return self._left
 
     def _reserved_offers(
         self,

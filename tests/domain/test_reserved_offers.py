@@ -105,6 +105,22 @@ def test_a_reservation_that_ran_out_is_left_out_and_others_are_not() -> None:
     assert set(rooms(offers(count("cr-1"), count("cr-2"), ran_out=(gone,)))) == {"cr-2"}
 
 
+def test_pools_share_what_is_left_until_something_else_runs_out_or_is_back() -> None:
+    stock = Stock.of((instance_type("m5.large", 2, price=0.1), instance_type("c5.large", 2, price=0.1)))
+    first, second = replace(node_pool(), name="first"), replace(node_pool(), name="second")
+    gone = frozenset({(labels.ON_DEMAND, "m5.large", "a")})
+
+    def left(pool: NodePool, ran_out: frozenset[OfferingKey]) -> PoolOffer:
+        (offer,) = stock.offers(pool, None, ran_out=ran_out, taken={})
+        return offer
+
+    marked = left(first, gone).instance_types
+    assert left(second, frozenset(gone)).instance_types is marked
+    assert marked == mark_unavailable(stock.types, gone)
+    assert left(first, frozenset()).instance_types is stock.types
+    assert left(first, gone).instance_types == marked
+
+
 def test_a_claim_on_reserved_capacity_is_bought_as_that() -> None:
     types = with_reserved((LARGE,), [count("cr-1"), count("cr-2", left=9)])
     by_name = {one.name: one for one in types}
