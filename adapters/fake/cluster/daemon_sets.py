@@ -46,7 +46,7 @@ def _system(name: str, **requests: str) -> DaemonSet:
         tolerations=(_EVERYTHING,),
         priority_class="system-node-critical",
     )
-    return DaemonSet(uid="", name=name, namespace="kube-system", spec=spec)
+    return DaemonSet(uid="", name=name, namespace="kube-system", template_labels={_NAME: name}, spec=spec)
 
 
 EKS_DAEMONS: Final = (
@@ -96,7 +96,7 @@ class DaemonSetController:
                 self._daemons.pop(change.before.uid, None)
             return
         known = self._daemons.get(thing.uid)
-        if known is None or known.written != thing.spec:
+        if known is None or known.written != _template(thing):
             self._daemons[thing.uid] = _Daemon(thing, suffix(self._dice, 10), self._census)
             for account in self._accounts.present():
                 self._queue.add(account.name)
@@ -198,13 +198,14 @@ class _Daemon:
         self.uid = daemon_set.uid
         self.name = daemon_set.name
         self.namespace = daemon_set.namespace
-        self.written = daemon_set.spec
+        self.written = _template(daemon_set)
         self.revision = revision
         self.spec = replace(daemon_set.spec, tolerations=(*daemon_set.spec.tolerations, *_GIVEN))
         self._needs = needs_of(self.spec)
         self._not_simulated = not_simulated(self.spec) or ("volumes" if self.spec.volumes else "")
         self.owner = Owner("DaemonSet", self.name, self.uid, "apps/v1", block_deletion=True)
-        self.template = PodTemplate(labels={_NAME: self.name, _REVISION: revision}, spec=self.spec)
+        own = {**self.written.labels, _REVISION: revision}
+        self.template = replace(self.written, labels=own, spec=self.spec)
         self._alternatives = self.spec.alternatives()
         self._census = census
         # Held on to, so that what it counts goes on being counted.
@@ -231,6 +232,10 @@ class _Daemon:
     def stays_on(self, account: NodeAccount) -> bool:
         """Tell whether the node's labels still let a pod be there; taints are not the controller's matter."""
         return any(account.described.compatible(wanted) for wanted in self._alternatives)
+
+
+def _template(of: DaemonSet) -> PodTemplate:
+    return PodTemplate(labels=of.template_labels, annotations=of.template_annotations, spec=of.spec)
 
 
 def _pinned(spec: PodSpec, node: str) -> PodSpec:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.adapters.fake.cluster.builders import (
     a_daemon_set,
     a_deployment,
@@ -10,6 +12,7 @@ from tests.adapters.fake.cluster.builders import (
     provider_id,
 )
 from tests.adapters.fake.cluster.rig import Rig
+from tests.scenarios.manifests import KEPT
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.domain.ports import NodePatch
 from treenail.domain.resources import total
@@ -160,6 +163,22 @@ def test_another_spec_replaces_the_daemons() -> None:
     rig.run(10)
 
     assert [pod.spec.requests["cpu"] for pod in rig.pods_of("log-")] == [200, 200]
+
+
+def test_the_pods_of_a_daemon_set_are_as_its_template_says_and_are_made_anew_when_that_changes() -> None:
+    rig = Rig()
+    plain = a_daemon_set("log")
+    rig.cluster.apply(a_node("a"), replace(plain, template_labels={"app": "log"}))
+    rig.run(1)
+    (first,) = rig.pods_of("log-")
+
+    rig.cluster.apply(replace(plain, template_labels={"app": "log"}, template_annotations=KEPT))
+    rig.run(60)
+
+    (second,) = rig.pods_of("log-")
+    assert first.labels["app"] == second.labels["app"] == "log"
+    assert (first.annotations, second.annotations) == ({}, KEPT)
+    assert second.uid != first.uid
 
 
 def test_the_daemons_go_with_their_set() -> None:
