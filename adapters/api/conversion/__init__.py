@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treenail.adapters.api.conversion.annotations import KUBELET, NODE_CLASS_REFERENCE, UBUNTU
-from treenail.adapters.api.conversion.convert import converted, converted_plainly
+from treenail.adapters.api.conversion.convert import converted
 from treenail.adapters.api.conversion.errors import ConversionError
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "UBUNTU",
     "ConversionError",
     "converted",
-    "converted_plainly",
 ]

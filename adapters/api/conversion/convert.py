@@ -77,13 +77,6 @@ def converted(document: Mapping[str, Any], to: str) -> dict[str, Any]:
     return made
 
 
-def converted_plainly(document: Mapping[str, Any], to: str) -> dict[str, Any]:
-    """Return the object as `converted` does, without notes of what only the version it is in can say."""
-    made = converted(document, to)
-    taken(made, _KEPT[to])
-    return made
-
-
 def _ways(document: Tree, to: str) -> tuple[_Ways, str]:
     kind, api_version = document.get("kind"), document.get("apiVersion")
     ways = _KINDS.get(kind) if isinstance(kind, str) else None
