@@ -35,18 +35,13 @@ __all__ = [
 ]
 
 
-def decode(
-    manifest: Manifest, *, at: datetime = LONG_AGO, specs: PodSpecs | None = None
-) -> tuple[ApiObject, ...]:
+def decode(manifest: Manifest) -> tuple[ApiObject, ...]:
     """Return what one manifest stands for: a Provisioner with a provider within is a pool and a node class.
-
-    `at` is when an object is taken to be created that does not say. Decode what belongs together with one
-    `specs`, so that pods with equal specs share one.
 
     Raises:
         ManifestError: something is wrong with the object, taken by itself.
     """
-    return _translated(manifest, Reading(at=at, specs=specs or PodSpecs())).objects
+    return _translated(manifest, Reading()).objects
 
 
 def decode_all(
@@ -59,6 +54,9 @@ def decode_all(
     specs: PodSpecs | None = None,
 ) -> Decoded:
     """Return what all manifests stand for, checked as a set; see `decode`.
+
+    `at` is when an object is taken to be created that does not say. Decode what belongs together with one
+    `specs`, so that pods with equal specs share one.
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
     `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
