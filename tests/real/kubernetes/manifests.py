@@ -13,6 +13,7 @@ from treenail.adapters.kubernetes.resources import (
     NODE,
     NODE_POOL,
     POD,
+    POD_DISRUPTION_BUDGET,
     PROVISIONER,
     Resource,
 )
@@ -23,8 +24,6 @@ from treenail.domain.nodes import Node
 from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import Pod
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-
-BUDGET = Resource("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True)
 
 
 def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
@@ -43,7 +42,7 @@ def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
         case NodeClass():
             return EC2_NODE_CLASS, _node_class(thing)
         case PodDisruptionBudget():
-            return BUDGET, _budget(thing)
+            return POD_DISRUPTION_BUDGET, _budget(thing)
         case Namespace() | PersistentVolume() | PersistentVolumeClaim() | StorageClass() | CSINode():
             return storage_manifest(thing)
         case _:
@@ -113,8 +112,8 @@ def _budget(budget: PodDisruptionBudget) -> Tree:
     assert budget.selector is not None
     assert budget.min_available is not None
     return {
-        "apiVersion": BUDGET.api_version,
-        "kind": BUDGET.kind,
+        "apiVersion": POD_DISRUPTION_BUDGET.api_version,
+        "kind": POD_DISRUPTION_BUDGET.kind,
         "metadata": {"name": budget.name},
         "spec": {
             "minAvailable": budget.min_available.number,

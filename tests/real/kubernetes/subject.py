@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from tests.contracts.cluster.subject import OF_EVERY_CLUSTER
-from tests.real.kubernetes.manifests import BUDGET, manifest_of
+from tests.real.kubernetes.manifests import manifest_of
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE
 from treenail.adapters.api.documents import read_manifests
@@ -43,7 +43,7 @@ CRD: Final = Resource("CustomResourceDefinition", "apiextensions.k8s.io/v1", "cu
 PATIENCE: Final = 20.0
 UNAVAILABLE: Final = 503
 # What a test may leave behind, in the order in which it goes.
-LEFT: Final = (POD, BUDGET, EVENT, *(r for r in reversed(WATCHED) if r != POD))
+LEFT: Final = (POD, EVENT, *(r for r in reversed(WATCHED) if r != POD))
 
 
 def install_crds(server: ControlPlane) -> None:
