@@ -26,6 +26,7 @@ class Chains:
         self.families = families
         self._held: dict[tuple[int, int], bool] = {}
         self._allowed: dict[int, bool] = {}
+        self._known: dict[tuple[tuple[tuple[Demand, ...], ...], int], tuple[Link, ...]] = {}
         self._kept: list[Floats] = []
 
     def holds(self, family: Family, requests: Floats) -> bool:
@@ -46,6 +47,15 @@ class Chains:
         if known is None:
             known = self._allowed[family.index] = bool(Ledger().allowed(family).any())
         return known
+
+    def known(self, alternatives: tuple[tuple[Demand, ...], ...], requests: Floats) -> tuple[Link, ...]:
+        """Return the same as `of`, found once for each array of requests."""
+        key = (alternatives, id(requests))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self.of(alternatives, requests)
+            self._kept.append(requests)
+        return found
 
     def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[Link, ...]:
         """Return the families in which a node can hold `requests`, by alternative, pools in their order.

@@ -45,7 +45,7 @@ class Lot:
     @property
     def units(self) -> int:
         """How many units there are still to be named."""
-        return 1 if self.bundle else sum(party.pods for party in self.waiting)
+        return 1 if self.bundle else sum([party.pods for party in self.waiting])
 
     def classes(self) -> tuple[int, ...]:
         """Return the classes, by index, whose pods these are."""

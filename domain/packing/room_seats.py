@@ -16,7 +16,6 @@ from treenail.domain.packing.outcome import Outcome
 from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.scope import Scope
-from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
 
 
@@ -63,7 +62,7 @@ class RoomSeats:
             return self.fill(one, scope, rows, first_of(fits, pods))
         able = fits > 0
         cells = self._cells(scope, rows[able], fits[able]) if able.any() else []
-        spread = sole_spread(scope)
+        spread = scope.sole_spread
         if spread is not None:
             return self._spread(one, scope, spread, cells, pods)
         return self._one_by_one(one, scope, cells, pods)
@@ -201,7 +200,7 @@ class RoomSeats:
     def _one_by_one(self, one: PodClass, scope: Scope, cells: list[_Cell], pods: int) -> int:
         """Put pods into the least crowded cell, as many as may go there before it is asked again."""
         placed = 0
-        several = any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
+        several = bool(scope.spreads)
         while placed < pods:
             open_to = [
                 (scope.crowding(cell.domains), int(cell.rows[0]), at)
@@ -216,11 +215,3 @@ class RoomSeats:
             cell.fits[:] -= dealt
             placed += self.fill(one, scope, cell.rows, dealt)
         return placed
-
-
-def sole_spread(scope: Scope) -> Restriction | None:
-    """Return the only restriction by domain, where it is a spread that counts the pods themselves."""
-    if len(scope.by_domain) != 1 or scope.targets:
-        return None
-    only = scope.by_domain[0]
-    return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None

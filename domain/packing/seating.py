@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -16,8 +16,7 @@ from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Ladder, Rung
 from treenail.domain.packing.lots import Lot, Party
 from treenail.domain.packing.outcome import Outcome
-from treenail.domain.packing.room_seats import RoomSeats, sole_spread
-from treenail.domain.packing.rules import Rules
+from treenail.domain.packing.room_seats import RoomSeats
 from treenail.domain.packing.seats import Seat
 from treenail.domain.packing.topology.choices import Choice, Choices
 from treenail.domain.packing.topology.restrictions import Restriction
@@ -66,7 +65,7 @@ class Seating:
         self._held: dict[tuple[int, Rung, int], int] = {}
         self._most: dict[tuple[int, Rung, int], int] = {}
         self._free: dict[tuple[Ladder, int], tuple[tuple[Demand, ...], ...]] = {}
-        self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], Rules], Lot] = {}
+        self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], int], Lot] = {}
         self._listed: dict[int, Lot] = {}
         self._squeezing = False
         self._squeezed: list[tuple[Lot, int]] = []
@@ -231,25 +230,32 @@ class Seating:
         in_order = self._choices.by_price(
             rung.demand, scope.keys, scope.targets, one.requests, unlimited_first=scope.gathers
         )
-        choices = [choice for choice in in_order if not self._most or self._left_in(one, rung, choice) > 0]
+        choices: Sequence[Choice] = in_order
+        if self._most:
+            choices = [choice for choice in in_order if self._left_in(one, rung, choice) > 0]
         if not choices:
             return 0
-        spread = sole_spread(scope)
-        if spread is not None:
-            return self._spread(one, rung, scope, spread, choices, left)
-        ranked = [
-            (scope.crowding(choice.known), at, quota)
-            for at, choice in enumerate(choices)
-            if (quota := scope.quota(choice.known, self._universe))
-        ]
-        if not ranked:
+        if scope.sole_spread is not None:
+            return self._spread(one, rung, scope, scope.sole_spread, choices, left)
+        best, most = self._least_crowded(scope, choices) if scope.by_domain else (0, inf)
+        if not most:
             return 0
-        _, best, most = min(ranked)
-        several = self._squeezing or any(r.group.term.kind is Kind.SPREAD for r in scope.by_domain)
         chosen = choices[best]
-        pods = int(min(left, most, 1 if several else inf, self._left_in(one, rung, chosen)))
+        if self._squeezing or scope.spreads:
+            most = min(most, 1.0)
+        pods = int(min(left, most, self._left_in(one, rung, chosen)))
         self._take(one, rung, scope, chosen, pods)
         return pods
+
+    def _least_crowded(self, scope: Scope, choices: Sequence[Choice]) -> tuple[int, float]:
+        """Return which choice has the fewest pods of those that may have some more, and how many: or none."""
+        domains = [choice.known for choice in choices]
+        quotas = scope.quotas(domains, self._universe)
+        ranked = [(scope.crowding(domains[at]), at) for at, quota in enumerate(quotas) if quota]
+        if not ranked:
+            return 0, 0.0
+        best = min(ranked)[1]
+        return best, quotas[best]
 
     def _spread(
         self,
@@ -257,7 +263,7 @@ class Seating:
         rung: Rung,
         scope: Scope,
         spread: Restriction,
-        choices: list[Choice],
+        choices: Sequence[Choice],
         left: int,
     ) -> int:
         """Spread pods over the domains there are new nodes in, as evenly as may be."""
@@ -282,10 +288,11 @@ class Seating:
         scope.note_new(choice, pods)
 
     def _lot(self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], scope: Scope) -> Lot:
-        key = (id(one.requests), alternatives, scope.rules)
+        # Equal requests are one object, and so are equal rules.
+        key = (id(one.requests), alternatives, id(scope.rules))
         lot = self._by_key.get(key)
         if lot is None:
-            chain = self._chains.of(alternatives, one.requests)
+            chain = self._chains.known(alternatives, one.requests)
             lot = self._by_key[key] = Lot(len(self._by_key), one.requests, alternatives, chain, scope.rules)
         return lot
 

@@ -49,13 +49,19 @@ class Restriction:
 
         Pods that want to be with their like may go where there are none, if they may begin there.
         """
-        domain = domains.get(self.group.term.key)
-        if domain is None:
-            return 0.0
-        quota = self.quota(domain, self.floor(universe, strict))
-        if not quota and self.owned and self.group.term.kind is Kind.TOGETHER:
-            return inf if self.may_begin(strict) else 0.0
-        return quota
+        return self.allowed_in((domains,), universe, strict)[0]
+
+    def allowed_in(
+        self, many: Sequence[Mapping[str, str]], universe: Universe, strict: Requirements
+    ) -> list[float]:
+        """Return what is `allowed` in each of `many` domains: what they have in common is looked at once."""
+        key, floor = self.group.term.key, self.floor(universe, strict)
+        domains = [each.get(key) for each in many]
+        quotas = [0.0 if domain is None else self.quota(domain, floor) for domain in domains]
+        begins = self.owned and self.group.term.kind is Kind.TOGETHER and not all(quotas)
+        if begins and self.may_begin(strict):
+            return [0.0 if domain is None else inf for domain in domains]
+        return quotas
 
     def floor(self, universe: Universe, strict: Requirements) -> float:
         """Return the least count of the domains a spread is measured over."""
@@ -86,7 +92,9 @@ class Restriction:
         if len(measured) < term.min_domains:
             return 0.0
         counts = self.group.counts
-        return min((float(counts.get(domain, 0)) for domain in measured if domain not in beside), default=inf)
+        if beside:
+            measured = tuple(domain for domain in measured if domain not in beside)
+        return float(min([counts.get(domain, 0) for domain in measured])) if measured else inf
 
     def may_begin(self, strict: Requirements) -> bool:
         """Tell whether pods that want to be together with their like may choose where to begin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -28,6 +28,8 @@ class Scope:
     `keys` are the labels whose value is to be chosen for a new node, and `targets` more, where it can be:
     others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the groups
     per node that the pods must find on their node. `given_up` is how many wishes they are without.
+    `spreads` are those of `by_domain` that spread, and `sole_spread` the only one of all, where it spreads
+    the pods it counts.
     """
 
     strict: Requirements
@@ -40,6 +42,8 @@ class Scope:
     apart: tuple[Group, ...]
     rules: Rules
     given_up: int
+    spreads: tuple[Group, ...] = ()
+    sole_spread: Restriction | None = None
 
     @property
     def free(self) -> bool:
@@ -99,12 +103,27 @@ class Scope:
 
     def quota(self, domains: Mapping[str, str], universe: Universe) -> float:
         """Return how many pods may go to a node with these labels before this is to be asked again."""
-        return min((r.allowed(domains, universe, self.strict) for r in self.by_domain), default=inf)
+        least = inf
+        for restriction in self.by_domain:
+            least = min(least, restriction.allowed(domains, universe, self.strict))
+            if not least:
+                break
+        return least
+
+    def quotas(self, many: Sequence[Mapping[str, str]], universe: Universe) -> list[float]:
+        """Return the quota of each of `many` domains."""
+        quotas = [inf] * len(many)
+        for restriction in self.by_domain:
+            allowed = restriction.allowed_in(many, universe, self.strict)
+            quotas = [min(pair) for pair in zip(quotas, allowed, strict=True)]
+        return quotas
 
     def crowding(self, domains: Mapping[str, str]) -> int:
         """Return how many pods the spreads count where the labels are these."""
-        spreads = (r.group for r in self.by_domain if r.group.term.kind is Kind.SPREAD)
-        return sum(group.counts.get(domains.get(group.term.key, ""), 0) for group in spreads)
+        crowd = 0
+        for group in self.spreads:
+            crowd += group.counts.get(domains.get(group.term.key, ""), 0)
+        return crowd
 
 
 def _looks_at(group: Group, choice: Choice) -> bool:
@@ -131,6 +150,13 @@ def _most_on(restriction: Restriction, rows: Indices) -> Floats:
             return np.where(barred, 0.0, 1.0 if restriction.selects else np.inf)
         case Kind.TOGETHER:
             return np.where(there > 0, np.inf, 0.0)
+
+
+def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
+    if len(by_domain) != 1:
+        return None
+    only = by_domain[0]
+    return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None
 
 
 class Scopes:
@@ -163,10 +189,11 @@ class Scopes:
         # Where others are to be near these pods, it must be known where they are.
         targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
         keys = tuple(sorted({r.group.term.key for r in by_domain}))
+        aimed = tuple(sorted({g.term.key for g in targets}.difference(keys)))
         return Scope(
             strict=rung.strict,
             keys=keys,
-            targets=tuple(sorted({g.term.key for g in targets}.difference(keys))),
+            targets=aimed,
             by_domain=by_domain,
             by_node=tuple(r for r in per_node if r not in together),
             together=together,
@@ -174,6 +201,8 @@ class Scopes:
             apart=tuple(g for g in owned if g.opposed),
             rules=self._rules_of(owned, counted, rung),
             given_up=rung.given_up,
+            spreads=tuple(r.group for r in by_domain if r.group.term.kind is Kind.SPREAD),
+            sole_spread=None if aimed else _sole_spread(by_domain),
         )
 
     def _rules_of(self, owned: tuple[Group, ...], counted: tuple[Group, ...], rung: Rung) -> Rules:
