@@ -34,9 +34,9 @@ _PER_NODE: Final = 1e-4
 # How often nodes are made dearer, to get fewer of them, and by how much each time.
 _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
-# By how much a node may take more than its share of what may go anywhere: which is best shows by trying.
-_RATIONS: Final = (1.0, 0.6)
-# Where nodes must be fewer, each may take so many times as much more: fewer are needed for the rest.
+# For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
+_RATIONS: Final = (0.0, 1.0)
+# Where nodes must be fewer, each is to have so many times as much room: fewer are needed for the rest.
 _LOOSER: Final = 1.5
 # With more units than this, only the first is tried.
 _FEW_UNITS: Final = 300
@@ -53,7 +53,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Start:
-    """Nodes for those kept apart, and who still waits. `settled` says that another ration changes nothing."""
+    """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything."""
 
     drafts: list[Draft]
     waiting: list[_Waiting]
@@ -162,8 +162,9 @@ class Cheapest:
         """Plan nodes for the units `wanted`, family by family, the least flexible first."""
         if ration not in self._starts:
             self._starts[ration] = self._start(wanted, ration)
-        drafts, waiting = list(self._starts[ration].drafts), self._starts[ration].waiting
-        self._count(drafts, 1)
+        full, waiting = self._starts[ration].drafts, self._starts[ration].waiting
+        self._count(full, 1)
+        drafts: list[Draft] = []
         while waiting and not self._steps.exhausted:
             going: list[_Waiting] = []
             for family, group in _by_family(waiting):
@@ -174,6 +175,9 @@ class Cheapest:
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
+            # They were filled with whatever fits, but not as another family.
+            drafts, full = [*full, *drafts], []
+        drafts = [*full, *drafts]
         key = tuple((d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts)
         if key in self._merged:
             self._count(drafts, -1)
@@ -216,7 +220,7 @@ class Cheapest:
         )
         worth = fractional_cover(_asked_by(waiting), widest.room, widest.prices).worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
-        drafts = forced.drafts(seeds, ration, _RATIONS[-1])
+        drafts = forced.drafts(seeds, ration)
         self._count(drafts, -1)
         still = [
             _Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import islice
 from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
+from treenail.domain.packing.arrays import Floats, count_fitting, exceeds, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft
-from treenail.domain.packing.filling import fill
 from treenail.domain.packing.first_fit import cheapest_allowed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import Company, NodeRules
+from treenail.domain.packing.rules import FREE
 from treenail.domain.packing.steps import Steps
 
-# So many types are weighed for a node.
-_WEIGHED: Final = 16
-# A type may be worth so much more than the node's share: types are not of every size.
-_SLACK: Final = 1.25
-# How many times its share of one shape a node may take.
-_MIXED: Final = 1.5
 # So many lots of one shape are tried for a place before it stays empty.
 _TRIED: Final = 24
+# What room beyond that for the pods a node is opened for is worth, as others may fill it: all but a tenth.
+_FILLED: Final = 0.9
+# Where nodes must be fewer, more than all: of types that cost the same for what they hold, the largest.
+_FILLED_AT_ANY_PRICE: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,20 +36,27 @@ class Stock:
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A node while it is filled."""
+    """A node while it is filled, of one type (its row in the template), which counts with `capacity` (L).
+
+    `met` is what it becomes with units of another family, by its index; None where they cannot join.
+    """
 
     family: Family
-    free: list[float]
-    company: Company
+    type: int
+    capacity: Floats
+    company: Company = field(default_factory=Company)
     parts: dict[int, int] = field(default_factory=dict)
+    met: dict[int, Family | None] = field(default_factory=dict)
 
 
 class Forced:
     """Opens a node for each unit that must not share one with its like.
 
-    `worth` (R) is what a unit of each resource is worth; `ration` by how much a node may take more of the
-    rest than its share: with too much in the first nodes, the last would stand empty. `settled` says that
-    another, tighter ration would have led to the same nodes.
+    All nodes of those who keep apart from each other are opened at once, each with one unit of those that
+    other terms keep apart, the largest with the smallest. They are of the type that is cheapest for these;
+    then each shape of all that is left, the most valuable first, goes onto those nodes that it fills best.
+    `worth` (R) is what a unit of each resource is worth. With a `ration`, nodes have room for so many
+    times their share of the rest; `settled` says that they would be the same with any.
     """
 
     def __init__(
@@ -69,203 +72,227 @@ class Forced:
         # The hardest to place first: those with terms, then those that may be in few places.
         for lot in sorted(stock.lots, key=_hardest_first):
             by_shape.setdefault(id(lot.requests), []).append(lot)
-        self._shapes: Floats = np.array([lots[0].requests for lots in by_shape.values()])
-        self._asked: list[list[tuple[int, float]]] = [
-            [(column, float(row[column])) for column in np.flatnonzero(row).tolist()] for row in self._shapes
-        ]
-        self._values: Floats = self._shapes @ worth
-        self._dearest: Indices = np.argsort(-self._values, kind="stable")
-        self._of_shape: list[dict[Family, dict[int, Lot]]] = []
-        for lots in by_shape.values():
-            by_family: dict[Family, dict[int, Lot]] = {}
-            for lot in lots:
-                by_family.setdefault(lot.chain[0].family, {})[lot.index] = lot
-            self._of_shape.append(by_family)
-        self._units: Floats = np.array(
-            [sum(self._left[lot.index] for lot in lots) for lots in by_shape.values()], dtype=np.float64
-        )
-        self._nodes = 0
+        self._queues = list(by_shape.values())
+        self._shape_of = {lot.index: at for at, lots in enumerate(self._queues) for lot in lots}
+        self._shapes: Floats = np.array([lots[0].requests for lots in self._queues])
+        self._values: list[float] = (self._shapes @ worth).tolist()
         self.settled = True
-        self._shape_of = {lot.index: at for at, lots in enumerate(by_shape.values()) for lot in lots}
+        self._units = [sum([self._left[lot.index] for lot in lots]) for lots in self._queues]
 
-    def drafts(self, seeds: Sequence[Lot], ration: float, other: float) -> list[Draft]:
-        """Return nodes for all units of `seeds`, and for what of the rest is on them.
-
-        `other` is the tighter ration that `settled` tells of.
-        """
+    def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
+        """Return nodes for all units of `seeds`, and for what of the rest is on them."""
         drafts: list[Draft] = []
-        self._nodes = sum(self._left[lot.index] for lot in seeds)
-        for lot in seeds:
-            while self._left[lot.index] and not self._steps.exhausted:
-                self._steps.spend()
-                made = self._pattern(lot, self._nodes, (ration, other))
+        waiting = list(seeds)
+        while waiting:
+            group, waiting = _apart_from_first(waiting)
+            while not self._steps.exhausted:
+                made = self._for_group(group, waiting, ration)
                 if not made:
                     break
                 drafts += made
         return drafts
 
-    def _pattern(self, seed: Lot, nodes: int, rations: tuple[float, float]) -> list[Draft]:
-        """Return a few nodes of one seed each that are filled alike."""
-        family = seed.chain[0].family
-        rows, tighter = self._weighed(seed, family, nodes, rations)
-        if not len(rows):
-            return []
-        start = np.zeros((len(rows), len(self._shapes)))
-        shape = self._shape_of[seed.index]
-        start[:, shape] = 1.0
-        # Each node has its share of every shape, so that what is left stays as mixed as it was.
-        share = np.ceil(self._units / max(nodes, 1) * _MIXED)
-        joins = self._joining(seed)
-        units = np.maximum(np.where(joins, np.minimum(self._units, share), 0.0), start[0])
-        counts = fill(family.room[rows], self._shapes, units[np.newaxis].repeat(len(rows), axis=0), start)
-        loads = counts @ self._shapes
-        best = int((family.prices[rows] - loads @ self._worth).argmin())
-        if self.settled and tighter is not rows:
-            picked = set(tighter.tolist())
-            self.settled = int(rows[best]) in picked and picked.issubset(rows.tolist())
-        counts = counts[best]
-        used = counts.nonzero()[0]
-        copies = max(1, int((self._units[used] / counts[used]).min()))
-        if counts.sum() == 1:
-            copies = self._left[seed.index]
-        if family.template.limited:
-            copies = 1
-        copies = min(copies, self._left[seed.index])
-        return self._alike(seed, family, int(rows[best]), counts, copies, joins)
+    def _for_group(self, group: Sequence[Lot], others: Sequence[Lot], ration: float) -> list[Draft]:
+        """Open nodes for the units left of a group; what limits leave no node for may have another type."""
+        units, alone = self._with_company(group)
+        nodes, free = self._opened(units, self._seconds(len(units), others), ration)
+        if nodes:
+            self._fill(nodes, free)
+            return self._drafts(nodes, free)
+        return [draft for lot, copies in alone for draft in self._alone(lot, copies)]
 
-    def _joining(self, seed: Lot) -> Bools:
-        """Tell of which shapes some units may share a node with one of `seed`."""
-        company = Company()
-        company.add(seed, 1)
-        return np.array(
-            [
-                any(
-                    self._rules.free(lot) or self._rules.most(company, lot)
-                    for lots in by_family.values()
-                    for lot in islice(lots.values(), _TRIED)
-                )
-                for by_family in self._of_shape
-            ],
-            dtype=np.bool_,
-        )
+    def _with_company(self, group: Sequence[Lot]) -> tuple[list[Lot], list[tuple[Lot, int]]]:
+        """Return who of a group, unit by unit, may get company, as far as the rest goes, and who is left."""
+        units: list[Lot] = []
+        alone: list[tuple[Lot, int]] = []
+        most = sum(self._units) - sum([self._left[lot.index] for lot in group])
+        for lot in group:
+            left = self._left[lot.index]
+            some = min(left, most - len(units))
+            units += [lot] * some
+            if some < left:
+                alone.append((lot, left - some))
+        return units, alone
 
-    def _weighed(
-        self, seed: Lot, family: Family, nodes: int, rations: tuple[float, float]
-    ) -> tuple[Indices, Indices]:
-        """Return the types, by row, that hold the seed and no more of the rest than its share.
+    def _seconds(self, nodes: int, others: Sequence[Lot]) -> list[Lot | None]:
+        """Return who of `others`, the smallest first, is to share each of so many nodes."""
+        none: list[Lot | None] = [None] * nodes
+        by_value = sorted(others, key=lambda lot: self._values[self._shape_of[lot.index]])
+        units = [lot for lot in by_value for _ in range(self._left[lot.index])]
+        picked = min(len(units), nodes)
+        # Of too many, some of every size.
+        evenly = [units[(2 * at + 1) * len(units) // (2 * picked)] for at in range(picked)]
+        return [*evenly, *none[picked:]]
 
-        For each of two rations.
-        """
+    def _opened(
+        self, units: Sequence[Lot], seconds: Sequence[Lot | None], ration: float
+    ) -> tuple[list[_Node], Floats]:
+        """Return a node for each unit and its second, and what is free on each (N, R)."""
+        spare = sum([a * b for a, b in zip(self._values, self._units, strict=True)]) / max(len(units), 1)
+        rows: dict[tuple[int, int, int], int | None] = {}
+        nodes: list[_Node] = []
+        free: list[Floats] = []
+        for lot, second in zip(units, seconds, strict=True):
+            family = lot.chain[0].family
+            key = (family.index, id(lot.requests), 0 if second is None else id(second.requests))
+            if key not in rows:
+                self._steps.spend()
+                asked = lot.requests if second is None else lot.requests + second.requests
+                rows[key] = self._row(family, asked, spare, ration)
+                if rows[key] is None and second is not None:
+                    rows[key] = self._row(family, lot.requests, spare, ration)
+            row = rows[key]
+            if row is None:
+                continue
+            capacity = family.capacity[row]
+            if self._steps.exhausted or not self._affordable(family, capacity):
+                break
+            self._ledger.take(family.template, capacity)
+            node = _Node(family, int(family.types[row]), capacity)
+            rest: Floats = family.room[row] - lot.requests
+            self._put(node, lot, 1)
+            if second is not None and holds(rest, second.requests) and self._join(node, second, 1):
+                rest = rest - second.requests
+            nodes.append(node)
+            free.append(rest)
+        return nodes, np.array(free).reshape(len(free), len(self._worth))
+
+    def _affordable(self, family: Family, capacity: Floats) -> bool:
+        template = family.template
+        return not template.limited or not exceeds(capacity[np.newaxis], self._ledger.left(template))[0]
+
+    def _row(self, family: Family, asked: Floats, spare: float, ration: float) -> int | None:
+        """Return the row of the type of a node of what is `asked` (R); the rest is worth `spare` $/h a node."""
         rows = family.bargains
-        rows = rows[holds(family.room[rows], seed.requests)]
+        rows = rows[holds(family.room[rows], asked)]
         if family.template.limited:
             rows = rows[self._ledger.allowed(family)[rows]]
         if not len(rows):
-            return rows, rows
-        rest = float(self._units @ self._values / max(nodes, 1))
-        own = float(seed.requests @ self._worth)
-        value = np.minimum(family.room[rows] @ self._worth, family.prices[rows])
-        wide, tight = (value <= max(own + ration * rest, TINY) * _SLACK for ration in rations)
-        weighed = _some(rows, wide)
-        if not self.settled or np.count_nonzero(wide) == np.count_nonzero(tight):
-            return weighed, weighed
-        return weighed, _some(rows, tight)
+            return None
+        prices = family.prices[rows]
+        most = float(asked @ self._worth) + spare * max(ration, 1.0)
+        used = np.minimum(np.minimum(family.room[rows] @ self._worth, prices), most)
+        cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
+        self.settled = self.settled and cheap == large
+        return int(rows[large if ration else cheap])
 
-    def _alike(
-        self, seed: Lot, family: Family, row: int, counts: Floats, copies: int, joins: Bools
-    ) -> list[Draft]:
-        wanted = counts.copy()
-        wanted[self._shape_of[seed.index]] -= 1
-        slots = [(s, int(wanted[s])) for s in wanted.nonzero()[0].tolist()]
-        slots.sort(key=lambda slot: -self._values[slot[0]])
-        made: list[Draft] = []
-        for _ in range(copies if slots else 1):
-            if not self._left[seed.index]:
+    def _alone(self, lot: Lot, units: int) -> list[Draft]:
+        """Return nodes of one unit each for which there is no company."""
+        drafts: list[Draft] = []
+        family = lot.chain[0].family
+        while units:
+            row = cheapest_allowed(family, lot.requests, self._ledger, 0.0)
+            if row is None:
                 break
-            node = _Node(family, (family.room[row] - seed.requests).tolist(), Company())
-            self._put(node, seed, 1)
-            for shape, units in slots:
-                self._fill_slot(node, int(family.types[row]), shape, units)
-            if slots:
-                self._top_up(node, int(family.types[row]), joins)
-            load = family.room[row] - np.array(node.free)
-            chosen = cheapest_allowed(node.family, load, self._ledger, 0.0)
-            assert chosen is not None  # noqa: S101 (each unit was put where it fits)
-            alike = 1
-            if not slots and copies > 1:
-                alike = copies
-                self._take(seed, copies - 1)
-            draft = Draft(node.family, chosen, load, node.parts, alike)
-            self._ledger.take(draft.family.template, draft.family.capacity[chosen] * alike)
-            made.append(draft)
-        return made
+            copies = int(min(units, self._ledger.copies(family, row)))
+            self._ledger.take(family.template, family.capacity[row] * copies)
+            drafts.append(Draft(family, row, lot.requests, {lot.index: 1}, copies))
+            self._take(lot, copies)
+            units -= copies
+        return drafts
 
-    def _fill_slot(self, node: _Node, type_row: int, shape: int, units: int) -> int:
-        """Put up to `units` of a shape on a node that is to be of one type; return how many found a place."""
-        wanted = units
-        for family, lots in self._of_shape[shape].items():
-            met = self._families.meet(node.family, family)
-            if met is None or (met is not node.family and (type_row not in met.types or met.choice)):
+    def _fill(self, nodes: Sequence[_Node], free: Floats) -> None:
+        """Put on `nodes`, which have so much `free` (N, R), whatever fits, the most valuable first."""
+        for shape in sorted(range(len(self._queues)), key=lambda shape: -self._values[shape]):
+            queue, asked = self._queues[shape], self._shapes[shape]
+            if not queue:
                 continue
-            for lot in tuple(islice(lots.values(), _TRIED)):
-                left: float = self._left[lot.index]
-                if not self._rules.free(lot):
-                    left = min(left, self._rules.most(node.company, lot))
-                taken = int(min(left, units))
-                if taken:
-                    node.family = met
-                    for column, amount in self._asked[shape]:
-                        node.free[column] -= taken * amount
-                    self._put(node, lot, taken)
-                    units -= taken
-                if not units:
-                    return wanted
+            fits = np.minimum(count_fitting(free, asked), self._units[shape])
+            able = fits.nonzero()[0]
+            # What it fills best comes first.
+            rest = (free[able] - fits[able, np.newaxis] * asked) @ self._worth
+            able = able[rest.argsort(kind="stable")]
+            for at, most in zip(able.tolist(), fits[able].tolist(), strict=True):
+                placed = self._fill_slot(nodes[at], queue, int(most))
+                if placed:
+                    free[at] -= placed * asked
+                if not queue:
+                    break
+
+    def _fill_slot(self, node: _Node, queue: Sequence[Lot], units: int) -> int:
+        """Put up to `units` of one shape on a node; return how many found a place."""
+        wanted, tried = units, 0
+        for lot in tuple(queue):
+            if node.met.get(lot.chain[0].family.index, node.family) is None:
+                continue
+            units -= self._join(node, lot, units)
+            tried += 1
+            if not units or tried == _TRIED:
+                break
         return wanted - units
 
-    def _top_up(self, node: _Node, type_row: int, joins: Bools) -> None:
-        """Put on a node what still fits of whatever shape joins it, the most valuable first."""
-        able = holds(np.array(node.free), self._shapes) & (self._units > 0) & joins
-        for shape in self._dearest[able[self._dearest]].tolist():
-            fits = float(self._units[shape])
-            for column, amount in self._asked[shape]:
-                fits = min(fits, node.free[column] // amount)
-            if fits >= 1:
-                self._fill_slot(node, type_row, shape, int(fits))
+    def _join(self, node: _Node, lot: Lot, units: int) -> int:
+        """Put up to `units` of a lot on a node, where there is room for them; return how many may join."""
+        both = self._met(node, lot.chain[0].family)
+        if both is None:
+            return 0
+        units, joined = min(units, self._left[lot.index]), 0
+        if self._rules.free(lot):
+            joined = units
+            self._put(node, lot, units)
+        else:
+            while joined < units and self._rules.admits(node.company, lot):
+                self._put(node, lot, 1)
+                joined += 1
+        if joined and both is not node.family:
+            node.family, node.met = both, {}
+        return joined
+
+    def _met(self, node: _Node, family: Family) -> Family | None:
+        """Return what a node becomes as one of `family`, too; None where its type would not do."""
+        if family is node.family:
+            return family
+        if family.index not in node.met:
+            both = self._families.meet(node.family, family)
+            if both is not None and both is not node.family:
+                both = both if both.choice is None and node.type in both.types else None
+            node.met[family.index] = both
+        return node.met[family.index]
+
+    def _drafts(self, nodes: Sequence[_Node], free: Floats) -> list[Draft]:
+        """Return the nodes, alike ones as copies, each of the cheapest type for what it holds."""
+        drafts: dict[tuple[object, ...], Draft] = {}
+        for node, rest in zip(nodes, free, strict=True):
+            template = node.family.template
+            load = template.room[node.type] - rest
+            row = cheapest_allowed(node.family, load, self._ledger, node.capacity)
+            assert row is not None  # noqa: S101 (its own type holds it)
+            if template.limited:
+                self._ledger.take(template, node.family.capacity[row] - node.capacity)
+            key = (node.family.index, row, *node.parts.items())
+            known = drafts.get(key)
+            copies = 1 if known is None else known.copies + 1
+            drafts[key] = Draft(node.family, row, load, node.parts, copies)
+        return list(drafts.values())
 
     def _put(self, node: _Node, lot: Lot, units: int) -> None:
         node.parts[lot.index] = node.parts.get(lot.index, 0) + units
-        if not self._rules.free(lot):
-            node.company.add(lot, units)
+        if lot.rules is not FREE:
+            self._rules.join(node.company, lot, units)
         self._take(lot, units)
 
     def _take(self, lot: Lot, units: int) -> None:
         self._left[lot.index] -= units
-        if lot.rules.owned:
-            self._nodes -= units
         shape = self._shape_of[lot.index]
         self._units[shape] -= units
         if not self._left[lot.index]:
-            del self._of_shape[shape][lot.chain[0].family][lot.index]
-
-
-def _some(rows: Indices, wanted: Bools) -> Indices:
-    """Return the `wanted` of `rows`, no more than are to be weighed; of none, the first."""
-    within = rows[wanted]
-    if not len(within):
-        return rows[:1]
-    if len(within) <= _WEIGHED:
-        return within
-    return within[_evenly_picked(len(within))]
-
-
-@lru_cache
-def _evenly_picked(number: int) -> Indices:
-    """Return which of so many are weighed, more than can be."""
-    return np.linspace(0, number - 1, _WEIGHED).astype(np.intp)
+            self._queues[shape].remove(lot)
 
 
 def _hardest_first(lot: Lot) -> tuple[bool, int, int]:
     return (not lot.rules.owned, lot.chain[0].family.choices, lot.index)
+
+
+def _apart_from_first(waiting: Sequence[Lot]) -> tuple[list[Lot], list[Lot]]:
+    """Return the first lot and those that keep apart from it and from each other, and all the rest."""
+    first, *rest = waiting
+    counted = {group for group, _ in first.rules.counted}
+    common = next((group for group in first.rules.owned if group in counted), None)
+    if common is None:
+        return [first], rest
+    alike = [common in lot.rules.owned and any(g == common for g, _ in lot.rules.counted) for lot in rest]
+    group = [first, *(lot for lot, same in zip(rest, alike, strict=True) if same)]
+    return group, [lot for lot, same in zip(rest, alike, strict=True) if not same]
 
 
 def seeds_of(lots: Sequence[Lot], left: dict[int, int]) -> list[Lot]:

@@ -15,14 +15,17 @@ from treenail.domain.packing.topology.terms import Kind, Term
 class Company:
     """The units on a node: how many pods each term counts, and how many units have it for good.
 
-    Both by the number of the term's group.
+    Both by the number of the term's group. `closed` are the groups, as bits, that let no more in: of those
+    who have the term and are not counted, of those who are, and of those who are only counted. It is kept by
+    `NodeRules.join` alone.
     """
 
     counted: dict[int, int] = field(default_factory=dict)
     owned: dict[int, int] = field(default_factory=dict)
+    closed: tuple[int, int, int] = (0, 0, 0)
 
     def copy(self) -> Company:
-        return Company(dict(self.counted), dict(self.owned))
+        return Company(dict(self.counted), dict(self.owned), self.closed)
 
     def add(self, lot: Lot, units: int) -> None:
         """Note that `units` more are there."""
@@ -55,14 +58,71 @@ def _most_owned(company: Company, group: int, each: int, term: Term) -> float:
     return 1 if each else inf
 
 
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """The groups that matter to a unit, as bits, as in `Company.closed`.
+
+    `several` says that some count more than one of its pods.
+    """
+
+    bare: int
+    own: int
+    mere: int
+    several: bool
+
+
+def _marks_of(rules: Rules) -> _Marks:
+    counted = {group for group, _ in rules.counted}
+    owned = set(rules.owned)
+    return _Marks(
+        sum(1 << group for group in owned - counted),
+        sum(1 << group for group in owned & counted),
+        sum(1 << group for group in counted - owned),
+        any(count > 1 for _, count in rules.counted),
+    )
+
+
 class NodeRules:
     """The terms per node of a problem's lots. No term is broken in the end, whatever order pods come in."""
 
     def __init__(self, terms: Mapping[int, Term], lots: Sequence[Lot]) -> None:
         self._terms = terms
         self._lots = {lot.index: lot for lot in lots}
+        self._marks: dict[int, tuple[Rules, _Marks]] = {}
         # Where nobody has a term per node, there is nothing to look at.
         self.none = not any(lot.rules.owned for lot in lots)
+
+    def join(self, company: Company, lot: Lot, units: int) -> None:
+        """Note that `units` more are there, and who may not come any more."""
+        company.add(lot, units)
+        bare, own, mere = company.closed
+        for group in dict.fromkeys((*(group for group, _ in lot.rules.counted), *lot.rules.firm)):
+            bit, term = 1 << group, self._terms[group]
+            there, owners = company.counted.get(group, 0), company.owned.get(group, 0)
+            skew = term.max_skew if term.kind is Kind.SPREAD else 0
+            if there > skew:
+                bare |= bit
+            if term.kind is Kind.APART:
+                if there or owners:
+                    own |= bit
+                if owners:
+                    mere |= bit
+            elif there >= skew:
+                own |= bit
+                if owners:
+                    mere |= bit
+        company.closed = (bare, own, mere)
+
+    def admits(self, company: Company, lot: Lot) -> bool:
+        """Tell whether one more unit may join a company that others have joined here."""
+        known = self._marks.get(id(lot.rules))
+        if known is None:
+            # As long as they are kept, no other rules have their identity.
+            known = self._marks[id(lot.rules)] = (lot.rules, _marks_of(lot.rules))
+        marks, (bare, own, mere) = known[1], company.closed
+        if marks.several:
+            return most_joining(company, lot.rules, self._terms) >= 1
+        return not (marks.bare & bare or marks.own & own or marks.mere & mere)
 
     def free(self, lot: Lot) -> bool:
         """Tell whether a lot may share any node with anybody."""
