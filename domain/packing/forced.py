@@ -83,17 +83,16 @@ class Forced:
         """Return nodes for all units of `seeds`, and for what of the rest is on them."""
         drafts: list[Draft] = []
         waiting = list(seeds)
-        while waiting:
-            group, waiting = _apart_from_first(waiting)
-            while not self._steps.exhausted:
-                made = self._for_group(group, waiting, ration)
-                if not made:
-                    break
-                drafts += made
+        while waiting and not self._steps.exhausted:
+            group, others = _apart_from_first(waiting)
+            made = self._for_group(group, others, ration)
+            drafts += made
+            # Of those that limits left no node for, others may have nodes of other types.
+            waiting = [lot for lot in (waiting if made else others) if self._left[lot.index]]
         return drafts
 
     def _for_group(self, group: Sequence[Lot], others: Sequence[Lot], ration: float) -> list[Draft]:
-        """Open nodes for the units left of a group; what limits leave no node for may have another type."""
+        """Open nodes for the units left of a group, as far as the limits go with the types chosen now."""
         units, alone = self._with_company(group)
         nodes, free = self._opened(units, self._seconds(len(units), others), ration)
         if nodes:
@@ -162,7 +161,7 @@ class Forced:
         return not template.limited or not exceeds(capacity[np.newaxis], self._ledger.left(template))[0]
 
     def _row(self, family: Family, asked: Floats, spare: float, ration: float) -> int | None:
-        """Return the row of the type of a node of what is `asked` (R); the rest is worth `spare` $/h a node."""
+        """Return the row of the type for what is `asked` (R); a node's share of the rest is `spare` ($/h)."""
         rows = family.bargains
         rows = rows[holds(family.room[rows], asked)]
         if family.template.limited:
