@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -48,11 +48,16 @@ class Sizing:
         self, family: Family, lots: Sequence[Lot], ledger: Ledger, steps: Steps, *, per_node: float
     ) -> None:
         self._family = family
-        self._lots = lots
         self._ledger = ledger
         self._steps = steps
         self._per_node = per_node
-        self._whole_requests: Floats = np.array([lot.requests for lot in lots])
+        # What the lots of a class ask for is one array. Here they are alike.
+        classes: dict[int, list[int]] = {}
+        for at, lot in enumerate(lots):
+            classes.setdefault(id(lot.requests), []).append(at)
+        self._lots = lots
+        self._classes = list(classes.values())
+        self._whole_requests: Floats = np.array([lots[members[0]].requests for members in self._classes])
 
     @cached_property
     def _asked(self) -> Bools:
@@ -87,23 +92,46 @@ class Sizing:
         amounts = scaled.sum(axis=1)
         return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
 
-    def drafts(self, left: Floats) -> list[Draft]:
-        """Return nodes for the pods `left` (I) as far as the limits go, and take off those they hold."""
+    def drafts(self, units: Floats) -> list[Draft]:
+        """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
         drafts: list[Draft] = []
+        of_lots = units.tolist()
+        left: Floats = np.array([units[members].sum() for members in self._classes])
         while np.count_nonzero(left) and not self._steps.exhausted:
             self._steps.spend()
             choice = self._next(left)
             if choice is None:
                 break
-            drafts.append(self._draft(choice))
+            drafts += self._dealt(choice, of_lots)
             left -= choice.copies * choice.counts
+        units[:] = of_lots
         return drafts
 
-    def _draft(self, choice: _Choice) -> Draft:
-        family = self._family
-        self._ledger.take(family.template, family.capacity[choice.row] * choice.copies)
-        parts = {lot.index: int(count) for lot, count in zip(self._lots, choice.counts, strict=True) if count}
-        return Draft(family, choice.row, choice.counts @ self._whole_requests, parts, choice.copies)
+    def _dealt(self, choice: _Choice, units: list[float]) -> Iterator[Draft]:
+        """Yield the nodes chosen; what they hold of each class is of its lots in order, taken off `units`."""
+        family, copies = self._family, choice.copies
+        self._ledger.take(family.template, family.capacity[choice.row] * copies)
+        load = choice.counts @ self._whole_requests
+        wanted = [(self._classes[at], float(choice.counts[at])) for at in choice.counts.nonzero()[0].tolist()]
+        while copies:
+            alike = copies
+            for members, count in wanted:
+                while not units[members[0]]:
+                    members.pop(0)
+                alike = min(alike, max(int(units[members[0]] // count), 1))
+            parts: dict[int, int] = {}
+            for members, count in wanted:
+                rest = count
+                for at in members:
+                    taken = min(rest, units[at])
+                    if taken:
+                        units[at] -= taken * alike
+                        rest -= taken
+                        parts[self._lots[at].index] = int(taken)
+                    if not rest:
+                        break
+            copies -= alike
+            yield Draft(family, choice.row, load, parts, alike)
 
     def _next(self, left: Floats) -> _Choice | None:
         """Choose the next node, and how many of it to take."""
