@@ -111,19 +111,18 @@ def lower_bound(
     cheapest = prices.min(axis=0)
     demand = pods @ requests
     bound = _covered(demand, room, cheapest)
+    held = np.isfinite(prices) & holds(room, requests[:, np.newaxis])
     if apart:
         # A node is as much a thing to be had as what is on it: any that holds a pod of those kept apart.
-        held = np.isfinite(prices) & holds(room, requests[:, np.newaxis])
         nodes = np.array([held[each.classes].any(axis=0) for each in apart], dtype=np.float64).T
         needed = np.array([each.nodes for each in apart])
         bound = max(bound, _covered(np.append(demand, needed), np.hstack([room, nodes]), cheapest))
-    for count, row, price in zip(pods, requests, prices, strict=True):
-        able = holds(room, row) & np.isfinite(price)
-        one = float(price[able].min())
-        # Only a class that would come dearer with each pod on its own can raise the bound.
-        if count * one > bound:
-            fitting = np.minimum(count_fitting(room[able], row), count)
-            bound = max(bound, one, float((price[able] / fitting).min() * count))
+    alone = np.where(held, prices, inf).min(axis=1)
+    # Only a class that would come dearer with each pod on its own can raise the bound.
+    for i in (pods * alone > bound).nonzero()[0].tolist():
+        able, count = held[i], float(pods[i])
+        fitting = np.minimum(count_fitting(room[able], requests[i]), count)
+        bound = max(bound, float(alone[i]), float((prices[i, able] / fitting).min() * count))
     return bound * (1 - _ROUNDING)
 
 

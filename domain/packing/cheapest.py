@@ -107,9 +107,11 @@ class Cheapest:
         self._count(best, 1)
         return best
 
-    def fresh(self, wanted: Sequence[int], bound: float) -> list[Draft]:
+    def fresh(self, wanted: Sequence[int]) -> list[Draft]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
-        found = self._planned(wanted, _PER_NODE * bound, None, _RATIONS)
+        waiting = self._waiting(wanted)
+        least = float(_asked_by(waiting) @ _worth(waiting)) if waiting else 0.0
+        found = self._planned(wanted, _PER_NODE * least, None, _RATIONS)
         self._count(found, 1)
         return found
 
@@ -214,12 +216,9 @@ class Cheapest:
         if not seeds:
             return _Start([], waiting)
         lots = [each.lot for each in waiting]
-        widest = max(
-            {id(lot.chain): lot.chain[0].family for lot in lots}.values(),
-            key=lambda family: (family.choices, -family.index),
+        forced = Forced(
+            Stock(lots, left), self._families, self._rules, self._ledger, self._steps, _worth(waiting)
         )
-        worth = fractional_cover(_asked_by(waiting), widest.room, widest.prices).worth
-        forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration)
         self._count(drafts, -1)
         still = [
@@ -275,6 +274,15 @@ def _further(group: Sequence[_Waiting], left: Floats) -> list[_Waiting]:
 def _nodes(family: Family, group: Sequence[_Waiting], per_node: float) -> float:
     """Return how many nodes, in fractions, the group needs when a node costs so much more."""
     return fractional_cover(_asked_by(group), family.room, family.prices + per_node).nodes
+
+
+def _worth(waiting: Sequence[_Waiting]) -> Floats:
+    """Return what a unit of each resource is worth (R) as far as the types go that the most may have."""
+    widest = max(
+        {id(each.chain): each.chain[0].family for each in waiting}.values(),
+        key=lambda family: (family.choices, -family.index),
+    )
+    return fractional_cover(_asked_by(waiting), widest.room, widest.prices).worth
 
 
 def _asked_by(waiting: Iterable[_Waiting]) -> Floats:

@@ -37,28 +37,32 @@ class Component:
 
         `terms` are those that keep units apart, by the number of their group.
         """
-        # Lots of equal requests, reach and rules are one to the bound.
-        alike: dict[tuple[int, int, Rules], list[int]] = {}
-        counts: dict[tuple[int, int, Rules], int] = {}
+        # Lots of equal requests, reach and rules are one to the bound. Equal rules are one object.
+        alike: dict[tuple[int, int, int], int] = {}
+        counts: dict[tuple[int, int, int], int] = {}
+        apart: dict[int, Rules] = {}
         for i, lot in enumerate(self.lots):
             if units.get(lot.index):
-                key = (id(lot.requests), id(self.reach[i]), _keeping_apart(lot.rules))
-                alike.setdefault(key, []).append(i)
+                known = apart.get(id(lot.rules))
+                if known is None:
+                    known = apart[id(lot.rules)] = _keeping_apart(lot.rules)
+                key = (id(lot.requests), id(self.reach[i]), id(known))
+                alike.setdefault(key, i)
                 counts[key] = counts.get(key, 0) + units[lot.index]
         if not alike:
             return 0.0
-        held = [members[0] for members in alike.values()]
+        held = list(alike.values())
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
         requests = np.array([self.lots[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
-        known: dict[int, Floats] = {}
+        of_reach: dict[int, Floats] = {}
         for i in held:
-            if id(self.reach[i]) not in known:
-                known[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
-        prices = np.array([known[id(self.reach[i])] for i in held])
+            if id(self.reach[i]) not in of_reach:
+                of_reach[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
+        prices = np.array([of_reach[id(self.reach[i])] for i in held])
         pods = np.array(list(counts.values()), dtype=np.float64)
-        apart = _apart([rules for _, _, rules in counts], pods, terms)
-        return lower_bound(pods, requests, room, prices, apart)
+        rules = [apart[id(self.lots[i].rules)] for i in held]
+        return lower_bound(pods, requests, room, prices, _apart(rules, pods, terms))
 
 
 def _keeping_apart(rules: Rules) -> Rules:

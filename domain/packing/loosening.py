@@ -9,7 +9,6 @@ from treenail.domain.packing.classes import PodClass
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.lots import Lot
-from treenail.domain.packing.rules import Rules
 from treenail.domain.packing.topology.scope import Scope
 
 
@@ -18,18 +17,20 @@ def loosened(lots: Sequence[Lot], chains: Chains) -> tuple[list[Lot], dict[int, 
 
     They keep the wishes they have, and keep apart by node as before, but need not be near any others.
     """
-    kept = [lot for lot in lots if _loose(lot)]
-    units = {lot.index: lot.units for lot in kept}
-    made: dict[tuple[int, Demand, Rules], Lot] = {}
-    first = max(units, default=-1) + 1
+    kept: list[Lot] = []
+    narrowed: list[Lot] = []
     for lot in lots:
-        if _loose(lot):
-            continue
+        (kept if _loose(lot) else narrowed).append(lot)
+    units = {lot.index: lot.units for lot in kept}
+    made: dict[tuple[int, Demand, int], Lot] = {}
+    first = max(units, default=-1) + 1
+    for lot in narrowed:
         for one, rung, scope, pods in _members(lot):
-            key = (id(one.requests), rung.demand, scope.rules)
+            # Equal rules are one object.
+            key = (id(one.requests), rung.demand, id(scope.rules))
             if key not in made:
                 asked = ((rung.demand,),)
-                chain = chains.of(asked, one.requests)
+                chain = chains.known(asked, one.requests)
                 made[key] = Lot(first + len(made), one.requests, asked, chain, scope.rules)
             index = made[key].index
             units[index] = units.get(index, 0) + pods

@@ -58,6 +58,7 @@ class Merging:
         self._tried = sorted(self._kinds, key=lambda at: (self._prices[at], at))[:_MOST_KINDS]
         self._loads: dict[int, list[float]] = {at: self._kinds[at].load.tolist() for at in self._tried}
         self._company = {at: rules.company(self._kinds[at].parts) for at in self._tried}
+        self._marks = {at: rules.marks(self._kinds[at].parts) for at in self._tried}
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
@@ -94,7 +95,12 @@ class Merging:
             family = self._families.meet(self._kinds[one].family, self._kinds[alike[0]].family)
             if family is None:
                 continue
-            tried = [other for other in alike if self._dearer or self._may_save(family, one, other)]
+            tried = [
+                other
+                for other in alike
+                if not self._marks[other].barred(self._company[one])
+                and (self._dearer or self._may_save(family, one, other))
+            ]
             if tried:
                 self._weigh_in(family, one, tried)
 
@@ -145,6 +151,7 @@ class Merging:
         self._kinds[number], self._loads[number] = made, made.load.tolist()
         self._prices[number] = made.price
         self._company[number] = self._rules.company(parts)
+        self._marks[number] = self._rules.marks(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)

@@ -146,21 +146,21 @@ class NodePlanner:
         """Take first-fit's nodes for the lots of a component, or cheaper ones."""
         if self._settings.packing is not Packing.CHEAPEST and first is not None:
             return first
-        placed = units if first is None else placed_in(first)
-        bound = component.lower_bound(placed, self._reading.groups.terms)
-        return self._cheapest(component, first, units, bound)
+        return self._cheapest(component, first, units)
 
     def _cheapest(
-        self, component: Component, first: list[Draft] | None, units: dict[int, int], bound: float
+        self, component: Component, first: list[Draft] | None, units: dict[int, int]
     ) -> list[Draft]:
         """Look for cheaper nodes than first-fit's; should that fail, take these."""
         wanted = [units[lot.index] for lot in component.lots]
         ledger, most = self.ledger.copy(), self._settings.most_nodes
         cheapest = Cheapest(component, self._families, ledger, self._steps, self._rules, most)
         try:
-            drafts = (
-                cheapest.fresh(wanted, bound) if first is None else cheapest.improve(wanted, first, bound)
-            )
+            if first is None:
+                drafts = cheapest.fresh(wanted)
+            else:
+                bound = component.lower_bound(placed_in(first), self._reading.groups.terms)
+                drafts = cheapest.improve(wanted, first, bound)
         except Exception as error:  # noqa: BLE001 (dearer nodes are better than none)
             self.problems.append(f"cheaper nodes were not found: {type(error).__name__}: {error}")
             # Without a first plan there is no limit that could have been counted against.

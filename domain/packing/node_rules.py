@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
 
@@ -59,8 +59,8 @@ def _most_owned(company: Company, group: int, each: int, term: Term) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Marks:
-    """The groups that matter to a unit, as bits, as in `Company.closed`.
+class Marks:
+    """The groups that matter to units, as bits, as in `Company.closed`.
 
     `several` says that some count more than one of its pods.
     """
@@ -70,11 +70,16 @@ class _Marks:
     mere: int
     several: bool
 
+    def barred(self, company: Company) -> bool:
+        """Tell whether one of the groups lets nobody join the company."""
+        bare, own, mere = company.closed
+        return bool(self.bare & bare or self.own & own or self.mere & mere)
 
-def _marks_of(rules: Rules) -> _Marks:
+
+def _marks_of(rules: Rules) -> Marks:
     counted = {group for group, _ in rules.counted}
     owned = set(rules.owned)
-    return _Marks(
+    return Marks(
         sum(1 << group for group in owned - counted),
         sum(1 << group for group in owned & counted),
         sum(1 << group for group in counted - owned),
@@ -88,7 +93,7 @@ class NodeRules:
     def __init__(self, terms: Mapping[int, Term], lots: Sequence[Lot]) -> None:
         self._terms = terms
         self._lots = {lot.index: lot for lot in lots}
-        self._marks: dict[int, tuple[Rules, _Marks]] = {}
+        self._marks: dict[int, tuple[Rules, Marks]] = {}
         # Where nobody has a term per node, there is nothing to look at.
         self.none = not any(lot.rules.owned for lot in lots)
 
@@ -115,14 +120,17 @@ class NodeRules:
 
     def admits(self, company: Company, lot: Lot) -> bool:
         """Tell whether one more unit may join a company that others have joined here."""
-        known = self._marks.get(id(lot.rules))
-        if known is None:
-            # As long as they are kept, no other rules have their identity.
-            known = self._marks[id(lot.rules)] = (lot.rules, _marks_of(lot.rules))
-        marks, (bare, own, mere) = known[1], company.closed
+        marks = self._marks_of(lot.rules)
         if marks.several:
             return most_joining(company, lot.rules, self._terms) >= 1
-        return not (marks.bare & bare or marks.own & own or marks.mere & mere)
+        return not marks.barred(company)
+
+    def _marks_of(self, rules: Rules) -> Marks:
+        known = self._marks.get(id(rules))
+        if known is None:
+            # As long as they are kept, no other rules have their identity.
+            known = self._marks[id(rules)] = (rules, _marks_of(rules))
+        return known[1]
 
     def free(self, lot: Lot) -> bool:
         """Tell whether a lot may share any node with anybody."""
@@ -132,8 +140,22 @@ class NodeRules:
         """Return the company that so many units of lots (by index) are."""
         company = Company()
         for index, units in parts.items():
-            company.add(self._lots[index], units)
+            lot = self._lots[index]
+            if lot.rules is not FREE:
+                self.join(company, lot, units)
         return company
+
+    def marks(self, parts: Iterable[int]) -> Marks:
+        """Return the groups that matter to any of the lots (by index)."""
+        bare = own = mere = 0
+        several = False
+        for index in parts:
+            rules = self._lots[index].rules
+            if rules is not FREE:
+                marks = self._marks_of(rules)
+                bare, own, mere = bare | marks.bare, own | marks.own, mere | marks.mere
+                several = several or marks.several
+        return Marks(bare, own, mere, several)
 
     def most(self, company: Company, lot: Lot) -> float:
         """Return how many units of `lot` may join."""
