@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from treenail.domain import labels
 from treenail.domain.fleets import LAUNCH_TAG, Instance
 from treenail.domain.launching import LaunchMark
-from treenail.domain.nodes import LAUNCHED, NodeClaim, condition_of
+from treenail.domain.nodes import LAUNCHED, NodeClaim
 
 _YOUNG: Final = timedelta(seconds=30)
 # An instance that is new to the claim may still be invisible to the listing.
@@ -42,45 +42,38 @@ def garbage(
     ready: what they run on is there, whatever the listing says (a tag was taken off, say).
     """
     claimed = {c.provider_id for c in claims if c.provider_id}.union(known)
+    there = {i.provider_id for i in instances}.union(ready)
+    plain = {i.provider_id for i in instances if i.live and i.capacity_type == labels.ON_DEMAND}
+    settled = [c for c in claims if _settled(c, listed_at)]
+    return Garbage(
+        instances=tuple(sorted(_stray(instances, claims, claimed, listed_at))),
+        claims=_by_name(c for c in settled if c.provider_id not in there),
+        unreserved=_by_name(
+            c for c in settled if c.capacity_type == labels.RESERVED and c.provider_id in plain
+        ),
+    )
+
+
+def _stray(
+    instances: Sequence[Instance], claims: Sequence[NodeClaim], claimed: Collection[str], listed_at: datetime
+) -> Iterator[str]:
+    """Yield the ids of instances that are nobody's, and will be nobody's."""
     expecting = {
         mark.token
         for c in claims
         if not c.provider_id and not c.leaving and (mark := LaunchMark.of(c)) is not None
     }
-    stray = sorted(
-        i.id
-        for i in instances
-        if i.live
-        and i.provider_id not in claimed
-        and listed_at - i.launched_at >= _YOUNG
-        and i.tags.get(LAUNCH_TAG, "") not in expecting
-    )
-    there = {i.provider_id for i in instances}.union(ready)
-    bereft = sorted(
-        (
-            c
-            for c in claims
-            if c.launched and not c.leaving and c.provider_id not in there and _settled(c, listed_at)
-        ),
-        key=lambda c: c.name,
-    )
-    plain = {i.provider_id for i in instances if i.live and i.capacity_type == labels.ON_DEMAND}
-    unreserved = (
-        c
-        for c in claims
-        if c.capacity_type == labels.RESERVED
-        and not c.leaving
-        and c.provider_id in plain
-        and _settled(c, listed_at)
-    )
-    return Garbage(
-        instances=tuple(stray),
-        claims=tuple(bereft),
-        unreserved=tuple(sorted(unreserved, key=lambda c: c.name)),
-    )
+    for one in instances:
+        nobodys = one.live and one.provider_id not in claimed
+        expected = one.tags.get(LAUNCH_TAG, "") in expecting
+        if nobodys and not expected and listed_at - one.launched_at >= _YOUNG:
+            yield one.id
 
 
 def _settled(claim: NodeClaim, at: datetime) -> bool:
-    launched = condition_of(claim.conditions, LAUNCHED)
-    since = launched.since if launched is not None and launched.since else claim.created_at
-    return at - since >= _SETTLED
+    """Tell whether a claim has had its instance for long enough to be seen by the listing."""
+    return claim.launched and not claim.leaving and at - claim.since(LAUNCHED) >= _SETTLED
+
+
+def _by_name(claims: Iterable[NodeClaim]) -> tuple[NodeClaim, ...]:
+    return tuple(sorted(claims, key=lambda c: c.name))

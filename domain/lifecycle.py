@@ -18,7 +18,7 @@ from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
 from treenail.domain.event_subjects import of_claim
 from treenail.domain.node_shape import shape_condition, shape_news
-from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, condition_of
+from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView
 from treenail.domain.ports import ClaimPatch, NodePatch
 from treenail.domain.taints import UNREGISTERED
 
@@ -117,9 +117,7 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
     if not claim.launched:
         due, cause = claim.created_at + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
     else:
-        launched = condition_of(claim.conditions, LAUNCHED)
-        since = launched.since if launched is not None and launched.since else claim.created_at
-        due, cause = since + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
+        due, cause = claim.since(LAUNCHED) + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
     return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
 
 
@@ -166,9 +164,7 @@ def _initialize(claim: NodeClaim, node: Node, now: datetime) -> NextStep:
     if shows(claim, obstacle):
         return None
     # What is gone in a moment, as it is for most nodes, is not worth a request.
-    registered = condition_of(claim.conditions, REGISTERED)
-    since = registered.since if registered is not None and registered.since else claim.created_at
-    due = since + _OBSTACLES_TOLD_AFTER
+    due = claim.since(REGISTERED) + _OBSTACLES_TOLD_AFTER
     if now < due:
         return WaitUntil(at=due)
     return PatchClaim(claim=claim, patch=ClaimPatch(conditions=(obstacle,)))

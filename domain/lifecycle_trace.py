@@ -6,7 +6,7 @@ from datetime import datetime
 
 from treenail.domain.decision_trace import CLAIM, POOL
 from treenail.domain.launch_trace import decision_context
-from treenail.domain.nodes import LAUNCHED, REGISTERED, NodeView, condition_of
+from treenail.domain.nodes import LAUNCHED, REGISTERED, NodeView
 from treenail.domain.tracing import Span
 
 _BEGINS_WITH = {"make-node": LAUNCHED, "register": LAUNCHED, "initialize": REGISTERED}
@@ -18,8 +18,7 @@ def stage_span(stage: str, view: NodeView, end: datetime) -> tuple[Span, ...]:
     root = decision_context(claim) if claim is not None else None
     if claim is None or root is None:
         return ()
-    before = condition_of(claim.conditions, _BEGINS_WITH[stage])
-    start = before.since if before is not None and before.since is not None else claim.created_at
+    start = claim.since(_BEGINS_WITH[stage])
     return (
         Span(
             context=root.child(f"{stage}/{claim.name}"),

@@ -109,6 +109,11 @@ class NodeClaim:
     def initialized(self) -> bool:
         return holds(self.conditions, INITIALIZED)
 
+    def since(self, kind: str) -> datetime:
+        """Return since when the claim has borne a condition, as that says; else when the claim was made."""
+        shown = condition_of(self.conditions, kind)
+        return shown.since if shown is not None and shown.since is not None else self.created_at
+
     @property
     def drift(self) -> str | None:
         """Why the node drifted, as the claim says; None where it does not say that it did."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import LAUNCHED, NodeClaim, condition_of
+from treenail.domain.nodes import LAUNCHED, NodeClaim
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.requirements import Requirements
 from treenail.domain.reservations import Reservation
@@ -105,7 +105,7 @@ def in_reservations(claims: Iterable[NodeClaim]) -> dict[str, tuple[datetime | N
     for claim in claims:
         reservation = reservation_of(claim)
         if reservation:
-            found.setdefault(reservation, []).append(_launched_at(claim))
+            found.setdefault(reservation, []).append(claim.since(LAUNCHED) if claim.launched else None)
     return {name: tuple(times) for name, times in sorted(found.items())}
 
 
@@ -115,13 +115,6 @@ def reservation_of(claim: NodeClaim) -> str:
         return claim.labels.get(labels.RESERVATION_ID, "")
     asked = claim.requirements.get(labels.RESERVATION_ID)
     return (asked.single or "") if asked is not None else ""
-
-
-def _launched_at(claim: NodeClaim) -> datetime | None:
-    if not claim.launched:
-        return None
-    launched = condition_of(claim.conditions, LAUNCHED)
-    return launched.since if launched is not None and launched.since else claim.created_at
 
 
 def _unreserved(instance_type: InstanceType) -> InstanceType:
