@@ -15,8 +15,8 @@ from treenail.domain import metrics
 from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.disruption import Cause, disrupted_labels
 from treenail.domain.fleets import FleetAnswer, Instance
-from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch, Group, LaunchBook
+from treenail.domain.launch_options import Menu
 from treenail.domain.launch_steps import (
     CallFleet,
     DeleteClaim,
@@ -51,7 +51,6 @@ from treenail.domain.ports import (
     NotFoundError,
 )
 from treenail.domain.runtime import Done, Failed, Ref
-from treenail.domain.selection import mark_unavailable
 from treenail.domain.watching import NodeChanged
 
 _MOST_ATTEMPTS: Final = 8
@@ -157,7 +156,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._carry_out(step)
 
     def _carry_out(self, step: Step) -> None:
-        call = self._calls.of(step, self._book)
+        call = self._calls.of(step, self._book, self._ran_out)
         if call is None:
             return
         key, function = call
@@ -178,7 +177,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         match step:
             case WriteClaim(name=name) if isinstance(value, NodeClaim):
                 self._written(name, value)
-            case PrepareBatch(batch=batch) if isinstance(value, tuple):
+            case PrepareBatch(batch=batch) if isinstance(value, Menu):
                 self._prepared(batch, value)
             case MarkClaim(name=name, token=token) if isinstance(value, NodeClaim):
                 self._marked(name, token, value)
@@ -254,19 +253,18 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if batch is not None:
             self._try(PrepareBatch(batch=batch.id))
 
-    def _prepared(self, batch_id: str, types: tuple[InstanceType, ...]) -> None:
+    def _prepared(self, batch_id: str, menu: Menu) -> None:
         batch = self._book.close(batch_id)
         if batch is None:
             return
-        by_name = {t.name: t for t in mark_unavailable(types, frozenset(self._ran_out))}
         if batch.token:
-            self._resume(batch, by_name)
+            self._resume(batch, menu)
             return
         calls, hopeless = launches(
             self._book.claims(batch.names),
             pool=batch.pool,
             node_class=batch.node_class,
-            types=by_name,
+            menu=menu,
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )
@@ -284,7 +282,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if not unmarked:
             self._try(CallFleet(token=token))
 
-    def _resume(self, batch: Batch, types: dict[str, InstanceType]) -> None:
+    def _resume(self, batch: Batch, menu: Menu) -> None:
         """Go on with a call that may have been made already: by the same call, or by looking."""
         unmarked = self._book.unmarked(batch)
         launch = launch_again(
@@ -292,7 +290,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             unmarked=unmarked,
             pool=batch.pool,
             node_class=batch.node_class,
-            types=types,
+            menu=menu,
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )

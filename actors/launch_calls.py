@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain import labels
@@ -11,8 +11,8 @@ from treenail.domain.claim_prices import write_price
 from treenail.domain.end_records import end_record
 from treenail.domain.ending_trace import disruption_context
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
-from treenail.domain.instance_types import InstanceType
 from treenail.domain.launch_book import Batch, LaunchBook
+from treenail.domain.launch_options import Menu
 from treenail.domain.launch_steps import (
     CallFleet,
     DeleteClaim,
@@ -34,6 +34,7 @@ from treenail.domain.ports import (
     NotFoundError,
 )
 from treenail.domain.runtime import TaskKey
+from treenail.domain.selection import OfferingKey, mark_unavailable
 
 R = TypeVar("R")
 _NO_TAGS: Final[Mapping[str, str]] = {}
@@ -61,15 +62,18 @@ class LaunchCalls:
         self._writer = writer
         self._cloud = cloud
 
-    def of(self, step: Step, book: LaunchBook) -> Call[object] | None:
-        """Return the call of a step, None where the work it belongs to is over."""
+    def of(self, step: Step, book: LaunchBook, ran_out: Collection[OfferingKey]) -> Call[object] | None:
+        """Return the call of a step, None where the work it belongs to is over.
+
+        What `ran_out` is not to be bought.
+        """
         match step:
             case WriteClaim() | MarkClaim() | RecordInstance() | DeleteClaim():
                 claim = book.claim(step.name)
                 return None if claim is None else self._of_claim(step, claim, book)
             case PrepareBatch():
                 batch = book.batch(step.batch)
-                return None if batch is None else self._prepare(batch)
+                return None if batch is None else self._prepare(batch, book, frozenset(ran_out))
             case CallFleet():
                 group = book.group(step.token)
                 return None if group is None else self._fleet(group.launch.request)
@@ -89,7 +93,7 @@ class LaunchCalls:
                 return self._write(claim)
             case MarkClaim():
                 group = book.group(step.token)
-                mark = group.launch.marks().get(step.name) if group is not None else None
+                mark = group.marks.get(step.name) if group is not None else None
                 return None if mark is None else self._mark(claim, mark, fresh=step.attempt > 0)
             case RecordInstance():
                 instance = book.instance(step.name)
@@ -120,10 +124,22 @@ class LaunchCalls:
 
         return _about(claim.name), call
 
-    def _prepare(self, batch: Batch) -> Call[tuple[InstanceType, ...]]:
-        """Read what the batch's node class can launch now."""
+    def _prepare(self, batch: Batch, book: LaunchBook, ran_out: frozenset[OfferingKey]) -> Call[Menu]:
+        """Read what the batch's node class can launch now, and choose from it for each of its claims.
+
+        To choose for a thousand claims takes seconds, in which those of others are not to wait.
+        """
         kubelet = batch.pool.kubelet or batch.node_class.kubelet
-        return ("ec2", "catalogue", batch.id), lambda: self._cloud.instance_types(batch.node_class, kubelet)
+        claims = book.claims(batch.names)
+
+        def call() -> Menu:
+            types = self._cloud.instance_types(batch.node_class, kubelet)
+            menu = Menu(mark_unavailable(types, ran_out))
+            for claim in claims:
+                menu.choose(claim)
+            return menu
+
+        return ("ec2", "catalogue", batch.id), call
 
     def _fleet(self, request: FleetRequest) -> Call[FleetAnswer]:
         """Buy instances."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -34,12 +34,19 @@ class Batch:
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """The claims of one call, those that are still to be marked for it, and the spans of its attempts."""
+    """The claims of one call, those that are still to be marked for it, and the spans of its attempts.
+
+    `marks` are what each claim is to say of it.
+    """
 
     launch: Launch
     batch: Batch
     unmarked: dict[str, None]
+    marks: Mapping[str, LaunchMark] = field(init=False)
     spans: list[Span] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.marks = self.launch.marks()
 
 
 @dataclass(slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from treenail.domain import labels
 from treenail.domain.fleets import Override
@@ -22,17 +23,83 @@ _MOST_TYPES_V1ALPHA5: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Offered:
-    """A type, and where it can be bought for a claim. There is at least one offering."""
+    """A type, and where it can be bought for a claim. There is at least one offering.
+
+    `price` is that of the cheapest; `spot` the least and the highest as spot, in reverse order where it is
+    not sold so; `others` are the offerings but for spot.
+    """
 
     type: InstanceType
     offerings: tuple[Offering, ...]
+    others: tuple[Offering, ...]
+    price: float
+    spot: tuple[float, float]
 
-    @property
-    def price(self) -> float:
-        return min(o.price for o in self.offerings)
+    @classmethod
+    def of(cls, one: InstanceType, offerings: tuple[Offering, ...]) -> _Offered:
+        spot = [o.price for o in offerings if o.capacity_type == labels.SPOT]
+        least, most = min(spot, default=math.inf), max(spot, default=-math.inf)
+        others = tuple(o for o in offerings if o.capacity_type != labels.SPOT)
+        return cls(one, offerings, others, min(o.price for o in offerings), (least, most))
+
+    def without_spot_over(self, ceiling: float) -> _Offered | None:
+        """Return what is left without spot that costs more than `ceiling`; None where nothing is."""
+        if self.spot[1] <= ceiling:
+            return self
+        left = tuple(o for o in self.offerings if o.capacity_type != labels.SPOT or o.price <= ceiling)
+        return _Offered.of(self.type, left) if left else None
 
 
-def options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, tuple[Override, ...]]:
+_Choice: TypeAlias = tuple[str, tuple[Override, ...]]
+
+
+class Menu:
+    """What is on offer, and how to buy for a claim from it: found once for each claim, by name.
+
+    That takes milliseconds for each: where there are many, nobody should wait for it. Not for threads to
+    share, but one may go on where another ended.
+    """
+
+    def __init__(self, types: Iterable[InstanceType]) -> None:
+        self._types = {one.name: one for one in types}
+        self._places = tuple({_place(o): o for one in self._types.values() for o in one.offerings}.values())
+        # By the places that suit a claim, of which there are few combinations: the types to be had there.
+        self._offered: dict[tuple[object, ...], dict[str, _Offered]] = {}
+        self._chosen: dict[str, _Choice] = {}
+
+    def choose(self, claim: NodeClaim) -> _Choice:
+        """Return how to buy for a claim, and from what, as `options` says."""
+        if claim.name not in self._chosen:
+            self._chosen[claim.name] = options(claim, self)
+        return self._chosen[claim.name]
+
+    def offered(self, claim: NodeClaim) -> list[_Offered]:
+        """Return the claim's types that hold it and are on offer where it may be, each with where."""
+        reserved = _wants_reserved(claim)
+        suited = {
+            _place(o): None
+            for o in self._places
+            if (o.reservation is not None) == reserved and claim.requirements.intersects(o.requirements())
+        }
+        key = tuple(suited)
+        if key not in self._offered:
+            found = ((one, _in(one, suited)) for one in self._types.values())
+            self._offered[key] = {one.name: _Offered.of(one, there) for one, there in found if there}
+        offered = self._offered[key]
+        there = (offered[name] for name in claim.instance_types if name in offered)
+        return [one for one in there if claim.requests.fits(one.type.allocatable)]
+
+
+def _place(offering: Offering) -> tuple[object, ...]:
+    """Return where and how an offering is sold: what claims ask about, and few differ in."""
+    return offering.zone, offering.zone_id, offering.capacity_type, offering.reservation
+
+
+def _in(one: InstanceType, places: Container[tuple[object, ...]]) -> tuple[Offering, ...]:
+    return tuple(o for o in one.offerings if o.available and _place(o) in places)
+
+
+def options(claim: NodeClaim, menu: Menu) -> _Choice:
     """Return how to buy for a claim, spot where it is left and else on demand, and what to choose from.
 
     A claim on reserved capacity is bought as that and in no other way; how much of it is left was counted
@@ -42,9 +109,9 @@ def options(claim: NodeClaim, types: Mapping[str, InstanceType]) -> tuple[str, t
     for its kind or price, and where the types left have too few values, there is nothing to choose from.
     """
     if _wants_reserved(claim):
-        return labels.RESERVED, tuple(_reserved(_on_offer(claim, types)))
+        return labels.RESERVED, tuple(_reserved(menu.offered(claim)))
     picky = any(r.min_values for r in claim.requirements.in_order())
-    offered = _on_offer(claim, types)
+    offered = menu.offered(claim)
     if not picky:
         offered = _plain(offered)
         offered = _without_dear_spot(offered)
@@ -73,23 +140,10 @@ def _reserved(offered: list[_Offered]) -> Iterator[Override]:
         yield Override(name, zone, price, reservation)
 
 
-def _on_offer(claim: NodeClaim, types: Mapping[str, InstanceType]) -> list[_Offered]:
-    there = (types[name] for name in claim.instance_types if name in types)
-    reserved = _wants_reserved(claim)
-    return _having(
-        [_Offered(one, one.offerings) for one in there if claim.requests.fits(one.allocatable)],
-        lambda o: (
-            o.available
-            and (o.reservation is not None) == reserved
-            and claim.requirements.intersects(o.requirements())
-        ),
-    )
-
-
 def _having(offered: Sequence[_Offered], good: Callable[[Offering], bool]) -> list[_Offered]:
     """Return the types with those of their offerings that are good, where there are any."""
-    found = (_Offered(one.type, tuple(o for o in one.offerings if good(o))) for one in offered)
-    return [one for one in found if one.offerings]
+    found = ((one.type, tuple(o for o in one.offerings if good(o))) for one in offered)
+    return [_Offered.of(one, offerings) for one, offerings in found if offerings]
 
 
 def _plain(offered: list[_Offered]) -> list[_Offered]:
@@ -99,11 +153,10 @@ def _plain(offered: list[_Offered]) -> list[_Offered]:
 
 def _without_dear_spot(offered: list[_Offered]) -> list[_Offered]:
     """Leave out spot that costs more than the cheapest on demand: it is nobody's bargain."""
-    on_demand = [o.price for one in offered for o in one.offerings if o.capacity_type == labels.ON_DEMAND]
-    ceiling = min(on_demand, default=None)
-    if ceiling is None:
-        return offered
-    return _having(offered, lambda o: o.capacity_type != labels.SPOT or o.price <= ceiling)
+    on_demand = (o.price for one in offered for o in one.others if o.capacity_type == labels.ON_DEMAND)
+    ceiling = min(on_demand, default=math.inf)
+    left = (one.without_spot_over(ceiling) for one in offered)
+    return [one for one in left if one is not None]
 
 
 def _cheapest(offered: list[_Offered], claim: NodeClaim) -> list[_Offered]:

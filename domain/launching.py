@@ -20,8 +20,7 @@ from treenail.domain.fleets import (
     Instance,
     Override,
 )
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.launch_options import options
+from treenail.domain.launch_options import Menu
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
@@ -117,7 +116,7 @@ def launches(
     *,
     pool: NodePool,
     node_class: NodeClass,
-    types: Mapping[str, InstanceType],
+    menu: Menu,
     cluster_name: str,
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
@@ -131,7 +130,7 @@ def launches(
     chosen: dict[str, tuple[str, tuple[Override, ...]]] = {}
     hopeless: list[str] = []
     for claim in sorted(claims, key=lambda c: c.name):
-        chosen[claim.name] = capacity_type, overrides = options(claim, types)
+        chosen[claim.name] = capacity_type, overrides = menu.choose(claim)
         if overrides:
             groups.setdefault((capacity_type, overrides, _node_of(claim, pool)), []).append(claim)
         else:
@@ -150,7 +149,7 @@ def launch_again(
     unmarked: Sequence[NodeClaim] = (),
     pool: NodePool,
     node_class: NodeClass,
-    types: Mapping[str, InstanceType],
+    menu: Menu,
     cluster_name: str,
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> Launch | None:
@@ -162,10 +161,10 @@ def launch_again(
     marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
     if not marks or len(marks) < len(claims):
         return None
-    chosen, node = options(claims[0], types), _node_of(claims[0], pool)
+    chosen, node = menu.choose(claims[0]), _node_of(claims[0], pool)
     if not chosen[1]:
         return None
-    alike = [c for c in unmarked if options(c, types) == chosen and _node_of(c, pool) == node]
+    alike = [c for c in unmarked if menu.choose(c) == chosen and _node_of(c, pool) == node]
     room = max(0, _MOST_INSTANCES - len(claims))
     for members in (claims, (*claims, *sorted(alike, key=lambda c: c.name)[:room])):
         ordered = sorted(members, key=lambda c: c.name)

@@ -16,6 +16,7 @@ from tests.builders import (
 )
 from treenail.domain import labels
 from treenail.domain.launch_book import Batch, Group, LaunchBook
+from treenail.domain.launch_options import Menu
 from treenail.domain.launching import Launch, launches
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -47,7 +48,7 @@ def grouped(book: LaunchBook, batch: Batch) -> Group:
         book.claims(batch.names),
         pool=batch.pool,
         node_class=batch.node_class,
-        types={"m5.large": LARGE},
+        menu=Menu((LARGE,)),
         cluster_name="demo",
     )
     book.close(batch.id)

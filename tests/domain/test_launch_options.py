@@ -8,7 +8,7 @@ import pytest
 from tests.builders import claim, instance_type
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.launch_options import options
+from treenail.domain.launch_options import Menu, options
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
@@ -39,7 +39,7 @@ def wanting(types: Sequence[InstanceType], *wanted: Requirement, **fields: objec
 
 def bought(types: Sequence[InstanceType], *wanted: Requirement, **fields: object) -> tuple[str, list[str]]:
     """Return how a claim is bought, and the types it is bought from."""
-    capacity_type, overrides = options(wanting(types, *wanted, **fields), {t.name: t for t in types})
+    capacity_type, overrides = options(wanting(types, *wanted, **fields), Menu(types))
     return capacity_type, [o.instance_type for o in overrides]
 
 

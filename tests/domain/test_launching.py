@@ -12,6 +12,7 @@ from tests.builders import claim, instance, instance_type, node_class, node_pool
 from treenail.domain import labels
 from treenail.domain.fleets import FleetRequest, Override
 from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.launch_options import Menu
 from treenail.domain.launching import (
     Launch,
     deal,
@@ -59,7 +60,7 @@ def group(
         claims,
         pool=node_pool(),
         node_class=node_class(),
-        types={t.name: t for t in types},
+        menu=Menu(types),
         cluster_name="demo",
     )
 
@@ -77,7 +78,7 @@ def again(*claims: NodeClaim, types: Sequence[InstanceType] = TYPES) -> Launch |
         claims,
         pool=node_pool(),
         node_class=node_class(),
-        types={t.name: t for t in types},
+        menu=Menu(types),
         cluster_name="demo",
     )
 
@@ -232,8 +233,8 @@ def test_a_call_says_what_the_nodes_are_to_be_like() -> None:
 
 def test_a_pools_kubelet_settings_come_before_the_node_classs() -> None:
     pool = replace(node_pool(), kubelet=Kubelet(max_pods=20))
-    types = {t.name: t for t in TYPES}
-    calls, _ = launches([wanting("c1")], pool=pool, node_class=node_class(), types=types, cluster_name="demo")
+    menu = Menu(TYPES)
+    calls, _ = launches([wanting("c1")], pool=pool, node_class=node_class(), menu=menu, cluster_name="demo")
 
     assert calls[0].request.kubelet == Kubelet(max_pods=20)
     assert only(wanting("c1")).kubelet == node_class().kubelet
@@ -241,10 +242,8 @@ def test_a_pools_kubelet_settings_come_before_the_node_classs() -> None:
 
 def test_a_users_tags_do_not_overrule_ours() -> None:
     tagged = replace(node_class(), tags={"treenail.sh/launch": "mine", "team": "web"})
-    types = {t.name: t for t in TYPES}
-    calls, _ = launches(
-        [wanting("c1")], pool=node_pool(), node_class=tagged, types=types, cluster_name="demo"
-    )
+    menu = Menu(TYPES)
+    calls, _ = launches([wanting("c1")], pool=node_pool(), node_class=tagged, menu=menu, cluster_name="demo")
 
     assert calls[0].request.tags["team"] == "web"
     assert calls[0].request.tags["treenail.sh/launch"] == calls[0].request.token

@@ -10,7 +10,7 @@ from tests.domain.reserved import count
 from treenail.domain import labels
 from treenail.domain.capacity_reservations import Count, with_reserved
 from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest
-from treenail.domain.launch_options import options
+from treenail.domain.launch_options import Menu, options
 from treenail.domain.launching import exhausted_offerings, launches
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import LAUNCHED, NodeClaim
@@ -123,10 +123,10 @@ def test_pools_share_what_is_left_until_something_else_runs_out_or_is_back() -> 
 
 def test_a_claim_on_reserved_capacity_is_bought_as_that() -> None:
     types = with_reserved((LARGE,), [count("cr-1"), count("cr-2", left=9)])
-    by_name = {one.name: one for one in types}
+    menu = Menu(types)
 
-    way, (override,) = options(on_reserved(), by_name)
-    _, others = options(replace(claim("c2"), instance_types=("m5.large",)), by_name)
+    way, (override,) = options(on_reserved(), menu)
+    _, others = options(replace(claim("c2"), instance_types=("m5.large",)), menu)
 
     assert (way, override.zone, override.reservation and override.reservation.id) == ("reserved", "a", "cr-1")
     assert others
@@ -137,7 +137,7 @@ def test_of_several_reservations_that_a_claim_admits_the_one_with_the_most_left_
     types = with_reserved((LARGE,), [count("cr-1"), count("cr-2", left=9), count("cr-3")])
     wanted = replace(on_reserved(), requirements=Requirements((of_way("reserved"),)))
 
-    _, (override,) = options(wanted, {one.name: one for one in types})
+    _, (override,) = options(wanted, Menu(types))
 
     assert override.reservation is not None
     assert override.reservation.id == "cr-2"
@@ -149,7 +149,7 @@ def request() -> FleetRequest:
         [on_reserved("c1"), on_reserved("c2")],
         pool=node_pool(),
         node_class=node_class(),
-        types={one.name: one for one in types},
+        menu=Menu(types),
         cluster_name="demo",
     )
     assert not hopeless
