@@ -12,13 +12,21 @@ from dataclasses import dataclass
 from threading import Lock, Timer
 from typing import IO, Final
 
-from treenail.adapters.solver.wire import ProblemWriter, SolverFailure, read_plan
+from treenail.adapters.solver.wire import (
+    GIVE_UP,
+    Answer,
+    ProblemWriter,
+    SolverFailure,
+    SolverGaveUp,
+    read_plan,
+)
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.ports import UnavailableError
 from treenail.domain.runtime import Clock
 
 _MODULE: Final = "treenail.adapters.solver.worker"
+_CANCELLED: Final = "it was cancelled"
 # What a Python process needs of ours. Keys to the cloud are no business of the packer's.
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
 # The arrays are small: threads to compute with them would only take memory.
@@ -35,9 +43,10 @@ class SolverDefectError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLimits:
-    """What is put up with: seconds for one solve, and so many losses within so many seconds."""
+    """What is put up with: seconds for a solve, and for giving one up; so many losses in so many seconds."""
 
     solve_seconds: float = 240.0
+    cancel_seconds: float = 1.0
     losses: int = 3
     within_seconds: float = 60.0
 
@@ -99,9 +108,17 @@ class WorkerSolver:
             except (EOFError, OSError) as error:
                 raise self._replace(worker) from error
             finally:
-                self._current = None
+                with self._lock:
+                    self._current = None
+                cancelled = worker.settle()
                 watchdog.cancel()
                 watchdog.join()
+            if isinstance(answer, SolverGaveUp):
+                raise UnavailableError(_CANCELLED)
+            if cancelled:
+                # It answered before it heard of that: when it does, it would take the next to be meant.
+                worker.end(_CANCELLED)
+                raise self._replace(worker)
             if isinstance(answer, SolverFailure):
                 raise SolverDefectError(answer.trace)
             return answer
@@ -113,14 +130,18 @@ class WorkerSolver:
             if self._worker is None:
                 raise UnavailableError("the packer's process is not running")
             self._current = problem
+            self._worker.begin()
             return self._worker
 
     def cancel(self, problem: Problem) -> None:
-        """Give up a problem, this very object, that is being solved or is to be."""
+        """Give up a problem, this very object, that is being solved or is to be.
+
+        The process goes on to the next one; one that does not give up in time is ended.
+        """
         with self._lock:
             self._unwanted = problem
             if problem is self._current and self._worker is not None:
-                self._worker.end("it was cancelled")
+                self._worker.give_up(within=self._limits.cancel_seconds)
 
     def stop(self) -> None:
         """End the process; nothing is solved any more."""
@@ -170,15 +191,55 @@ class _Worker:
         self.why = ""
         self._problems, self._plans = _pipes(self._process)
         self._writer = ProblemWriter(self._problems)
+        self._lock = Lock()
+        self._written = self._unwanted = False
+        self._patience: Timer | None = None
 
     @property
     def code(self) -> int | None:
         return self._process.returncode
 
-    def ask(self, problem: Problem) -> PackingPlan | SolverFailure:
+    def begin(self) -> None:
+        """Be ready for the next problem: what is to be given up from now on is that."""
+        with self._lock:
+            self._written = self._unwanted = False
+            self.why = ""
+
+    def ask(self, problem: Problem) -> Answer:
         """Return the process's answer; EOFError or OSError where it has ended."""
-        self._writer.write(problem)
+        whole = self._writer.write(problem, lambda: not self._unwanted)
+        with self._lock:
+            self._written = whole
+            if whole and self._unwanted:
+                self._process.send_signal(GIVE_UP)
         return read_plan(self._plans)
+
+    def give_up(self, *, within: float) -> None:
+        """Have the problem at hand given up within so many seconds: written no further, or not solved."""
+        with self._lock:
+            if self._unwanted:
+                return
+            # If it is not ready for signals yet, it ends by this one.
+            self._unwanted, self.why = True, _CANCELLED
+            if self._written:
+                self._process.send_signal(GIVE_UP)
+            self._patience = Timer(within, self._lose_patience)
+            self._patience.daemon = True
+            self._patience.start()
+
+    def _lose_patience(self) -> None:
+        with self._lock:
+            if self._unwanted:
+                self.end(_CANCELLED)
+
+    def settle(self) -> bool:
+        """Note that the problem at hand is answered, or will not be; tell whether it was to be given up."""
+        with self._lock:
+            unwanted, self._unwanted = self._unwanted, False
+            if self._patience is not None:
+                self._patience.cancel()
+                self._patience = None
+            return unwanted
 
     def end(self, why: str) -> None:
         """End the process at once."""

@@ -9,11 +9,12 @@ number.
 from __future__ import annotations
 
 import pickle
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, count, islice
 from operator import attrgetter
-from typing import IO, Any, Final, TypeVar
+from typing import IO, Any, Final, TypeAlias, TypeVar
 
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.plan import PackingPlan
@@ -21,15 +22,20 @@ from treenail.domain.packing.problem import Problem
 
 T = TypeVar("T")
 
+# What a process is sent that is to give up the problem it was written last.
+GIVE_UP: Final = signal.SIGUSR1
 _PROTOCOL: Final = 5
 _SLICE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What a problem is but for its many parts. `forget` are numbers of instance types not used any more."""
+    """What a problem is but for its many parts; none where its writer gave it up in the middle.
 
-    problem: Problem
+    `forget` are numbers of instance types not used any more.
+    """
+
+    problem: Problem | None
     forget: tuple[int, ...]
 
 
@@ -45,19 +51,23 @@ class ProblemWriter:
         self._numbers: dict[int, tuple[int, InstanceType]] = {}
         self._next = count()
 
-    def write(self, problem: Problem) -> None:
-        """Write `problem`.
+    def write(self, problem: Problem, wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Write `problem`, as long as it is `wanted`; tell whether it was written to its end.
 
         Raises:
             OSError: nobody reads.
         """
         pickler = _pickler(self._stream, {InstanceType: self._name})
         fresh, forget = self._number(problem)
-        named = ((number, _TYPE_VALUES(one)) for number, one in fresh)
-        for part in (named, problem.pods, problem.rooms, problem.volumes.items()):
-            _dump(part, pickler)
-        pickler.dump(_Outline(replace(problem, pods=(), rooms=(), volumes={}), forget))
+        # The types are written in any case: they are known to the reader from now on.
+        _dump(((number, _TYPE_VALUES(one)) for number, one in fresh), pickler)
+        for part in (problem.pods, problem.rooms, problem.volumes.items()):
+            _dump(part, pickler, wanted)
+        whole = wanted()
+        outline = replace(problem, pods=(), rooms=(), volumes={}) if whole else None
+        pickler.dump(_Outline(outline, forget))
         self._stream.flush()
+        return whole
 
     def _number(self, problem: Problem) -> tuple[list[tuple[int, InstanceType]], tuple[int, ...]]:
         """Number the instance types of `problem`; return the new ones, and numbers past their use."""
@@ -84,8 +94,8 @@ class ProblemReader:
         self._stream = stream
         self._types: dict[int, InstanceType] = {}
 
-    def read(self) -> Problem:
-        """Return the next problem.
+    def read(self) -> Problem | None:
+        """Return the next problem; None where it was given up while it was written.
 
         Raises:
             EOFError: the writer is gone.
@@ -97,6 +107,8 @@ class ProblemReader:
         outline: _Outline = _load_one(unpickler)
         for number in outline.forget:
             del self._types[number]
+        if outline.problem is None:
+            return None
         return replace(outline.problem, pods=pods, rooms=rooms, volumes=volumes)
 
 
@@ -107,7 +119,15 @@ class SolverFailure:
     trace: str
 
 
-def write_plan(answer: PackingPlan | SolverFailure, stream: IO[bytes]) -> None:
+@dataclass(frozen=True, slots=True)
+class SolverGaveUp:
+    """No plan: it was cancelled."""
+
+
+Answer: TypeAlias = PackingPlan | SolverFailure | SolverGaveUp
+
+
+def write_plan(answer: Answer, stream: IO[bytes]) -> None:
     """Write the answer to a problem.
 
     Raises:
@@ -122,7 +142,7 @@ def write_plan(answer: PackingPlan | SolverFailure, stream: IO[bytes]) -> None:
     stream.flush()
 
 
-def read_plan(stream: IO[bytes]) -> PackingPlan | SolverFailure:
+def read_plan(stream: IO[bytes]) -> Answer:
     """Return the answer to a problem.
 
     Raises:
@@ -132,8 +152,8 @@ def read_plan(stream: IO[bytes]) -> PackingPlan | SolverFailure:
     claims, nominations, refused, classes, deferred = (
         tuple(_load(unpickler)) for _ in _many_parts(PackingPlan())
     )
-    outline: PackingPlan | SolverFailure = _load_one(unpickler)
-    if isinstance(outline, SolverFailure):
+    outline: Answer = _load_one(unpickler)
+    if not isinstance(outline, PackingPlan):
         return outline
     return replace(
         outline,
@@ -149,10 +169,10 @@ def _many_parts(plan: PackingPlan) -> tuple[Iterable[Any], ...]:
     return plan.claims, plan.nominations.items(), plan.refused, plan.classes, plan.deferred
 
 
-def _dump(part: Iterable[Any], pickler: pickle.Pickler) -> None:
-    """Write `part` in slices, and an empty one as its end."""
+def _dump(part: Iterable[Any], pickler: pickle.Pickler, wanted: Callable[[], bool] = lambda: True) -> None:
+    """Write `part` in slices, as long as it is wanted, and an empty one as its end."""
     rest = iter(part)
-    while some := tuple(islice(rest, _SLICE)):
+    while wanted() and (some := tuple(islice(rest, _SLICE))):
         pickler.dump(some)
     pickler.dump(())
 

@@ -12,29 +12,38 @@ import sys
 from queue import SimpleQueue
 from threading import Thread
 from traceback import format_exc
+from types import FrameType
 from typing import IO
 
-from treenail.adapters.solver.wire import ProblemReader, SolverFailure, write_plan
+from treenail.adapters.solver.wire import (
+    GIVE_UP,
+    Answer,
+    ProblemReader,
+    SolverFailure,
+    SolverGaveUp,
+    write_plan,
+)
 from treenail.domain.packing.decide import decide
-from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
 
 def main() -> None:
     """Answer problems until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    desk = _Desk()
+    signal.signal(GIVE_UP, desk.give_up)
     plans = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    problems: SimpleQueue[Problem] = SimpleQueue()
+    problems: SimpleQueue[Problem | None] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin.buffer, problems), daemon=True).start()
     while True:
         try:
-            write_plan(_answer(problems.get()), plans)
+            write_plan(desk.answer(problems.get()), plans)
         except BrokenPipeError:
             os._exit(0)
 
 
-def _read(stream: IO[bytes], problems: SimpleQueue[Problem]) -> None:
+def _read(stream: IO[bytes], problems: SimpleQueue[Problem | None]) -> None:
     """Read problems also while one is being solved: so the end of the other process ends this one at once."""
     reader = ProblemReader(stream)
     try:
@@ -48,7 +57,38 @@ def _read(stream: IO[bytes], problems: SimpleQueue[Problem]) -> None:
         os._exit(1)
 
 
-def _answer(problem: Problem) -> PackingPlan | SolverFailure:
+class _GaveUp(BaseException):
+    """Ends a solve that is not wanted any more. No error: what fails on a single pod is caught elsewhere."""
+
+
+class _Desk:
+    """Solves problem after problem, and gives one up when a signal says so, be it begun or about to be."""
+
+    def __init__(self) -> None:
+        self._solving = False
+        self._unwanted = False
+
+    def give_up(self, _signal: int, _frame: FrameType | None) -> None:
+        """Heed a signal. Whoever sends it gets one answer to its problem, whichever that is."""
+        if self._solving:
+            self._solving = False
+            raise _GaveUp
+        self._unwanted = True
+
+    def answer(self, problem: Problem | None) -> Answer:
+        """Return the answer to a problem; of one that was given up on its way (None), that it was."""
+        if problem is None:
+            return SolverGaveUp()
+        try:
+            self._solving = True
+            answer = SolverGaveUp() if self._unwanted else _solved(problem)
+            self._solving = self._unwanted = False
+        except _GaveUp:
+            return SolverGaveUp()
+        return answer
+
+
+def _solved(problem: Problem) -> Answer:
     try:
         return decide(problem)
     except Exception:  # noqa: BLE001 (the other process ends by it)

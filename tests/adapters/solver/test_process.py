@@ -18,7 +18,7 @@ from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.solver.process import SolverLostError, WorkerLimits, WorkerSolver
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.problem import Problem
-from treenail.domain.pods import PodSpec
+from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.ports import UnavailableError
 
 SMALL = problem(pods("web", 3))
@@ -35,6 +35,35 @@ class Endless:
 def endless() -> Problem:
     """A problem that keeps the packer busy until its process is ended."""
     return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Endless()))
+
+
+class Deaf:
+    """In the packer's process, a sequence in search of whose first item no signal is heard."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return eval, ("(none for none in (0,) if sum(iter(int, 1)))",)
+
+
+def deaf() -> Problem:
+    """A problem that keeps the packer busy where it heeds no signal."""
+    return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Deaf()))
+
+
+class Slow:
+    """Pods without end, of which the second hundred is waited for."""
+
+    def __init__(self, pods: tuple[Pod, ...]) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.sent = 0
+        self._pods = pods
+
+    def __iter__(self) -> Iterator[Pod]:
+        while self.sent < 100_000:
+            if self.sent == 150:
+                self.begun.set()
+                self.go_on.wait(SECONDS)
+            self.sent += 1
+            yield self._pods[0]
 
 
 class Bench:
@@ -74,6 +103,10 @@ class Meanwhile:
     def wait_until_it_computes(self, pid: int) -> None:
         """Wait until the worker has used a fifth of a second of the processor on it."""
         wait_until_it_computes(pid)
+
+    @property
+    def waits(self) -> bool:
+        return self._thread.is_alive()
 
     def end(self) -> str:
         self._thread.join(SECONDS)
@@ -185,18 +218,65 @@ def test_a_solve_that_takes_too_long_is_ended() -> None:
     bench.solver.stop()
 
 
-def test_a_solve_can_be_cancelled_and_that_is_no_failure(bench: Bench) -> None:
-    bench.solver.start()
+def test_a_solve_can_be_cancelled_and_the_process_goes_on_to_the_next(bench: Bench) -> None:
+    bench.solver.solve(SMALL)
+    pid = bench.pid
     for _ in range(3):
-        pid = bench.pid
         problem = endless()
+        solve = bench.solve_meanwhile(problem)
+        solve.wait_until_it_computes(pid)
+        bench.solver.cancel(problem)
+        bench.solver.cancel(problem)
+        assert solve.end() == "it was cancelled"
+        assert bench.solver.solve(SMALL) == decide(SMALL)
+
+    bench.solver.cancel(endless())
+    assert bench.solver.solve(SMALL) == decide(SMALL)
+    assert bench.pid == pid
+    assert (bench.losses, bench.failures) == ([], [])
+
+
+def test_a_problem_that_is_cancelled_while_it_is_sent_is_sent_no_further(bench: Bench) -> None:
+    bench.solver.solve(SMALL)
+    pid, slow = bench.pid, Slow(SMALL.pods)
+    problem = replace(SMALL, pods=cast("tuple[Pod, ...]", slow))
+    solve = bench.solve_meanwhile(problem)
+    assert slow.begun.wait(SECONDS)
+
+    bench.solver.cancel(problem)
+    slow.go_on.set()
+
+    assert solve.end() == "it was cancelled"
+    assert slow.sent < 1_000
+    assert bench.solver.solve(SMALL) == decide(SMALL)
+    assert bench.pid == pid
+    assert bench.losses == []
+
+
+def test_a_process_that_does_not_give_up_in_time_is_ended_and_that_is_no_failure() -> None:
+    bench = Bench(WorkerLimits(cancel_seconds=0.2))
+    bench.solver.solve(SMALL)
+    for _ in range(3):
+        pid, problem = bench.pid, deaf()
         solve = bench.solve_meanwhile(problem)
         solve.wait_until_it_computes(pid)
         bench.solver.cancel(problem)
         assert solve.end() == "the packer's process was lost: it was cancelled"
         assert ended(pid)
 
-    bench.solver.cancel(endless())
+    assert bench.solver.solve(SMALL) == decide(SMALL)
+    assert bench.failures == []
+    bench.solver.stop()
+
+
+def test_a_process_that_is_only_just_started_may_be_asked_to_give_up(bench: Bench) -> None:
+    problem = endless()
+    bench.solver.start()
+    solve = bench.solve_meanwhile(problem)
+    while solve.waits:
+        bench.solver.cancel(problem)
+
+    assert solve.end().endswith("it was cancelled") or solve.end().endswith("before it was begun")
     assert bench.solver.solve(SMALL) == decide(SMALL)
     assert bench.failures == []
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,9 +11,16 @@ import pytest
 
 from tests.builders import START
 from tests.domain.packing.problems import asking, catalogue, expression, offer, pods, pool, problem, room
-from treenail.adapters.solver.wire import ProblemReader, ProblemWriter, SolverFailure, read_plan, write_plan
+from treenail.adapters.solver.wire import (
+    Answer,
+    ProblemReader,
+    ProblemWriter,
+    SolverFailure,
+    SolverGaveUp,
+    read_plan,
+    write_plan,
+)
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, Problem, Resident, Settings, VolumeNeeds
 from treenail.domain.pods import Owner
 from treenail.domain.requirements import Operator
@@ -63,14 +71,20 @@ class Line:
 
     def __init__(self) -> None:
         self.sent = 0
+        self.whole = False
         self._stream = io.BytesIO()
         self._writer = ProblemWriter(self._stream)
         self._reader = ProblemReader(self._stream)
 
     def carry(self, one: Problem) -> Problem:
+        arrived = self.carry_while(lambda: True, one)
+        assert arrived is not None
+        return arrived
+
+    def carry_while(self, wanted: Callable[[], bool], one: Problem) -> Problem | None:
         self._stream.seek(0)
         self._stream.truncate()
-        self._writer.write(one)
+        self.whole = self._writer.write(one, wanted)
         self.sent = self._stream.tell()
         self._stream.seek(0)
         return self._reader.read()
@@ -80,7 +94,7 @@ class Line:
         return len(self._reader._types)
 
 
-def carried(answer: PackingPlan | SolverFailure) -> PackingPlan | SolverFailure:
+def carried(answer: Answer) -> Answer:
     stream = io.BytesIO()
     write_plan(answer, stream)
     stream.seek(0)
@@ -164,6 +178,24 @@ def test_a_plan_arrives_as_it_was() -> None:
 
 def test_a_failure_arrives_as_it_was() -> None:
     assert carried(SolverFailure("Traceback")) == SolverFailure("Traceback")
+    assert carried(SolverGaveUp()) == SolverGaveUp()
+
+
+@pytest.mark.parametrize("slices", [0, 1, 3])
+def test_of_a_problem_that_is_given_up_on_its_way_all_types_arrive_and_nothing_else(slices: int) -> None:
+    line, left = Line(), iter([True] * slices)
+    many = problem(pods("web", 2_000))
+
+    assert line.carry_while(lambda: next(left, False), many) is None
+
+    assert not line.whole
+    begun = line.sent
+    assert line.carry(many) == many
+    assert line.whole
+    types = len({id(one) for offer in many.offers for one in offer.instance_types})
+    assert line.types_kept == types
+    line.carry(replace(many, pods=many.pods[:1]))
+    assert line.sent < begun  # the types were sent the first time
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999])
