@@ -9,11 +9,12 @@ from cachetools import TLRUCache, TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.ran_out import ran_out_offerings
+from treenail.domain.broken_classes import BrokenClasses
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.learned_memory import MemoryLearned
 from treenail.domain.log_facts import filled_by_system
-from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nothing_to_buy import nothing_to_buy
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
@@ -29,7 +30,6 @@ _CATALOGUE_SECONDS: Final = 300.0
 # What is left of a reservation changes by what others take of it too.
 _RESERVED_SECONDS: Final = 60.0
 _FAILURE_SECONDS: Final = 10.0
-_BROKEN_SECONDS: Final = 30.0
 _MOST_CATALOGUES: Final = 512
 
 
@@ -74,7 +74,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
         self._ran_out = ran_out_offerings(clock)
-        self._broken: TTLCache[NodeClassRef, str] = TTLCache(_MOST_CATALOGUES, _BROKEN_SECONDS, timer=clock)
+        self._broken = BrokenClasses()
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}
         # Those being read, with what was learned meanwhile: the answer may not know of it.
@@ -92,7 +92,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 for offering in message.offerings:
                     self._ran_out[offering] = True
             case LaunchFailed():
-                self._broken[message.node_class] = message.why
+                self._broken.failed(message.node_class, message.why, self._timers.monotonic())
             case MemoryLearned():
                 self._unlearn(message)
             case _CatalogueRead():
@@ -101,7 +101,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 assert_never(message)
         if self._waiting is not None:
             # Nothing may expire between one look at it and the next.
-            with self._catalogues.timer, self._problems.timer, self._broken.timer:
+            with self._catalogues.timer, self._problems.timer:
                 self._select(self._waiting)
 
     def _unlearn(self, learned: MemoryLearned) -> None:
@@ -133,10 +133,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         offers: list[PoolOffer] = []
         not_ready: list[Refusal] = []
         missing = False
-        ran_out = frozenset(self._ran_out)
+        ran_out, now = frozenset(self._ran_out), self._timers.monotonic()
         for pool in taken.snapshot.pools:
             node_class = taken.snapshot.node_classes.get(str(pool.node_class))
-            problem = _unready(pool, node_class) or self._broken.get(pool.node_class, "")
+            problem = _unready(pool, node_class) or self._broken.problem(pool.node_class, now)
             if problem or node_class is None:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, problem))
                 continue

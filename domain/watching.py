@@ -16,7 +16,7 @@ from treenail.domain.promises import Promise
 _FIRST_RETRY: Final = timedelta(seconds=10)
 _LAST_RETRY: Final = timedelta(seconds=60)
 # Where a pool could not buy for now, it is likely that it can before long.
-_LAST_RETRY_OF_POOLS: Final = timedelta(seconds=15)
+_LAST_RETRY_OF_POOLS: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

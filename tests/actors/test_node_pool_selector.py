@@ -162,13 +162,13 @@ def test_a_class_whose_catalogue_cannot_be_read_is_tried_again_after_ten_seconds
     assert stage.read() == 2
 
 
-def test_a_class_that_cannot_be_launched_from_is_left_alone_for_thirty_seconds() -> None:
+def test_a_class_that_cannot_be_launched_from_is_left_alone_for_five_seconds() -> None:
     stage = Selecting()
     stage.take()
     stage.requests()
 
     stage.selector.tell(LaunchFailed(node_class=node_class().ref, why="not yours"))
-    stage.take(seconds=28)
+    stage.take(seconds=3)
     assert stage.only().not_ready == (Refusal("default", Reason.POOL_NOT_READY, "not yours"),)
     stage.run(2)
     stage.take()

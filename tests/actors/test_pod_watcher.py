@@ -106,7 +106,7 @@ def test_pods_that_a_pool_was_not_ready_for_are_asked_for_again_sooner() -> None
         assert stage.asked() == ["p1"]
         stage.refuse(P1, refusals=not_ready)
 
-    assert when == [10, 25, 40]
+    assert when == [10, 20, 30]
 
 
 def test_pods_that_a_decision_neither_placed_nor_refused_are_asked_for_at_once() -> None:
