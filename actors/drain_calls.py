@@ -122,7 +122,8 @@ class DrainCalls:
 
     def open_again(self, view: NodeView) -> tuple[TaskKey, Call]:
         """Return the call that takes our mark off a node, with the key it queues under."""
-        patch = uncordon(view.claim) if view.claim is not None else NodePatch()
+        claim, node = view.claim, view.node
+        patch = uncordon(claim, node) if claim is not None and node is not None else NodePatch()
         return ("kubernetes", "drain", view.name), lambda: self._writer.patch_node(view.node_name, patch)
 
     def evict(self, pod: Pod) -> Callable[[], None]:

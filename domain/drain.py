@@ -19,7 +19,7 @@ from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.places import places_awaited
 from treenail.domain.pods import Pod
 from treenail.domain.ports import NodePatch
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.taints import DISRUPTED, UNSCHEDULABLE
 
 # A pod may have been bound before the scheduler saw the taint: it shows up within this time.
 _SETTLING: Final = timedelta(seconds=5)
@@ -29,6 +29,8 @@ _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 _LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 # New instances may be invisible to a listing for a while: only then is absence a proof.
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
+# Who excluded a node from load balancers.
+_OURS: Final = "karpenter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,14 +158,13 @@ def marked(view: NodeView) -> bool:
     node, claim = view.node, view.claim
     if node is None or claim is None or not claim.registered or claim.leaving or node.deleting_since:
         return False
-    ours = node.labels.get(labels.EXCLUDE_FROM_LOAD_BALANCERS) == "karpenter"
-    return DISRUPTED in node.taints or (node.unschedulable and ours)
+    return DISRUPTED in node.taints or (node.unschedulable and _excluded(node))
 
 
 def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
     """Return what is to be done next, or an instant to look again at."""
     claim, node = view.claim, view.node
-    if node is not None and not _cordoned(node) and (claim is None or claim.registered):
+    if node is not None and not _cordoned(node, claim) and (claim is None or claim.registered):
         return Cordon(node=node, patch=_cordon(claim))
     if claim is not None and not claim.leaving:
         return _decide(claim, node, pods, state, now)
@@ -174,7 +175,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
         if step is not None:
             return step
     if node is not None and (claim is None or claim.registered):
-        step = _drain(node, pods, state, now)
+        step = _drain(node, claim, pods, state, now)
         if step is not None:
             return step
     return _end(claim, node, state)
@@ -184,14 +185,14 @@ def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Lea
     """Before the claim is deleted there is a way back for nodes that were empty, or get replaced first."""
     if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
         if any(not p.daemon and not p.mirror for p in pods):
-            return Abandon(node=node, patch=uncordon(claim))
+            return Abandon(node=node, patch=uncordon(claim, node))
         settled = (state.cordoned_at or state.began_at) + _SETTLING
         if now < settled:
             return settled
     if state.replaced_first and node is not None and node.deleting_since is None:
         again = places_awaited(pods, state, now)
         if again is not None:
-            return Abandon(node=node, patch=uncordon(claim)) if again <= now else again
+            return Abandon(node=node, patch=uncordon(claim, node)) if again <= now else again
     return DeleteClaim(claim=claim)
 
 
@@ -211,13 +212,16 @@ def surely_nothing(claim: NodeClaim, asked_at: datetime) -> bool:
     return claim.deleting_since is not None and asked_at - claim.deleting_since >= _LAUNCH_VISIBLE
 
 
-def _drain(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step | None:
+def _drain(
+    node: Node, claim: NodeClaim | None, pods: Sequence[Pod], state: Leaving, now: datetime
+) -> Step | None:
     """Return what the drain needs next, None when it is over."""
     if state.drained_at is not None:
         return None
     if node.deleting_since is None:
         return DeleteNode(node=node)
-    waiting = [p for p in pods if p.drainable(now)]
+    # Those that bear the cordon of the old API, as daemons do, would come back at once.
+    waiting = [p for p in pods if p.drainable(now) and not (_of_old(claim) and _bears_cordon(p))]
     if waiting:
         return move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
@@ -264,21 +268,34 @@ def seen_gone(claim: NodeClaim, ids: frozenset[str], asked_at: datetime) -> bool
     return known and claim.instance_id not in ids
 
 
-def _cordoned(node: Node) -> bool:
-    return node.unschedulable or DISRUPTED in node.taints
+def _cordoned(node: Node, claim: NodeClaim | None) -> bool:
+    """Tell whether a node bears the mark of its generation. A user's cordon keeps no daemons off."""
+    return node.unschedulable if _of_old(claim) else DISRUPTED in node.taints
+
+
+def _of_old(claim: NodeClaim | None) -> bool:
+    return claim is not None and claim.generation is Generation.V1ALPHA5
+
+
+def _bears_cordon(pod: Pod) -> bool:
+    return any(t.tolerates(UNSCHEDULABLE) for t in pod.spec.tolerations)
 
 
 def _cordon(claim: NodeClaim | None) -> NodePatch:
     """One mark by the claim's generation: the old API cordons, the newer ones taint."""
-    marked = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
-    if claim is not None and claim.generation is Generation.V1ALPHA5:
+    marked = {labels.EXCLUDE_FROM_LOAD_BALANCERS: _OURS}
+    if _of_old(claim):
         return NodePatch(labels=marked, unschedulable=True)
     return NodePatch(labels=marked, add_taints=(DISRUPTED,))
 
 
-def uncordon(claim: NodeClaim) -> NodePatch:
-    """Return what takes our mark off a node again."""
+def uncordon(claim: NodeClaim, node: Node) -> NodePatch:
+    """Return what takes our mark off a node again; a cordon that is not ours stays."""
     unmark = (labels.EXCLUDE_FROM_LOAD_BALANCERS,)
-    if claim.generation is Generation.V1ALPHA5:
-        return NodePatch(remove_labels=unmark, unschedulable=False)
+    if _of_old(claim):
+        return NodePatch(remove_labels=unmark, unschedulable=False) if _excluded(node) else NodePatch()
     return NodePatch(remove_labels=unmark, remove_taints=(DISRUPTED,))
+
+
+def _excluded(node: Node) -> bool:
+    return node.labels.get(labels.EXCLUDE_FROM_LOAD_BALANCERS) == _OURS

@@ -82,6 +82,8 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
 
 
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+# What the control plane makes of a cordon.
+UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
 DISRUPTED: Final = Taint("karpenter.sh/disrupted", Effect.NO_SCHEDULE)
 UNREGISTERED: Final = Taint("karpenter.sh/unregistered", Effect.NO_EXECUTE)
 NOT_READY: Final = Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE)

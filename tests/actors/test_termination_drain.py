@@ -10,11 +10,13 @@ import pytest
 from tests.actors.ending import OURS, Ending, budget, moved
 from tests.builders import claim, instance, spec
 from treenail.domain import labels
+from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.disruption import Cause
 from treenail.domain.drain import InstanceTerminated, NodeDrained
 from treenail.domain.fleets import LAUNCH_TAG
+from treenail.domain.node_pools import Generation
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ConflictError, NotFoundError, UnavailableError
+from treenail.domain.ports import ConflictError, NodePatch, NotFoundError, UnavailableError
 
 AWAY = UnavailableError("no answer")
 
@@ -312,3 +314,22 @@ def test_pods_of_a_machine_that_stops_leave_at_once(cause: Cause, *, ended: bool
     stage.run(4)
 
     assert moved(stage) == [move]
+
+
+# --- daemons, which put up with a cordon
+
+
+@pytest.mark.parametrize("generation", [Generation.V1ALPHA5, Generation.V1])
+def test_daemons_that_would_come_back_to_a_cordoned_node_do_not_hold_up_its_end(
+    generation: Generation,
+) -> None:
+    stage = Ending(generation=generation)
+    stage.api.apply(DaemonSet(uid="", name="logs", spec=spec()))
+    stage.api.patch_node("node-c1", NodePatch(unschedulable=True))
+    stage.run(5)
+
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(60)
+
+    stage.assert_all_gone()
+    assert len(moved(stage)) == (0 if generation is Generation.V1ALPHA5 else 1)

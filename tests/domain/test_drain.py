@@ -28,6 +28,7 @@ from treenail.domain.drain import (
     uncordon,
 )
 from treenail.domain.leaving import Leaving
+from treenail.domain.moving_out import MoveOut
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import LAUNCHED, NodeView
 from treenail.domain.pods import Owner, Pod
@@ -54,6 +55,8 @@ def patient(of: Pod, grace: int) -> Pod:
 TOLERANT = Toleration(operator=TolerationOperator.EXISTS)
 MIRROR = pod("m1", owners=(Owner(kind="Node", name="node-c1", uid="n"),))
 STAYS = replace(daemon("s1"), spec=replace(daemon().spec, tolerations=(TOLERANT,)))
+CORDONS = Toleration("node.kubernetes.io/unschedulable", TolerationOperator.EXISTS)
+BEARS_CORDON = replace(daemon("b1"), spec=replace(daemon().spec, tolerations=(CORDONS,)))
 PROTECTED = pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
 
 SETTLED = 10
@@ -92,8 +95,19 @@ SETTLED = 10
             (),
             leaving(),
             0,
-            DeleteClaim(claim=claim_of(view())),
-            id="one that a user has cordoned is cordoned",
+            Cordon(
+                node=node_of(view(of_node={"unschedulable": True})),
+                patch=NodePatch(labels=EXCLUDED, add_taints=(DISRUPTED,)),
+            ),
+            id="one that a user has cordoned is tainted, as daemons put up with a cordon",
+        ),
+        pytest.param(
+            view(of_claim=V1ALPHA5, of_node={"unschedulable": True}),
+            (),
+            leaving(),
+            0,
+            DeleteClaim(claim=claim_of(view(of_claim=V1ALPHA5))),
+            id="one of the old API that a user has cordoned is cordoned",
         ),
         pytest.param(
             view(of_claim={"conditions": conditions(LAUNCHED)}),
@@ -206,6 +220,22 @@ SETTLED = 10
             id="nobody waits for a node's own pods and for those that bear the taint",
         ),
         pytest.param(
+            going(of_claim=V1ALPHA5, of_node={"unschedulable": True, "taints": ()}),
+            (BEARS_CORDON,),
+            leaving(),
+            SETTLED,
+            Terminate(claim=claim_of(going(of_claim=V1ALPHA5))),
+            id="nor, in the old API, for those that bear a cordon",
+        ),
+        pytest.param(
+            going(),
+            (BEARS_CORDON,),
+            leaving(),
+            SETTLED,
+            MoveOut(evict=(BEARS_CORDON,), delete=()),
+            id="a cordon is not what nodes of a newer API have",
+        ),
+        pytest.param(
             going(),
             (),
             leaving(cordoned_at=at(1)),
@@ -299,11 +329,17 @@ def test_what_a_cordon_puts_on_is_taken_off_again(generation: Generation) -> Non
     step = next_step(there, (), leaving(), START)
     assert isinstance(step, Cordon)
 
-    off = uncordon(claim_of(there))
+    off = uncordon(claim_of(there), replace(node_of(there), labels=EXCLUDED))
 
     assert off.remove_taints == step.patch.add_taints
     assert off.remove_labels == tuple(step.patch.labels)
     assert (off.unschedulable is False) == (step.patch.unschedulable is True)
+
+
+def test_a_cordon_that_is_not_ours_stays() -> None:
+    there = view(of_claim=V1ALPHA5, of_node={"unschedulable": True})
+
+    assert uncordon(claim_of(there), node_of(there)) == NodePatch()
 
 
 @pytest.mark.parametrize(

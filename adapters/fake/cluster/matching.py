@@ -12,9 +12,7 @@ from treenail.domain import labels
 from treenail.domain.nodes import Node
 from treenail.domain.pods import LabelSelector, Pod, PodAffinityTerm
 from treenail.domain.requirements import Requirements
-from treenail.domain.taints import Effect, Taint, Toleration, untolerated
-
-UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
+from treenail.domain.taints import UNSCHEDULABLE, Effect, Taint, Toleration, untolerated
 
 # Gives the labels of a namespace by its name.
 NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
-from treenail.adapters.fake.cluster.matching import UNSCHEDULABLE, repelling
+from treenail.adapters.fake.cluster.matching import repelling
 from treenail.adapters.fake.cluster.storage import Hindrance
 from treenail.adapters.fake.cluster.topology import Topology
 from treenail.domain.pods import PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import CPU, MEMORY, PODS
-from treenail.domain.taints import Effect, untolerated
+from treenail.domain.taints import UNSCHEDULABLE, Effect, untolerated
 
 # How unsuited a node is: by taints not liked, preferences not met, how full it is, how late it came; then
 # its name and the version of its account.
@@ -31,8 +31,8 @@ def not_simulated(spec: PodSpec) -> str:
 def shape_misfit(spec: PodSpec, alternatives: tuple[Requirements, ...], account: NodeAccount) -> str:
     """Return why a node's labels, taints or state keep pods of `spec` off, "" where they do not."""
     node = account.node
-    if node is None or node.deleting_since is not None:
-        return "node(s) were being deleted"
+    if node is None:
+        return "node(s) were gone"
     if node.unschedulable and untolerated((UNSCHEDULABLE,), spec.tolerations) is not None:
         return "node(s) were unschedulable"
     taint = untolerated(repelling(node), spec.tolerations)
@@ -41,6 +41,12 @@ def shape_misfit(spec: PodSpec, alternatives: tuple[Requirements, ...], account:
     if not any(account.described.compatible(wanted) for wanted in alternatives):
         return "node(s) didn't match Pod's node affinity/selector"
     return ""
+
+
+def _end_of(account: NodeAccount) -> str:
+    """Return that a node goes, "" where it does not. Daemons come to it all the same."""
+    ending = account.node is not None and account.node.deleting_since is not None
+    return "node(s) were being deleted" if ending else ""
 
 
 def room_misfit(spec: PodSpec, needs: tuple[tuple[str, int], ...], account: NodeAccount) -> str:
@@ -217,7 +223,7 @@ class Profile:
         if known is None or known.shape != account.shape:
             known = self._judged[account.name] = _Judgement(
                 shape=account.shape,
-                misfit=shape_misfit(self.spec, self._alternatives, account),
+                misfit=_end_of(account) or shape_misfit(self.spec, self._alternatives, account),
                 dislikes=self._dislikes(account),
                 unmet=self._unmet(account),
             )
