@@ -19,6 +19,8 @@ _DECIDED_WITHIN: Final = timedelta(seconds=10)
 _SWARM: Final = timedelta(seconds=5)
 # What is left to a machine when the last pod's grace period is over.
 _MARGIN: Final = timedelta(seconds=10)
+# So much later than it must a pod may be gone: the API server counts from when it was asked.
+_SLACK: Final = timedelta(seconds=2)
 # Places come to be ready by themselves; a look now and then heals what was not heard.
 _LOOK_AGAIN: Final = timedelta(seconds=10)
 
@@ -42,7 +44,8 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
     overdue = tuple(
         (pod, _grace(pod, state, now))
         for pod in waiting
-        if pod.active and (_out_of_grace(pod, state, now) or _called(pod, state, now, call, first=first))
+        if (pod.active and (_out_of_grace(pod, state, now) or _called(pod, state, now, call, first=first)))
+        or _outlasts(pod, state, now)
     )
     late = {pod.uid for pod, _ in overdue}
     turn = [p for p in waiting if _tier(p) == first and p.evictable(now) and p.uid not in late]
@@ -78,10 +81,20 @@ def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, f
     return now >= own or (_tier(pod) == first and now >= call)
 
 
+def _outlasts(pod: Pod, state: Leaving, now: datetime) -> bool:
+    """Tell whether a pod that stops already has been given longer than there is."""
+    end = state.end if state.forced else state.deadline
+    return end is not None and pod.deleting_since is not None and pod.deleting_since > max(end, now) + _SLACK
+
+
 def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
-    """Return the seconds a pod is given that is deleted now: its own, or what is left of them."""
+    """Return the seconds a pod is given that is deleted now: its own, or what is left of them.
+
+    One that stops already was given as many as somebody chose.
+    """
     assert state.end is not None  # noqa: S101 (only a known end takes a pod's time away)
-    return max(1, min(pod.spec.grace_seconds, int((state.end - now).total_seconds())))
+    left = int((state.end - now).total_seconds())
+    return max(1, min(pod.spec.grace_seconds, left) if pod.active else left)
 
 
 def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:

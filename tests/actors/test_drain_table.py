@@ -142,6 +142,13 @@ CASES: Final = {
     "a grace period of nothing deletes at once": Case(
         pods={"p": SAFE}, grace_period=0, calls=((0, "delete_pod p 1"),)
     ),
+    "a pod that stops already and was given longer is told to hurry": Case(
+        pods={"p": of({"stopping": True}, grace_seconds=1200)},
+        grace_period=100,
+        stubborn=True,
+        calls=((0, "delete_pod p 100"),),
+        gone=140,
+    ),
     "kubectl delete node keeps to it too": Case(
         pods={"p": SAFE}, by="Node", grace_period=100, calls=((70, "delete_pod p 30"),), gone=130
     ),
@@ -241,7 +248,11 @@ def _staged(case: Case) -> Ending:
         if "daemon" in fields:
             stage.api.apply(DaemonSet(uid="", name=name, spec=fields.get("spec", spec())))
         else:
-            stage.pod(name, **{"started_at": stage.now(), **fields, "owners": _owners(stage, fields)})
+            stops = {"deleting_since": stage.now() + timedelta(hours=1)} if "stopping" in fields else {}
+            fields = {key: value for key, value in fields.items() if key != "stopping"}
+            stage.pod(
+                name, **{"started_at": stage.now(), **fields, **stops, "owners": _owners(stage, fields)}
+            )
     stage.run(3)  # pods of daemon sets are made, and run
     return stage
 

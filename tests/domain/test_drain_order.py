@@ -147,6 +147,38 @@ PROTECTED = pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
             (),
             id="one that stops already is not deleted again",
         ),
+        pytest.param(
+            (pod("p1", deleting_since=at(600)), pod("p2", deleting_since=at(119))),
+            leaving(deadline=at(120)),
+            20,
+            (),
+            ((pod("p1", deleting_since=at(600)), 100),),
+            id="unless it was given longer than there is",
+        ),
+        pytest.param(
+            (pod("p1", deleting_since=at(600)),),
+            leaving(ends_at=at(120)),
+            100,
+            (),
+            ((pod("p1", deleting_since=at(600)), 20),),
+            id="which holds for the end of the machine too",
+        ),
+        pytest.param(
+            (pod("p1", deleting_since=at(600)),),
+            leaving(ends_at=at(120), forced=False),
+            100,
+            (),
+            (),
+            id="but not where the user chose otherwise",
+        ),
+        pytest.param(
+            (pod("p1", deleting_since=at(201)),),
+            leaving(deadline=at(120)),
+            200,
+            (),
+            (),
+            id="after the deadline it is told so once",
+        ),
     ],
 )
 def test_pods_are_moved_out_in_order(
