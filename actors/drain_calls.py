@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
@@ -18,14 +17,16 @@ from treenail.domain.drain import (
     DeleteNode,
     FindInstance,
     LetGo,
+    SayEnd,
     Step,
     deadline_of,
+    machine_ends_at,
     uncordon,
 )
 from treenail.domain.end_records import EndRecord, reason_of
 from treenail.domain.ending_conditions import disrupting
 from treenail.domain.ending_trace import disruption_context
-from treenail.domain.instants import read_instant, write_instant
+from treenail.domain.instants import write_instant
 from treenail.domain.launching import LaunchMark, deal
 from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
@@ -42,7 +43,6 @@ from treenail.domain.runtime import TaskKey
 from treenail.domain.tracing import SpanContext
 
 END_TRACE = "treenail.sh/end-traceparent"
-ENDS_AT = "treenail.sh/instance-ends-at"
 _FINALIZERS = (labels.TERMINATION_FINALIZER,)
 
 Call: TypeAlias = "Callable[[], object]"
@@ -70,6 +70,9 @@ class DrainCalls:
                 return key, lambda: self._find(claim, token)
             case DeleteNode(node=node):
                 return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
+            case SayEnd(claim=claim, at=at):
+                said = ClaimPatch(annotations={labels.ENDS_AT: at.isoformat()})
+                return key, lambda: self._writer.patch_claim(claim.name, said)
             case AwaitDetached(node=node):
                 return key, lambda: self._reader.attached_volumes(node.name)
             case LetGo():
@@ -89,7 +92,7 @@ class DrainCalls:
         if record is not None:
             annotations[labels.END] = record.written()
         if state.ends_at is not None:
-            annotations[ENDS_AT] = state.ends_at.isoformat()
+            annotations[labels.ENDS_AT] = state.ends_at.isoformat()
         if state.deadline is not None and labels.TERMINATION_TIMESTAMP not in claim.annotations:
             annotations[labels.TERMINATION_TIMESTAMP] = write_instant(state.deadline)
         why = disrupting(claim, state.cause)
@@ -152,16 +155,11 @@ def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: boo
         why=reason_of(claim),
         trace=_trace_of(view) or own,
         deadline=deadline_of(view),
-        ends_at=_ends_at_of(view),
+        ends_at=machine_ends_at(claim),
         forced=forced,
         replaced_first=first,
         began_at=began_at,
     )
-
-
-def _ends_at_of(view: NodeView) -> datetime | None:
-    """Return when EC2 takes a node's machine, as its claim says."""
-    return read_instant(view.claim.annotations.get(ENDS_AT, "") if view.claim is not None else "")
 
 
 def _trace_of(view: NodeView) -> SpanContext | None:

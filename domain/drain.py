@@ -96,6 +96,14 @@ class DeleteNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SayEnd:
+    """Say in the API when EC2 takes the machine of a claim that goes already, for whoever finishes it."""
+
+    claim: NodeClaim
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitDetached:
     """Ask which volumes are still attached to the node; those `kept` by pods that stay do not matter."""
 
@@ -126,8 +134,8 @@ class LetGo:
 
 
 Step: TypeAlias = (
-    "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | MoveOut | AwaitDetached | Terminate"
-    " | AwaitGone | LetGo | datetime"
+    "Cordon | Abandon | DeleteClaim | FindInstance | DeleteNode | SayEnd | MoveOut | AwaitDetached"
+    " | Terminate | AwaitGone | LetGo | datetime"
 )
 
 
@@ -148,6 +156,11 @@ def deadline_of(view: NodeView) -> datetime | None:
         return said
     granted = claim.deleting_since + claim.termination_grace_period
     return granted if said is None else min(said, granted)
+
+
+def machine_ends_at(claim: NodeClaim | None) -> datetime | None:
+    """Return when EC2 takes a claim's machine, as it says; None where it does not."""
+    return read_instant(claim.annotations.get(labels.ENDS_AT, "")) if claim is not None else None
 
 
 def marked(view: NodeView) -> bool:
@@ -223,11 +236,19 @@ def _drain(
     # Those that bear the cordon of the old API, as daemons do, would come back at once.
     waiting = [p for p in pods if p.drainable(now) and not (_of_old(claim) and _bears_cordon(p))]
     if waiting:
-        return move_out(waiting, state, now)
+        return _say_end(claim, state) or move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
     if now < settled:
         return settled
     return _detach(node, pods, state, now)
+
+
+def _say_end(claim: NodeClaim | None, state: Leaving) -> SayEnd | None:
+    """Return what to write down first: a notice for a node that goes already is forgotten by a restart."""
+    if claim is None or state.ends_at is None:
+        return None
+    said = machine_ends_at(claim)
+    return SayEnd(claim=claim, at=state.ends_at) if said is None or said > state.ends_at else None
 
 
 def _detach(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step | None:

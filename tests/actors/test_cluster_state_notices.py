@@ -7,6 +7,7 @@ import pytest
 
 from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.builders import START, at, bound_pod, claim_of, node_of, pending_pod, planned_claim, view
+from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
 from treenail.domain.cluster_facts import Kind, Resynced
 from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
@@ -99,6 +100,19 @@ def test_one_of_a_node_on_its_way_out_or_of_nobody_is_settled_at_once() -> None:
     stage.interrupt("i-other")
 
     assert [settled.instance_id for settled in stage.listener.of(NoticeSettled)] == ["i-c1", "i-other"]
+
+
+def test_when_the_machine_goes_is_to_be_written_down_too_of_a_node_on_its_way_out() -> None:
+    going = view(of_claim={"deleting_since": START})
+    stage = Knowing(claim_of(going), node_of(going))
+    warning = {"instance_id": "i-c1", "noticed_at": START, "deadline": at(120)}
+
+    stage.tell(NodeInterrupted(cause=Cause.SPOT_INTERRUPTED, **warning))
+    assert stage.listener.received == []
+    ends_at = {labels.ENDS_AT: at(120).isoformat()}
+    stage.see(replace(claim_of(going), annotations=ends_at, resource_version=6))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
 
 
 def test_before_all_is_known_nobody_says_whose_an_instance_is() -> None:

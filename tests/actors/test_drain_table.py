@@ -249,12 +249,16 @@ def _staged(case: Case) -> Ending:
             stage.api.apply(DaemonSet(uid="", name=name, spec=fields.get("spec", spec())))
         else:
             stops = {"deleting_since": stage.now() + timedelta(hours=1)} if "stopping" in fields else {}
-            fields = {key: value for key, value in fields.items() if key != "stopping"}
             stage.pod(
-                name, **{"started_at": stage.now(), **fields, **stops, "owners": _owners(stage, fields)}
+                name,
+                **{"started_at": stage.now(), **_said(fields), **stops, "owners": _owners(stage, fields)},
             )
     stage.run(3)  # pods of daemon sets are made, and run
     return stage
+
+
+def _said(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != "stopping"}
 
 
 def _owners(stage: Ending, fields: Mapping[str, Any]) -> tuple[Owner, ...]:

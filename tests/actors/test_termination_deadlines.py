@@ -7,6 +7,7 @@ import pytest
 from tests.actors.ending import Ending, budget, moved
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
+from treenail.domain.ports import UnavailableError
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 
@@ -54,6 +55,24 @@ def test_a_restart_knows_when_the_machine_goes() -> None:
 
     stage.restart()
     stage.run(38)
+    assert moved(stage) == []
+    stage.run(6)
+
+    assert [c.split()[:2] for c in moved(stage)] == [["delete_pod", "safe"]]
+
+
+def test_a_restart_knows_it_too_where_the_node_was_on_its_way_out_already() -> None:
+    stage = Ending()
+    stage.pod("safe", annotations=PROTECTED)
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(20)
+    stage.api.troubles.fail("patch_claim", UnavailableError("no answer"), times=2)
+    stage.interrupt(seconds=120)
+    stage.interrupt(seconds=100)
+    stage.run(40)
+
+    stage.restart()
+    stage.run(18)
     assert moved(stage) == []
     stage.run(6)
 

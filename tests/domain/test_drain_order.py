@@ -188,4 +188,6 @@ def test_pods_are_moved_out_in_order(
     evicted: tuple[Pod, ...],
     deleted: tuple[tuple[Pod, int], ...],
 ) -> None:
-    assert next_step(going(), pods, state, at(seconds)) == MoveOut(evict=evicted, delete=deleted)
+    there = going(of_claim={"annotations": {labels.ENDS_AT: at(0).isoformat()}})
+
+    assert next_step(there, pods, state, at(seconds)) == MoveOut(evict=evicted, delete=deleted)
