@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together

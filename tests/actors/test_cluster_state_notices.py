@@ -105,7 +105,7 @@ def test_one_of_a_node_on_its_way_out_or_of_nobody_is_settled_at_once() -> None:
 def test_when_the_machine_goes_is_to_be_written_down_too_of_a_node_on_its_way_out() -> None:
     going = view(of_claim={"deleting_since": START})
     stage = Knowing(claim_of(going), node_of(going))
-    warning = {"instance_id": "i-c1", "noticed_at": START, "deadline": at(120)}
+    warning: dict[str, Any] = {"instance_id": "i-c1", "noticed_at": START, "deadline": at(120)}
 
     stage.tell(NodeInterrupted(cause=Cause.SPOT_INTERRUPTED, **warning))
     assert stage.listener.received == []
