@@ -24,7 +24,7 @@ from treenail.domain.drain import (
     machine_ends_at,
     uncordon,
 )
-from treenail.domain.end_records import EndRecord, reason_of
+from treenail.domain.end_records import EndRecord, cause_said, reason_of
 from treenail.domain.ending_conditions import disrupting
 from treenail.domain.ending_trace import disruption_context
 from treenail.domain.instants import write_instant
@@ -143,8 +143,7 @@ class DrainCalls:
 
 def cause_of(view: NodeView) -> Cause:
     """Return why a node goes, as its claim says; where it does not, somebody deleted it."""
-    said = view.claim.annotations.get(labels.CAUSE, "") if view.claim is not None else ""
-    return Cause(said) if said in {c.value for c in Cause} else Cause.DELETED
+    return cause_said(view.claim) or Cause.DELETED
 
 
 def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool) -> Leaving:

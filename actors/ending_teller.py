@@ -117,7 +117,7 @@ class EndingTeller:
             return
         news = told(claim, *conditions)
         unsaid = record is not None and labels.END not in claim.annotations
-        said = {labels.END: record.written()} if record is not None and unsaid else {}
+        said = record.annotations() if record is not None and unsaid else {}
         if news or said:
             self._write(view, said, news)
 

@@ -153,6 +153,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
         state = self._leaving.get(name)
         if state is not None:
+            state.agree(view)
             state.hasten(deadline_of(view))
             state.note(changed)
             self._look(name)

@@ -114,6 +114,12 @@ def reason_of(claim: NodeClaim | None) -> str:
     return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
 
 
+def cause_said(claim: NodeClaim | None) -> Cause | None:
+    """Return why a claim goes as it says itself, None where it does not."""
+    said = claim.annotations.get(labels.CAUSE, "") if claim is not None else ""
+    return Cause(said) if said in {c.value for c in Cause} else None
+
+
 def said_of_end(claim: NodeClaim) -> Mapping[str, object]:
     """Return what a claim's own record says, by name; nothing where there is none that can be read."""
     try:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.end_records import cause_said, reason_of
 from treenail.domain.ending_trace import interruption_context
+from treenail.domain.nodes import NodeView
 from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
@@ -72,6 +74,14 @@ class Leaving:
     def end(self) -> datetime | None:
         """When it is over at the latest: by its claim, or because the machine is taken."""
         return _earlier(self.deadline, self.ends_at)
+
+    def agree(self, view: NodeView) -> None:
+        """Take in why a node goes that somebody else has deleted: what its claim says is why."""
+        if not view.ending or view.claim is None:
+            return
+        said = cause_said(view.claim) or (Cause.DELETED if self.may_stay else self.cause)
+        if said is not self.cause:
+            self.cause, self.why, self.replaced_first = said, reason_of(view.claim), False
 
     def insist(self, notice: NodeInterrupted) -> None:
         """Take in why there is no way back any more."""
