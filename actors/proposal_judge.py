@@ -56,22 +56,31 @@ class ProposalJudge:
         """
         considered = self._book.names
         names = tuple(name for name in proposal.candidates if name not in considered)
+        if proposal.together and len(names) < len(proposal.candidates):
+            self._send_back(proposal, proposal.candidates, CHANGED)
+            return
         kept = self._without_objection(proposal, names, now)
-        if kept and not (proposal.together and len(kept) < len(proposal.candidates)):
+        if kept:
             self._arbiter.tell(replace(proposal, candidates=kept))
+
+    def _send_back(self, proposal: DisruptionProposed, names: tuple[str, ...], why: str) -> None:
+        back = DisruptionRefused(pool=proposal.pool, candidates=names, why=why)
+        self._disruptor(proposal.pool).tell(back)
 
     def _without_objection(
         self, proposal: DisruptionProposed, names: Sequence[str], now: datetime
     ) -> tuple[str, ...]:
         """Return those that nothing speaks against; tell the disruptor of the others, and why."""
         against = {name: objection(self._model, name, proposal, now) for name in names}
-        for why in sorted({why for why in against.values() if why is not None}):
+        whys = sorted({why for why in against.values() if why is not None})
+        for why in whys:
             refused = tuple(name for name in names if against[name] == why)
-            back = names if proposal.together else refused
-            self._disruptor(proposal.pool).tell(
-                DisruptionRefused(pool=proposal.pool, candidates=tuple(back), why=why)
-            )
             self._tell_blocked(refused, why)
+            if not proposal.together:
+                self._send_back(proposal, refused, why)
+        if proposal.together and whys:
+            self._send_back(proposal, proposal.candidates, "; ".join(whys))
+            return ()
         return tuple(name for name in names if against[name] is None)
 
     def consider(self, allowed: DisruptionAllowed, now: datetime) -> tuple[DisruptNodes, ...]:

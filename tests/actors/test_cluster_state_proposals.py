@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.actors.cluster_rig import IN_USE, LASTS, Knowing
 from tests.builders import (
     START,
@@ -17,6 +19,7 @@ from tests.builders import (
     planned_claim,
     view,
 )
+from treenail.domain import labels
 from treenail.domain.batching import NodesToReplace
 from treenail.domain.cluster_facts import ClusterObject
 from treenail.domain.disruption import (
@@ -240,6 +243,19 @@ def test_nodes_of_several_pools_go_together_or_not_at_all() -> None:
     propose(p1="c2", p2="c2")
     assert disrupted(stage) == [["c1", "x1"]]
     assert {p.expires_at for p in stage.model.promises.at("c2")} == {START + LASTS}
+
+
+@pytest.mark.parametrize("how", ["considered", "kept"])
+def test_one_of_them_that_may_not_be_proposed_sends_all_back(how: str) -> None:
+    kept = replace(ON_C1, annotations={labels.DO_NOT_DISRUPT: "true"})
+    stage = Knowing(*IN_USE, kept if how == "kept" else ON_C1, *another("c2"))
+    if how == "considered":
+        stage.tell(allowed("c1"))
+
+    stage.tell(allowed("c1", "c2", together=True).proposal)
+
+    assert stage.arbiter.of(DisruptionProposed) == []
+    assert [one.candidates for one in stage.disruptor.of(DisruptionRefused)] == [("c1", "c2")]
 
 
 def answer(stage: Knowing, refused: RefusedClass) -> None:
