@@ -264,6 +264,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         name, state = view.name, self._leaving[view.name]
         self._busy[name] = None
         if isinstance(step, Terminate | AwaitGone):
+            state.looked_at = self._timers.now()
             self._gathered.add(name, step, state.cause)
             self._gather()
             return
@@ -348,21 +349,21 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
             case Terminate():
                 state.terminated_at = now
+            case AwaitGone(claim=claim, draining=True):
+                state.lost = seen_gone(claim, _names(value), did.started_at)
+                wait = 0.0
             case AwaitGone(claim=claim):
-                ids = value if isinstance(value, frozenset) else frozenset()
-                state.gone = seen_gone(claim, ids, did.started_at)
+                state.gone = seen_gone(claim, _names(value), did.started_at)
                 wait = 0.0 if state.gone else _LOOK_SECONDS
                 if state.gone:
                     self._gone(claim, state)
             case AwaitDetached(kept=kept):
-                attached = value if isinstance(value, frozenset) else frozenset()
+                attached = _names(value)
                 state.detached = attached <= kept
                 self._teller.detaching(view, attached - kept)
                 wait = 0.0 if state.detached else wait
             case LetGo():
                 wait = _LOOK_SECONDS
-            case _:
-                pass
         # The watch brings what we wrote; a tick goes on where that is late or lost.
         self.later(name, Look(name), seconds=wait)
 
@@ -389,3 +390,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved)
         if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
             self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))
+
+
+def _names(value: object) -> frozenset[str]:
+    return value if isinstance(value, frozenset) else frozenset()

@@ -29,6 +29,8 @@ _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 _LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 # New instances may be invisible to a listing for a while: only then is absence a proof.
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
+# Between two looks for the machine of a node that is not ready.
+_LOOK_APART: Final = timedelta(seconds=30)
 # Who excluded a node from load balancers.
 _OURS: Final = "karpenter"
 
@@ -120,9 +122,10 @@ class Terminate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitGone:
-    """Ask whether the instance is gone."""
+    """Ask whether the instance is gone; while `draining`, whether it is gone too early."""
 
     claim: NodeClaim
+    draining: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,18 +232,26 @@ def _drain(
     node: Node, claim: NodeClaim | None, pods: Sequence[Pod], state: Leaving, now: datetime
 ) -> Step | None:
     """Return what the drain needs next, None when it is over."""
-    if state.drained_at is not None:
+    if state.drained_at is not None or state.lost:
         return None
     if node.deleting_since is None:
         return DeleteNode(node=node)
     # Those that bear the cordon of the old API, as daemons do, would come back at once.
     waiting = [p for p in pods if p.drainable(now) and not (_of_old(claim) and _bears_cordon(p))]
     if waiting:
-        return _say_end(claim, state) or move_out(waiting, state, now)
+        return _look_for(node, claim, state, now) or _say_end(claim, state) or move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
     if now < settled:
         return settled
     return _detach(node, pods, state, now)
+
+
+def _look_for(node: Node, claim: NodeClaim | None, state: Leaving, now: datetime) -> AwaitGone | None:
+    """Return a look for the machine of a node that is not ready: if it is gone, nobody is left to move."""
+    lately = state.looked_at is not None and now < state.looked_at + _LOOK_APART
+    if claim is None or node.ready or lately:
+        return None
+    return AwaitGone(claim=claim, draining=True)
 
 
 def _say_end(claim: NodeClaim | None, state: Leaving) -> SayEnd | None:

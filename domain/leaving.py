@@ -35,6 +35,9 @@ class Leaving:
     drained_at: datetime | None = None
     terminated_at: datetime | None = None
     gone: bool = False
+    # When the machine was looked for last, and whether it was gone before the node was drained.
+    looked_at: datetime | None = None
+    lost: bool = False
     nothing_bought: bool = False
     root_recorded: bool = False
     # The decisions that found other places for its pods, in the order they were heard of.

@@ -15,6 +15,7 @@ from treenail.domain.disruption import Cause
 from treenail.domain.drain import InstanceTerminated, NodeDrained
 from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.node_pools import Generation
+from treenail.domain.nodes import READY, Condition, Status
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ConflictError, NodePatch, NotFoundError, UnavailableError
 
@@ -333,3 +334,47 @@ def test_daemons_that_would_come_back_to_a_cordoned_node_do_not_hold_up_its_end(
 
     stage.assert_all_gone()
     assert len(moved(stage)) == (0 if generation is Generation.V1ALPHA5 else 1)
+
+
+# --- machines that are gone too early
+
+
+def not_ready(stage: Ending) -> None:
+    """Let the kubelet of c1 be heard of no more."""
+    stage.api.set_node_condition("node-c1", Condition(READY, Status.UNKNOWN))
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["", "EC2 is away at first"])
+def test_nobody_waits_for_the_pods_of_a_machine_that_is_gone(*, away: bool) -> None:
+    stage = Ending()
+    stage.pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
+    if away:
+        stage.cloud.troubles.fail("instances", AWAY)
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(20)
+    assert stage.claim() is not None
+
+    stage.cloud.bought.clear()
+    not_ready(stage)
+    stage.run(60)
+
+    assert stage.claim() is None
+    assert [kind for kind in stage.told() if kind != "NodeCordoned"] == ["NodeDrained", "InstanceTerminated"]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["its machine runs", "its kubelet does"])
+def test_a_machine_that_runs_or_a_kubelet_that_is_heard_is_not_given_up(*, gone: bool) -> None:
+    stage = Ending()
+    stage.pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(20)
+
+    if gone:
+        stage.cloud.bought.clear()
+    else:
+        not_ready(stage)
+    stage.run(600)
+
+    assert stage.claim() is not None
+    looks = stage.cloud.troubles.calls.count("instances")
+    assert looks == 0 if gone else 15 <= looks <= 25
