@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treenail.adapters.solver.garbage import uncollected
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
@@ -15,7 +16,8 @@ class InlineSolver:
         """Return the plan for `problem`."""
         from treenail.domain.packing.pack import pack  # noqa: PLC0415
 
-        return pack(problem)
+        with uncollected():
+            return pack(problem)
 
     def cancel(self, problem: Problem) -> None:
         """Do nothing: on one thread nobody can say so while it is being solved."""
@@ -24,7 +26,8 @@ class InlineSolver:
         """Return `plan`, the one for `problem`, with what would help those it refuses."""
         from treenail.domain.packing.decide import advise  # noqa: PLC0415
 
-        return advise(problem, plan)
+        with uncollected():
+            return advise(problem, plan)
 
 
 class AdvisingSolver(InlineSolver):

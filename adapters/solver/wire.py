@@ -18,7 +18,7 @@ from typing import IO, Any, Final, TypeAlias, TypeVar
 
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.problem import PoolOffer, Problem
 
 T = TypeVar("T")
 
@@ -93,9 +93,12 @@ class ProblemReader:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._types: dict[int, InstanceType] = {}
+        self._catalogues: dict[tuple[int, ...], tuple[InstanceType, ...]] = {}
 
     def read(self) -> Problem | None:
         """Return the next problem; None where it was given up while it was written.
+
+        A catalogue that the last problem had, too, is the very tuple it was: packing knows it by that.
 
         Raises:
             EOFError: the writer is gone.
@@ -109,7 +112,18 @@ class ProblemReader:
             del self._types[number]
         if outline.problem is None:
             return None
-        return replace(outline.problem, pods=pods, rooms=rooms, volumes=volumes)
+        offers = self._as_before(outline.problem.offers)
+        return replace(outline.problem, pods=pods, rooms=rooms, volumes=volumes, offers=offers)
+
+    def _as_before(self, offers: Iterable[PoolOffer]) -> tuple[PoolOffer, ...]:
+        before, self._catalogues = self._catalogues, {}
+        kept = []
+        for offer in offers:
+            key = tuple(map(id, offer.instance_types))
+            known = self._catalogues.get(key) or before.get(key, offer.instance_types)
+            self._catalogues[key] = known
+            kept.append(replace(offer, instance_types=known))
+        return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ else is printed goes to stderr.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from traceback import format_exc
 from types import FrameType
 from typing import IO
 
+from treenail.adapters.solver.garbage import uncollected
 from treenail.adapters.solver.wire import (
     GIVE_UP,
     Answer,
@@ -84,13 +86,16 @@ class _Desk:
             answer = SolverGaveUp() if self._unwanted else _solved(problem)
             self._solving = self._unwanted = False
         except _GaveUp:
+            # The signal may have come between what turned it off and what turns it on again.
+            gc.enable()
             return SolverGaveUp()
         return answer
 
 
 def _solved(problem: Problem) -> Answer:
     try:
-        return decide(problem)
+        with uncollected():
+            return decide(problem)
     except Exception:  # noqa: BLE001 (the other process ends by it)
         return SolverFailure(format_exc())
 

@@ -132,6 +132,17 @@ def test_instance_types_are_sent_once() -> None:
     assert line.sent < first / 4
 
 
+def test_a_catalogue_that_stays_is_the_same_tuple_on_arrival() -> None:
+    line, types = Line(), catalogue()
+    first, second = offer(types=types), offer(pool("other"), types=types)
+    before = line.carry(problem(pods("web", 1), offers=(first, second))).offers
+
+    after = line.carry(problem(pods("api", 2), offers=(second,))).offers
+
+    assert before[0].instance_types is before[1].instance_types
+    assert after[0].instance_types is before[0].instance_types
+
+
 def test_instance_types_that_change_are_sent_anew_and_old_ones_are_dropped() -> None:
     line = Line()
     for _ in range(3):
