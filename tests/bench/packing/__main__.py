@@ -4,6 +4,7 @@
         [--seeds 42] [--runs 5] [--variant NAME[:bare|decoded][:SETTING=VALUE]...] [--only treenail]
         [--chart FILE]
     python -m tests.bench.packing speed|growth|cost|spot ...     # what is to be shown: see studies.py
+    python -m tests.bench.packing small ...                      # small scenarios: see small.py
 
 Prints a line of JSON for every side of every case, then a table. The sides take turns; each is a process that
 stays up, and only deciding is timed. README.md beside this says what is measured.
@@ -29,6 +30,7 @@ from tests.bench.packing.freshness import Pods
 from tests.bench.packing.peer import PeerNotBuiltError
 from tests.bench.packing.ranges import numbers
 from tests.bench.packing.report import table
+from tests.bench.packing.small import main as small
 from tests.bench.packing.spot import Launches
 from tests.bench.packing.studies import STUDIES
 from tests.bench.packing.studies import main as study
@@ -41,6 +43,9 @@ ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["small"]:
+        small(sys.argv[2:])
+        return
     if sys.argv[1:2] and sys.argv[1] in STUDIES:
         study(sys.argv[1:])
         return

@@ -3,8 +3,8 @@
 The pods of a fresh problem are new objects, and in the `BARE` way each is new down to its strings: no two
 pods share a spec, as they do when decoded, and none remembers a hash. All caches of the domain are empty, and
 the packer keeps nothing else: see `remembered`. Only the catalogue stays what it was, and its arrays are made
-by packing one small pod that is not of the problem: they are outside the time of both sides, as in a cluster
-where types stay while pods come and go.
+of each pool by packing one small pod that is not of the problem: they are outside the time of both sides, as
+in a cluster where types, pools and daemons stay while pods come and go.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer, Problem
 from treenail.domain.pods import Pod, PodSpec
 from treenail.domain.resources import Resources
+from treenail.domain.taints import Toleration, TolerationOperator
 
 _DOMAIN: Final = "treenail.domain."
 _SMALL: Final = Pod(
     uid="prime",
     name="prime",
     created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    spec=PodSpec(requests=Resources({"cpu": 1, "memory": 1 << 20, "pods": 1})),
+    spec=PodSpec(
+        requests=Resources({"cpu": 1, "memory": 1 << 20, "pods": 1}),
+        tolerations=(Toleration(operator=TolerationOperator.EXISTS),),
+    ),
 )
 
 
@@ -64,13 +68,14 @@ class Pristine:
 
 
 def forget(problem: Problem) -> None:
-    """Empty all caches of the domain; then have the arrays of the catalogue made, and nothing else."""
+    """Empty all caches of the domain; then have the arrays of catalogue and pools made, and nothing else."""
     for module in _modules():
         for one in _members(module):
             clear = getattr(one, "cache_clear", None)
             if clear is not None:
                 clear()
-    pack(replace(problem, pods=(_SMALL,), rooms=(), volumes={}))
+    for offer in problem.offers:
+        pack(replace(problem, pods=(_SMALL,), offers=(offer,), rooms=(), volumes={}))
     gc.collect()
 
 

@@ -28,6 +28,7 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.embed import simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
+from treenail.adapters.solver.garbage import uncollected
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing import pack as packing
 from treenail.domain.packing.pack import pack
@@ -129,7 +130,8 @@ class Treenail:
             forget(problem)
         resident, before = _memory("VmRSS"), remembered()
         began, used = time.perf_counter(), time.process_time()
-        plan = pack(problem)
+        with uncollected():
+            plan = pack(problem)
         took, computed = time.perf_counter() - began, time.process_time() - used
         if not first:
             _check(before)
