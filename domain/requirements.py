@@ -258,6 +258,10 @@ class Requirements(Mapping[str, Requirement]):
         """Return the labels that these leave one value, by key: what `from_labels` was given, or more."""
         return {r.key: r.single for r in self.in_order() if r.single is not None}
 
+    def on(self, keys: Iterable[str]) -> tuple[Requirement | None, ...]:
+        """Return the requirement on each of `keys`, None where there is none."""
+        return tuple(map(self._by_key.get, keys))
+
     def with_(self, more: Iterable[Requirement] | Requirements) -> Requirements:
         """Return the conjunction of these requirements and `more`."""
         extra = more.values() if isinstance(more, Requirements) else more
@@ -292,13 +296,18 @@ class Requirements(Mapping[str, Requirement]):
         offered = self._by_key.get(wanted.key)
         if offered is None:
             return wanted.negative or wanted.key in may_be_undefined
-        return offered.intersects(wanted) or (wanted.negative and offered.negative)
+        return offered is wanted or offered.intersects(wanted) or (wanted.negative and offered.negative)
 
     def intersects(self, other: Requirements) -> bool:
         """Tell whether every key both define has a common value, two negatives counting as common."""
         for one in self._by_key.values():
             another = other._by_key.get(one.key)
-            if another is None or one.intersects(another) or (one.negative and another.negative):
+            if (
+                another is None
+                or another is one
+                or one.intersects(another)
+                or (one.negative and another.negative)
+            ):
                 continue
             return False
         return True
@@ -308,7 +317,8 @@ def _conjunction(by_key: dict[str, Requirement], more: Iterable[Requirement]) ->
     """Add `more` to `by_key` and return it."""
     for requirement in more:
         known = by_key.get(requirement.key)
-        by_key[requirement.key] = requirement if known is None else known.intersection(requirement)
+        if known is not requirement:
+            by_key[requirement.key] = requirement if known is None else known.intersection(requirement)
     return by_key
 
 

@@ -19,6 +19,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 _EXACT: Final = 2.0**52
 # Up to so many amounts, the number of operations is what takes time, not their size.
 _FEW: Final = 256
+# Up to so many rows are compared in all pairs.
+_FEW_ROWS: Final = 100
 # Stands for zero where one divides: what is divided by it is huge, and still finite.
 TINY: Final = 1e-200
 
@@ -92,6 +94,12 @@ def count_fitting(free: Floats, requests: Floats) -> Floats:
 
     Where they request nothing, that is infinitely many.
     """
+    if free.size <= _FEW:
+        ratios: Floats = np.empty(free.shape)
+        ratios.fill(np.inf)
+        np.divide(free, requests, out=ratios, where=requests > 0)
+        few: Floats = np.minimum.reduce(ratios, axis=-1)
+        return np.maximum(np.floor(few), 0.0)
     counts: Floats = np.full(free.shape[:-1], np.inf)
     for column in (requests > 0).nonzero()[0].tolist():
         np.minimum(counts, free[..., column] / requests[column], out=counts)
@@ -100,9 +108,21 @@ def count_fitting(free: Floats, requests: Floats) -> Floats:
 
 def maximal_rows(rows: Floats) -> Floats:
     """Return those of `rows` (N, R) that no other exceeds or equals in every column, the largest first."""
-    left = rows[np.lexsort(rows.T[::-1])[::-1]]
-    kept = []
+    in_order = rows[np.lexsort(rows.T[::-1])[::-1]]
+    maximal: Floats = in_order[unequalled(in_order)]
+    return maximal
+
+
+def unequalled(rows: Floats) -> Indices:
+    """Return which of `rows` (N, R) none before them exceeds or equals in every column."""
+    if len(rows) <= _FEW_ROWS:
+        # All pairs at once: that is quicker than a look at the rest for each that is kept.
+        equalled = np.triu(holds(rows[:, np.newaxis], rows), 1)
+        first: Indices = (~np.logical_or.reduce(equalled, axis=0)).nonzero()[0]
+        return first
+    left = np.arange(len(rows))
+    kept: list[int] = []
     while len(left):
-        kept.append(left[0])
-        left = left[exceeds(left, left[0])]
-    return np.array(kept).reshape(len(kept), rows.shape[1])
+        kept.append(int(left[0]))
+        left = left[exceeds(rows[left], rows[left[0]])]
+    return np.array(kept, dtype=np.intp)

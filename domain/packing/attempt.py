@@ -40,6 +40,8 @@ class Attempt:
         self._rooms = Rooms(ground.problem.rooms, ground.reading.axis)
         self.outcome = Outcome(ground.reading, self._rooms.names)
         self._seats = RoomSeats(self._rooms, ground.universe, self.outcome)
+        # The classes, by number, that nothing holds, whoever else is placed.
+        self._hopeless: set[int] = set()
         # For what nodes were looked for, and what they cost ($/h).
         self._wanted: Mapping[object, int] = {}
         self._cost = 0.0
@@ -53,15 +55,16 @@ class Attempt:
         self._settle(in_order)
         return self._written(in_order)
 
-    def plan_one_by_one(self, before: Attempt) -> PackingPlan | None:
+    def plan_one_by_one(self, before: Attempt, worth: float) -> PackingPlan | None:
         """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods.
 
         None where that leaves more, or comes to what there was `before`: the same pods have a place, and
-        nodes, which are no cheaper as they are, would be looked for that were looked for then.
+        nodes, which are no cheaper as they are, would be looked for that were looked for then. Or where those
+        found for the same pods do not cost less than `worth` ($/h).
         """
-        in_order = self._reading.classes
         turns = OneByOne(self._ground, self._seats, self.outcome)
-        turns.place(in_order, self._reading.set_aside)
+        hopeful = [one for one in self._reading.classes if one.index not in before._hopeless]
+        turns.place(hopeful, self._reading.set_aside)
         others = places_others(self.outcome, before.outcome)
         if not others and not places_the_same(self.outcome, before.outcome):
             return None
@@ -69,13 +72,18 @@ class Attempt:
         if not others and cost_of(drafts) >= before._cost and _wanted(lots) == before._wanted:
             return None
         drafts = self._nodes.planned_from(lots, drafts, turns.ledger)
+        # What limits leave decides what a claim costs in the end.
+        final = not any(draft.family.template.limited for draft in drafts)
+        if not others and final and cost_of(drafts) >= worth:
+            return None
         self._buy(drafts, lots)
-        return self._written(in_order)
+        return self._written(self._reading.classes)
 
     @property
     def contended(self) -> bool:
         """Whether pods were left that could have a place if others had not."""
-        return any(self._waits(one) and self._could_go(one) for one in self._reading.classes)
+        waiting = (one for one in self._reading.classes if self._waits(one))
+        return any(one.index not in self._hopeless and self._could_go(one) for one in waiting)
 
     def _could_go(self, one: PodClass) -> bool:
         chains = self._ground.chains
@@ -144,16 +152,19 @@ class Attempt:
                 largest.append(chain[0].family.most)
             else:
                 nowhere.add(one.index)
+                if not any(self._rooms.could_take(rung.demand, one.requests) for rung in one.ladder.rungs):
+                    self._hopeless.add(one.index)
 
         self._each(self._reading.classes, look, always=True)
         axis = self._reading.axis
-        most = np.max(largest, axis=0) if largest else np.ones(len(axis.names))
+        most = np.maximum.reduce(largest) if largest else np.ones(len(axis.names))
         ordered = largest_first(self._reading.classes, self._ground.problem.settings.order, axis, most)
         return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
         """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
         place = {one.index: at for at, one in enumerate(in_order)}
+        in_order = [one for one in in_order if one.index not in self._hopeless]
         taken_back = False
         # Placeholders wait until all others have found what there is for them.
         going = [one for one in in_order if not _placeholder(one)]

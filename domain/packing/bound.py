@@ -41,13 +41,14 @@ def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
     worth, nodes = np.zeros(len(demand)), 0.0
     asked = ((demand > 0) & np.logical_or.reduce(room > 0, axis=0)).nonzero()[0]
     if len(asked):
-        amounts = demand[asked]
-        share, nodes = _simplex(room[:, asked] / amounts, prices)
+        whole = len(asked) == len(demand)
+        amounts = demand if whole else demand[asked]
+        share, nodes = _simplex((room if whole else room[:, asked]) / amounts, prices)
         worth[asked] = share / amounts
     offered = room @ worth
     over = (offered > prices).nonzero()[0]
     if len(over):
-        worth *= float((prices[over] / offered[over]).min())
+        worth *= float(np.minimum.reduce(prices[over] / offered[over]))
     return Cover(worth, nodes)
 
 
@@ -57,12 +58,13 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
     A cover may go without a row at a forbidding price, to begin with, and cover too much for nothing.
     """
     types, rows = share.shape
-    dearest = float(prices.max())
-    costs = np.full(rows, _UNPROVIDED * max(dearest, 1.0))
+    dearest = float(np.maximum.reduce(prices))
+    costs: Floats = np.array([_UNPROVIDED * max(dearest, 1.0)] * rows)
     # Which type stands in each row of the inverse; none where nothing covers it, or what is too much.
     basis = [types] * rows
     tolerance = _CLOSE * dearest
     inverse = np.eye(rows)
+    amounts = [1.0] * rows
     for _ in range(_MOST_PIVOTS):
         worth = costs @ inverse
         gain = share @ worth - prices
@@ -73,13 +75,16 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
             break
         of_type = best >= spared
         change = inverse @ share[entering] if of_type else -inverse[:, over]
-        leaving = _leaving(change.tolist(), inverse.sum(axis=1).tolist())
+        changes = change.tolist()
+        leaving = _leaving(changes, amounts)
         basis[leaving] = entering if of_type else types
         costs[leaving] = prices[entering] if of_type else 0.0
-        pivot = inverse[leaving] / change[leaving]
+        pivot = inverse[leaving] / changes[leaving]
         inverse -= change[:, np.newaxis] * pivot
         inverse[leaving] = pivot
-    amounts = inverse.sum(axis=1).tolist()
+        taken = amounts[leaving] / changes[leaving]
+        amounts = [amount - by * taken for amount, by in zip(amounts, changes, strict=True)]
+        amounts[leaving] = taken
     nodes = sum(amount for type_, amount in zip(basis, amounts, strict=True) if type_ < types)
     return np.maximum(worth, 0.0), nodes
 
@@ -106,23 +111,25 @@ def lower_bound(
     `room` (T, R) is every type there is, `prices` (I, T) what each costs with pods of a class on it,
     infinite where they cannot be.
     """
-    known = np.isfinite(prices).any(axis=0)
-    room, prices = room[known], prices[:, known]
-    cheapest = prices.min(axis=0)
+    cheapest = np.minimum.reduce(prices, axis=0)
+    known = (cheapest < inf).nonzero()[0]
+    room, prices, cheapest = room[known], prices[:, known], cheapest[known]
+    # What each costs with a pod of a class that it holds (I, T).
+    held = np.where(holds(room, requests[:, np.newaxis]), prices, inf)
     demand = pods @ requests
-    bound = _covered(demand, room, cheapest)
-    held = np.isfinite(prices) & holds(room, requests[:, np.newaxis])
     if apart:
         # A node is as much a thing to be had as what is on it: any that holds a pod of those kept apart.
-        nodes = np.array([held[each.classes].any(axis=0) for each in apart], dtype=np.float64).T
-        needed = np.array([each.nodes for each in apart])
-        bound = max(bound, _covered(np.append(demand, needed), np.hstack([room, nodes]), cheapest))
-    alone = np.where(held, prices, inf).min(axis=1)
+        nodes = np.array([np.minimum.reduce(held[each.classes], axis=0) < inf for each in apart])
+        demand = np.concatenate([demand, [each.nodes for each in apart]])
+        bound = _covered(demand, np.hstack([room, nodes.T]), cheapest)
+    else:
+        bound = _covered(demand, room, cheapest)
+    ones = np.minimum.reduce(held, axis=1)
     # Only a class that would come dearer with each pod on its own can raise the bound.
-    for i in (pods * alone > bound).nonzero()[0].tolist():
-        able, count = held[i], float(pods[i])
-        fitting = np.minimum(count_fitting(room[able], requests[i]), count)
-        bound = max(bound, float(alone[i]), float((prices[i, able] / fitting).min() * count))
+    for i in (pods * ones > bound).nonzero()[0].tolist():
+        able = (held[i] < inf).nonzero()[0]
+        fitting = np.minimum(count_fitting(room[able], requests[i]), pods[i])
+        bound = max(bound, float(ones[i]), float((held[i, able] / fitting).min() * pods[i]))
     return bound * (1 - _ROUNDING)
 
 

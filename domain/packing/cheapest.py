@@ -133,8 +133,9 @@ class Cheapest:
 
     def _count(self, drafts: Iterable[Draft], sign: int) -> None:
         for draft in drafts:
-            capacity = draft.family.capacity[draft.row]
-            self._ledger.take(draft.family.template, sign * draft.copies * capacity)
+            template = draft.family.template
+            if template.limited:
+                self._ledger.take(template, sign * draft.copies * draft.family.capacity[draft.row])
 
     def _prices_per_node(self, wanted: Sequence[int], first: list[Draft], bound: float) -> Iterable[float]:
         """Yield what a node is to cost beyond its price: next to nothing, then enough for few nodes."""
@@ -173,7 +174,7 @@ class Cheapest:
                 left = np.array([each.units for each in group], dtype=np.float64)
                 lots = [each.lot for each in group]
                 drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
-                if left.any():
+                if np.count_nonzero(left):
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
@@ -201,7 +202,7 @@ class Cheapest:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
         some = left[free]
-        if not some.any():
+        if not np.count_nonzero(some):
             return []
         lots = [group[i].lot for i in free]
         drafts = Sizing(family, lots, self._ledger, self._steps, per_node=per_node).drafts(some)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats
+from treenail.domain.packing.arrays import Bools, Floats
 from treenail.domain.packing.bound import Apart, lower_bound
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.compatibility.families import Families, Family, may_meet
@@ -85,20 +85,26 @@ def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> 
         most = terms[group].max_skew if terms[group].kind is Kind.SPREAD else 1
         needed.append((ceil(pods / max(most, 1)), members))
     needed.sort(key=lambda each: -each[0])
-    return [
-        Apart(np.isin(np.arange(len(rules)), members), nodes)
-        for nodes, members in needed[:_MOST_APART]
-        if nodes > 1
-    ]
+    return [Apart(_mask(members, len(rules)), nodes) for nodes, members in needed[:_MOST_APART] if nodes > 1]
+
+
+def _mask(members: Sequence[int], size: int) -> Bools:
+    mask: Bools = np.zeros(size, dtype=np.bool_)
+    mask[members] = True
+    return mask
 
 
 def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
     """Return what each type of each template costs at least with a pod of a lot on it."""
-    of: dict[int, Floats] = {t.index: np.full(len(t.room), np.inf) for t in templates}
+    first, rows = {}, 0
+    for template in templates:
+        first[template.index], rows = rows, rows + len(template.room)
+    prices: Floats = np.empty(rows)
+    prices.fill(np.inf)
     for family in reach:
-        column = of[family.template.index]
-        column[family.types] = np.minimum(column[family.types], family.prices)
-    return np.concatenate(list(of.values()))
+        at = family.types + first[family.template.index]
+        prices[at] = np.minimum(prices[at], family.prices)
+    return prices
 
 
 def components(lots: Sequence[Lot], families: Families, templates: Iterable[int] = ()) -> list[Component]:
@@ -152,8 +158,4 @@ def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> 
 
 
 def _share_nodes(one: Family, other: Family) -> bool:
-    return (
-        one.template is other.template
-        and may_meet(one, other)
-        and bool(np.isin(one.types, other.types).any())
-    )
+    return one.template is other.template and may_meet(one, other) and not one.rows.isdisjoint(other.rows)

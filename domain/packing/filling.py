@@ -30,7 +30,8 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
         if not np.logical_or.reduce(going):
             return counts
         asked = requests[best]
-        ratios = np.full(free.shape, np.inf)
+        ratios = np.empty(free.shape)
+        ratios.fill(np.inf)
         np.divide(free, asked, out=ratios, where=asks[best])
         taken = np.minimum(np.floor(np.minimum.reduce(ratios, axis=1)), (pods - counts)[nodes, best])
         taken *= going

@@ -63,7 +63,7 @@ class Finishing:
             return None
         key = (family.index, able.tobytes())
         if key not in self._known:
-            self._known[key] = self._claim(family, np.flatnonzero(able))
+            self._known[key] = self._claim(family, able.nonzero()[0])
         known = self._known[key]
         return replace(known, requests=self._requested(parts, known.requests))
 
@@ -72,7 +72,7 @@ class Finishing:
         shelf = family.template.shelf
         types = family.types[rows]
         names, capacities = shelf.capacities
-        largest = zip(names, capacities[types].max(axis=0), strict=True)
+        largest = zip(names, np.maximum.reduce(capacities[types]).tolist(), strict=True)
         return PlannedClaim(
             pool=family.template.offer.pool.name,
             pods=(),
@@ -85,8 +85,8 @@ class Finishing:
 
     def _daemons(self, family: Family, types: Indices) -> Resources:
         """Return what those daemons request that will run whichever of `types` it becomes."""
-        least = family.template.daemons[types].min(axis=0)
-        named = zip(self._axis.names, least, strict=True)
+        least = np.minimum.reduce(family.template.daemons[types])
+        named = zip(self._axis.names, least.tolist(), strict=True)
         return Resources({name: int(amount) for name, amount in named if amount})
 
     def _requested(self, parts: Mapping[int, int], daemons: Resources) -> Resources:
@@ -102,8 +102,8 @@ def _narrowed(family: Family, types: Indices) -> Requirements:
     """Return the family's requirements, with no zone or capacity type left in which no type is sold."""
     offers = family.template.shelf.offers
     within = offers.within(family.requirements)
-    sold = within & np.isfinite(offers.prices[types]).any(axis=0)
-    places = [place for place, here in zip(offers.places, sold, strict=True) if here]
+    sold = within & (np.minimum.reduce(offers.prices[types]) < np.inf)
+    places = [offers.places[at] for at in sold.nonzero()[0].tolist()]
     zones = frozenset(place[0] for place in places)
     ways = frozenset(place[1] for place in places)
     return family.requirements.without(_NOT_ASKED).with_(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.compatibility.families import Families
-from treenail.domain.packing.daemons import read_daemons
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reading import read
 from treenail.domain.packing.steps import Steps
@@ -22,8 +21,7 @@ class Ground:
         self.problem = problem
         self.reading = read(problem)
         self.steps = Steps(problem.settings.steps)
-        daemons = read_daemons(problem.daemons, self.reading.axis)
-        templates = Templates(problem.offers, daemons, self.reading.axis, pods=len(problem.pods))
+        templates = Templates(problem.offers, problem.daemons, self.reading.axis, pods=len(problem.pods))
         self.families = Families(templates, problem.settings.min_values)
         self.chains = Chains(self.families)
         self.universe = Universe(templates, problem.rooms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 # How alike two names are where one is probably a slip of the pen.
@@ -12,7 +13,12 @@ _NEAR: Final = 0.75
 
 def likest(word: str, known: Iterable[str]) -> str:
     """Return the one of `known` that `word` probably stood for; nothing where it is one or like none."""
-    listed = sorted(known)
+    return _likest(word, tuple(sorted(known)))
+
+
+# Pools have the same names, and pods that are refused the same slips.
+@lru_cache(maxsize=256)
+def _likest(word: str, listed: tuple[str, ...]) -> str:
     near = next(iter(get_close_matches(word, listed, 1, _NEAR)), "")
     return "" if near == word else near
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -39,6 +39,9 @@ class NodePlanner:
         self._reading = reading
         self._settings = settings
         self._steps = steps
+        # The components of the lots planned last, and their bounds.
+        self._parted: tuple[tuple[Lot, ...], list[Component]] = ((), [])
+        self._bounds: dict[tuple[Component, tuple[int, ...]], float] = {}
 
     def planned(self, lots: Sequence[Lot]) -> list[Draft]:
         """Return the nodes for `lots`, component by component, less those that limits leave too few types."""
@@ -68,7 +71,8 @@ class NodePlanner:
 
     def _planned(self, lots: Sequence[Lot], first: list[Draft] | None, units: dict[int, int]) -> list[Draft]:
         drafts: list[Draft] = []
-        for component in components(lots, self._families):
+        self._parted, self._bounds = (tuple(lots), components(lots, self._families)), {}
+        for component in self._parted[1]:
             members = {lot.index for lot in component.lots}
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
             drafts += self._of_component(component, own, units)
@@ -87,8 +91,18 @@ class NodePlanner:
         """Return what nodes for `lots` must cost at least ($/h), whatever domains are chosen for them."""
         loose, units = loosened(lots, chains)
         templates = {draft.family.template.index for draft in drafts}
-        found = components(loose, self._families, templates)
-        return sum(component.lower_bound(units, self._reading.groups.terms) for component in found)
+        planned, found = self._parted
+        opened = {link.family.template.index for lot in planned for link in lot.chain}
+        if len(loose) != len(planned) or set(loose) != set(planned) or not templates <= opened:
+            found = components(loose, self._families, templates)
+        return sum(self._bound_of(component, units) for component in found)
+
+    def _bound_of(self, component: Component, units: Mapping[int, int]) -> float:
+        key = (component, tuple(units.get(lot.index, 0) for lot in component.lots))
+        known = self._bounds.get(key)
+        if known is None:
+            known = self._bounds[key] = component.lower_bound(units, self._reading.groups.terms)
+        return known
 
     def finishing(self) -> Finishing:
         """Return what makes claims of the nodes planned."""
@@ -159,7 +173,7 @@ class NodePlanner:
             if first is None:
                 drafts = cheapest.fresh(wanted)
             else:
-                bound = component.lower_bound(placed_in(first), self._reading.groups.terms)
+                bound = self._bound_of(component, placed_in(first))
                 drafts = cheapest.improve(wanted, first, bound)
         except Exception as error:  # noqa: BLE001 (dearer nodes are better than none)
             self.problems.append(f"cheaper nodes were not found: {type(error).__name__}: {error}")

@@ -32,7 +32,7 @@ def pack(problem: Problem) -> PackingPlan:
         return plan
     second = Attempt(ground)
     try:
-        other = second.plan_one_by_one(first)
+        other = second.plan_one_by_one(first, plan.cost * _WORTH_IT)
     except Exception as error:  # noqa: BLE001 (there is a plan already)
         problem_met = f"pods were not placed one by one: {type(error).__name__}: {error}"
         return replace(plan, problems=(*plan.problems, problem_met))
@@ -52,7 +52,8 @@ def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
         return True
     if problem.settings.packing is not Packing.CHEAPEST or plan.cost <= plan.lower_bound * _TO_WIN:
         return False
-    return sum(len(claim.pods) for claim in plan.claims) <= _MOST_BOUGHT_FOR
+    # One node for all is of the cheapest domain already.
+    return len(plan.claims) > 1 and sum(len(claim.pods) for claim in plan.claims) <= _MOST_BOUGHT_FOR
 
 
 def _better(second: Attempt, other: PackingPlan, first: Attempt, plan: PackingPlan) -> bool:

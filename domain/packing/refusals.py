@@ -12,7 +12,7 @@ from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.likeness import hint, likest
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
-from treenail.domain.packing.templates import Template, Templates, requirements_of
+from treenail.domain.packing.templates import Template, Templates
 from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.resources import format_amount
@@ -52,7 +52,7 @@ class Refusals:
         taint = untolerated(offer.pool.taints, rung.tolerations)
         if taint is not None:
             return Refusal(pool, Reason.UNTOLERATED_TAINT, *details.not_tolerated(taint, rung.tolerations))
-        known = requirements_of(offer)
+        known = self._templates.requirements(index)
         for asked in (rung.strict, rung.present):
             conflict = known.conflict(asked, may_be_undefined=LEFT_OPEN)
             if conflict is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.arrays import Axis, Floats
 from treenail.domain.packing.compatibility.masks import Offers, TypeMasks
 
+T = TypeVar("T")
+
 # As many catalogues as are in use at a time: each is of some hundred kilobytes.
 _KEPT: Final = 16
+# And so much of each that pools and daemons make of it.
+_KEPT_BESIDE: Final = 64
 
 
 class Shelf:
@@ -24,6 +28,19 @@ class Shelf:
         self.masks = TypeMasks(types)
         self.offers = Offers(types)
         self._rooms: dict[tuple[str, ...], Floats] = {}
+        self._kept: dict[Hashable, Any] = {}
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what follows from the catalogue and `key` alone: it is kept for further decisions."""
+        if key in self._kept:
+            known: T = self._kept.pop(key)
+        else:
+            known = make()
+        # Of many, those go that were not asked for the longest.
+        self._kept[key] = known
+        if len(self._kept) > _KEPT_BESIDE:
+            del self._kept[next(iter(self._kept))]
+        return known
 
     def room(self, axis: Axis) -> Floats:
         """Return what is allocatable of each type (T, R), daemons not counted."""

@@ -88,8 +88,8 @@ class Sizing:
     @cached_property
     def _order(self) -> Indices:
         """An order of classes (I) in which neighbours ask for resources in similar proportions."""
-        scaled = self._requests / np.maximum(self._requests.max(axis=0), TINY)
-        amounts = scaled.sum(axis=1)
+        scaled = self._requests / np.maximum(np.maximum.reduce(self._requests), TINY)
+        amounts = np.add.reduce(scaled, axis=1)
         return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
 
     def drafts(self, units: Floats) -> list[Draft]:
@@ -147,9 +147,9 @@ class Sizing:
 
     def _least_of_two(self, left: Floats) -> float:
         """Return what two nodes or more for the pods `left` (I) cost at least."""
-        if left.sum() <= 1:
+        if np.add.reduce(left) <= 1:
             return np.inf
-        return float(self._least[left > 0].max() + self._family.prices[0]) + self._per_node
+        return float(np.maximum.reduce(self._least[left > 0]) + self._family.prices[0]) + self._per_node
 
     def _one_of_several(self, left: Floats) -> tuple[float, _Choice] | None:
         """Choose the next node of several; return it after what about all of them cost."""
@@ -214,7 +214,7 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
         *dearness.argsort(kind="stable")[:_WEIGHED].tolist(),
         *efficient.argsort(kind="stable")[:_WEIGHED].tolist(),
     ]
-    if demand @ worth < _FEW * prices.max():
+    if demand @ worth < _FEW * np.maximum.reduce(prices):
         rest = np.maximum(demand - room, 0.0)
         rows = first_holding(room, rest)
         more = np.append(prices, np.inf)[rows]

@@ -10,12 +10,13 @@ import numpy as np
 
 from treenail.domain import labels
 from treenail.domain.packing.arrays import Axis, Bools, Floats, holds
-from treenail.domain.packing.daemons import Daemon, daemon_load, daemon_ports
+from treenail.domain.packing.daemons import daemon_load, daemon_ports, read_daemons
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.shelf import Shelf, shelf_of
-from treenail.domain.pods import HostPort
+from treenail.domain.pods import HostPort, PodSpec
 from treenail.domain.requirements import Requirements
 from treenail.domain.resources import NOTHING
+from treenail.domain.taints import Taint
 
 # A limit on this resource counts nodes, whatever they are.
 NODES: Final = "nodes"
@@ -23,6 +24,27 @@ NODES: Final = "nodes"
 RESERVED: Final = "reserved nodes"
 # Every node comes to have these, though no template says so: daemons and pods may ask for them.
 IN_THE_END: Final = Requirements.from_labels({labels.REGISTERED: "true", labels.INITIALIZED: "true"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What tells pools of one catalogue apart before limits are looked at, under so many `daemons`."""
+
+    taints: tuple[Taint, ...]
+    requirements: Requirements
+    daemons: tuple[PodSpec, ...]
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """The part of a template that follows from its pool, the catalogue and daemons alone."""
+
+    admitted: Bools
+    daemons: Floats
+    room: Floats
+    usable: Bools
+    ports: dict[HostPort, Bools]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,19 +75,29 @@ class Templates:
     """The templates of a problem's pools, each made when it is first asked for."""
 
     def __init__(
-        self, offers: tuple[PoolOffer, ...], daemons: tuple[Daemon, ...], axis: Axis, pods: int
+        self, offers: tuple[PoolOffer, ...], daemons: tuple[PodSpec, ...], axis: Axis, pods: int
     ) -> None:
         self._offers = offers
         self._pods = pods
         self._daemons = daemons
         self._axis = axis
         self._known: dict[int, Template] = {}
+        self._requirements: dict[int, Requirements] = {}
+        self._number = len(offers)
 
     def __len__(self) -> int:
-        return len(self._offers)
+        return self._number
 
     def offer(self, index: int) -> PoolOffer:
         return self._offers[index]
+
+    def requirements(self, index: int) -> Requirements:
+        """Return what is known of the labels of any new node of the template's pool, once it is up."""
+        known = self._requirements.get(index)
+        if known is None:
+            offer = self._offers[index]
+            known = self._requirements[index] = offer.pool.template_requirements().with_(IN_THE_END)
+        return known
 
     def shelf(self, index: int) -> Shelf:
         """Return the catalogue of the template's pool."""
@@ -79,14 +111,10 @@ class Templates:
 
     def _template(self, index: int) -> Template:
         offer = self._offers[index]
-        requirements = requirements_of(offer)
+        requirements = self.requirements(index)
         shelf = shelf_of(offer.instance_types)
-        whole = shelf.room(self._axis)
-        admitted = np.ones(len(offer.instance_types), dtype=np.bool_)
-        for requirement in requirements.values():
-            admitted &= shelf.masks.admitting(requirement)
-        daemons = daemon_load(self._daemons, offer.pool.taints, requirements, shelf.masks, whole)
-        room = whole - daemons
+        asked = _Asked(offer.pool.taints, requirements, self._daemons, self._axis.names)
+        made = shelf.kept(asked, lambda: _made(asked, shelf, self._axis))
         # Where a pool comes several times, it may reach a limit by all of its templates together.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
         limited, capacity = _limits(offer, shelf, inf if several else self._pods)
@@ -95,19 +123,27 @@ class Templates:
             offer=offer,
             requirements=requirements,
             shelf=shelf,
-            admitted=admitted,
-            daemons=daemons,
-            room=room,
-            usable=admitted & holds(room, np.zeros_like(room)),
+            admitted=made.admitted,
+            daemons=made.daemons,
+            room=made.room,
+            usable=made.usable,
             limited=limited,
             capacity=capacity,
-            ports=daemon_ports(self._daemons, offer.pool.taints, requirements, shelf.masks, len(room)),
+            ports=made.ports,
         )
 
 
-def requirements_of(offer: PoolOffer) -> Requirements:
-    """Return what is known of the labels of any new node of the pool, once it is up."""
-    return offer.pool.template_requirements().with_(IN_THE_END)
+def _made(asked: _Asked, shelf: Shelf, axis: Axis) -> _Made:
+    whole = shelf.room(axis)
+    admitted = np.ones(len(whole), dtype=np.bool_)
+    for requirement in asked.requirements.values():
+        admitted &= shelf.masks.admitting(requirement)
+    daemons = read_daemons(asked.daemons, axis)
+    load = daemon_load(daemons, asked.taints, asked.requirements, shelf.masks, whole)
+    room = whole - load
+    usable = admitted & holds(room, np.zeros_like(room))
+    ports = daemon_ports(daemons, asked.taints, asked.requirements, shelf.masks, len(room))
+    return _Made(admitted, load, room, usable, ports)
 
 
 def _limits(offer: PoolOffer, shelf: Shelf, pods: float) -> tuple[tuple[str, ...], Floats]:

@@ -42,15 +42,18 @@ class Demands:
     ) -> Demand:
         """Return the demand for exactly this."""
         key = (requirements, tolerations, present, ports)
-        if key not in self._known:
-            self._known[key] = Demand(*key)
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Demand(*key)
+        return known
 
     def pinned(self, demand: Demand, key: str, value: str) -> Demand:
         """Return `demand` on nodes whose label `key` is `value`."""
-        if (demand, key, value) not in self._pinned:
+        asked = (demand, key, value)
+        known = self._pinned.get(asked)
+        if known is None:
             requirements = demand.requirements.with_((Requirement(key, frozenset((value,))),))
-            self._pinned[demand, key, value] = self.of(
+            known = self._pinned[asked] = self.of(
                 requirements, demand.tolerations, demand.present, demand.ports
             )
-        return self._pinned[demand, key, value]
+        return known

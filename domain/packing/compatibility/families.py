@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.labels import LEFT_OPEN
-from treenail.domain.packing.arrays import Floats, Indices, exceeds, holds, maximal_rows
+from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.compatibility.choice import Choice
 from treenail.domain.packing.compatibility.demands import Demand
 from treenail.domain.packing.problem import MinValuesPolicy
@@ -55,6 +55,11 @@ class Family:
         return self.template.room[self.types]
 
     @cached_property
+    def rows(self) -> frozenset[int]:
+        """The rows of its types in the template."""
+        return frozenset(self.types.tolist())
+
+    @cached_property
     def capacity(self) -> Floats:
         return self.template.capacity[self.types]
 
@@ -73,13 +78,7 @@ class Family:
     def bargains(self) -> Indices:
         """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
         merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
-        rows = np.arange(len(merits))
-        kept: list[int] = []
-        while len(rows):
-            kept.append(int(rows[0]))
-            better = (exceeds(merits, merits[0])).nonzero()[0]
-            merits, rows = merits[better], rows[better]
-        return np.array(kept, dtype=np.intp)
+        return unequalled(merits)
 
     def weighed_with(self, loads: int) -> Indices | slice:
         """Return the rows to be looked at to find the cheapest type for each of so many loads.
@@ -193,9 +192,10 @@ class Families:
             tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)})) if ports else ()
         )
         key = (template.index, requirements, present, taken)
-        if key not in self._by_requirements:
-            self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
-        return self._by_requirements[key]
+        known = self._by_requirements.get(key)
+        if known is None and key not in self._by_requirements:
+            known = self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
+        return known
 
     def _narrowed(
         self,
@@ -229,7 +229,7 @@ class Families:
             present,
             types,
             cheapest.prices[types],
-            int(cheapest.counts[types].sum()),
+            int(np.add.reduce(cheapest.counts[types])),
             taken,
             choice,
         )

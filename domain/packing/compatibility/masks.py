@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -101,19 +102,27 @@ class Offers:
         # By name where prices are equal: the order of a catalogue means nothing.
         names = np.array([t.name for t in types], dtype=np.str_)
         self._by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
-        self._cheapest: dict[tuple[Requirement | None, ...], Cheapest] = {}
+        self._cheapest: dict[bytes, Cheapest] = {}
+        # What most pods ask for is looked up when the catalogue is new: one zone or any, in one way or any.
+        zones, ways = ({place[at] for place in self.places} for at in (0, 1))
+        for zone, way in product(sorted(zones), sorted(ways)):
+            for where in ((zone, way), (zone, None), (None, way), (None, None)):
+                self._cheapest_of(np.array([_is_at(place, where) for place in self.places], dtype=np.bool_))
 
     def cheapest(self, requirements: Requirements) -> Cheapest:
         """Return the cheapest offerings that `requirements` allow."""
-        asked = _of_offers(requirements)
-        known = self._cheapest.get(asked)
+        return self._cheapest_of(self.within(requirements))
+
+    def _cheapest_of(self, within: Bools) -> Cheapest:
+        key = within.tobytes()
+        known = self._cheapest.get(key)
         if known is None:
-            offered = self.prices[:, self.within(requirements)]
+            offered = self.prices[:, within]
             prices = offered.min(axis=1, initial=np.inf)
             order = np.lexsort((self._by_name, prices))
-            there = int(np.isfinite(prices).sum())
-            counts = np.isfinite(offered).sum(axis=1)
-            known = self._cheapest[asked] = Cheapest(prices, counts, order[:there])
+            there = np.count_nonzero(prices < np.inf)
+            counts = np.add.reduce(offered < np.inf, axis=1, dtype=np.intp)
+            known = self._cheapest[key] = Cheapest(prices, counts, order[:there])
         return known
 
     def within(self, requirements: Requirements) -> Bools:
@@ -121,16 +130,18 @@ class Offers:
         asked = _of_offers(requirements)
         mask = self._known.get(asked)
         if mask is None:
-            allowed = [
-                all(r is None or _may_be(r, value) for r, value in zip(asked, place, strict=True))
-                for place in self.places
-            ]
+            looked_at = [(at, r) for at, r in enumerate(asked) if r is not None]
+            allowed = [all(_may_be(r, place[at]) for at, r in looked_at) for place in self.places]
             mask = self._known[asked] = np.array(allowed, dtype=np.bool_)
         return mask
 
 
+def _is_at(place: Place, where: tuple[str | None, str | None]) -> bool:
+    return all(asked is None or asked == own for own, asked in zip(place[:2], where, strict=True))
+
+
 def _of_offers(requirements: Requirements) -> tuple[Requirement | None, ...]:
-    return tuple(requirements.get(key) for key in _OF_PLACES)
+    return requirements.on(_OF_PLACES)
 
 
 def _reservation(offering: Offering) -> tuple[str, str, str]:

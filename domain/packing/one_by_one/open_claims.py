@@ -118,12 +118,15 @@ class OpenClaims:
                 continue
             wanted = self._families.of(claim.family.template.index, rung.demand)
             both = self._families.meet(claim.family, wanted) if wanted is not None else None
-            if both is None or not self._may_hold(claim, both, one, scope):
+            load = claim.load + one.requests
+            held = None if both is None else self._held(claim, both, load, scope)
+            if both is None or held is None:
                 claim.refused.add(asked)
                 continue
             for place in self._domains.places(both, rung.demand, scope):
-                load = claim.load + one.requests
-                row = self._row(place.family, load, self._allowed(claim, place.family))
+                row: int | None = held
+                if place.family is not both:
+                    row = self._row(place.family, load, self._allowed(claim, place.family))
                 if row is not None and self._leaves_choice(claim, place.family, row, load):
                     self._grow(claim, place, row, one, rung, scope)
                     return place
@@ -156,10 +159,11 @@ class OpenClaims:
             return True
         return all(claim.company.counted.get(r.group.index) for r in scope.together) or scope.may_begin
 
-    def _may_hold(self, claim: OpenClaim, family: Family, one: PodClass, scope: Scope) -> bool:
+    def _held(self, claim: OpenClaim, family: Family, load: Floats, scope: Scope) -> int | None:
+        """Return the row of the cheapest type of `family` that may hold `load` (R) on a claim, if any."""
         if scope.rules is not FREE and most_joining(claim.company, scope.rules, self._terms) < 1:
-            return False
-        return self._row(family, claim.load + one.requests, self._allowed(claim, family)) is not None
+            return None
+        return self._row(family, load, self._allowed(claim, family))
 
     def _allowed(self, claim: OpenClaim | None, family: Family) -> Bools | None:
         """Return of which types (U) a claim may be, or a new one; None where limits do not matter."""
@@ -201,9 +205,9 @@ class OpenClaims:
         """Return which types (U) hold `load` (R) and leave enough choice together; None where none do."""
         if allowed is None:
             able = holds(family.room, load)
-            return able if able.any() else None
+            return able if able[able.argmax()] else None
         able = holds(family.whole, load) & allowed
-        if not able.any() or (
+        if not able[able.argmax()] or (
             family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist())
         ):
             return None

@@ -136,5 +136,7 @@ def _cheapest(family: Family, requests: Floats) -> float:
 def _sure(families: Sequence[Family]) -> dict[str, str]:
     """Return the labels that every node of these families has."""
     first, *others = (family.requirements for family in families)
-    sure = {key: r.single for key, r in first.items() if r.single is not None}
-    return {k: v for k, v in sure.items() if all(k in r and r[k].single == v for r in others)}
+    sure = {key: single for key, r in first.items() if (single := r.single) is not None}
+    for other in others:
+        sure = {key: value for key, value in sure.items() if key in other and other[key].single == value}
+    return sure

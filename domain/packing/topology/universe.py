@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treenail.domain.packing.problem import Room
-from treenail.domain.packing.templates import Templates, requirements_of
+from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.groups import Group
 from treenail.domain.requirements import Requirement
 from treenail.domain.taints import Taint, untolerated
@@ -32,7 +32,7 @@ class Universe:
         return self._new[key]
 
     def _values(self, index: int, key: str) -> list[str]:
-        own = requirements_of(self._templates.offer(index)).get(key)
+        own = self._templates.requirements(index).get(key)
         values = set(self._templates.shelf(index).masks.values(key))
         if own is None:
             return sorted(values)
