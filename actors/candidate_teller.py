@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import CandidateChanged, DisruptionRefused, NodeEmptied, PoolChanged
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.drain import marked
+from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.runtime import Ref
 from treenail.domain.watching import NodeChanged
 
@@ -27,10 +28,13 @@ class CandidateTeller:
     def tell(self, changed: NodeChanged, now: datetime) -> None:
         """Tell what a change of a node means to its pool's disruptor, if anything."""
         name, view = changed.name, changed.view
-        used = view is not None and view.initialized and not changed.going
-        claim = view.claim if view is not None and used else None
+        claim = view.claim if view is not None and self._used(view) else None
         self._tell_use(name, claim)
         self._tell_emptiness(name, claim, now)
+
+    def _used(self, view: NodeView) -> bool:
+        """Tell whether a node may be given up: one that somebody cordoned may, as it is paid for too."""
+        return view.initialized and not self._model.ending(view) and not marked(view)
 
     def _tell_use(self, name: str, claim: NodeClaim | None) -> None:
         before = self._in_use.get(name)

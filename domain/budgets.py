@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from treenail.domain.disruption import BUDGETED, DisruptionProposed, PoolChanged, allowed_disruptions
+from treenail.domain.drain import marked
 from treenail.domain.node_pools import NodePool
+from treenail.domain.nodes import INSTANCE_TERMINATING, NodeClaim, holds
 from treenail.domain.watching import NodeChanged
 
 
@@ -28,14 +30,17 @@ class BudgetBook:
             self._pools[changed.name] = changed.pool
 
     def note_node(self, changed: NodeChanged) -> None:
-        """Take in a node as it stands: only initialized ones count, unready and leaving ones as in use."""
+        """Take in a node as it stands: only initialized ones count, unready and leaving ones as in use.
+
+        One whose instance is terminated does not count any more; that somebody cordoned it says nothing.
+        """
         name, view = changed.name, changed.view
-        if view is None or view.claim is None or not view.initialized:
+        if view is None or view.claim is None or not view.initialized or _over(view.claim):
             self._forget(name)
             return
         self._pool_of[name] = view.pool
         self._nodes.setdefault(view.pool, {})[name] = None
-        if view.leaving or (view.node is not None and not view.node.ready):
+        if view.ending or marked(view) or (view.node is not None and not view.node.ready):
             self._unready[name] = None
         else:
             self._unready.pop(name, None)
@@ -102,3 +107,7 @@ class BudgetBook:
         """These no longer count as being disrupted."""
         for name in names:
             self._taken.pop(name, None)
+
+
+def _over(claim: NodeClaim) -> bool:
+    return claim.leaving and holds(claim.conditions, INSTANCE_TERMINATING)

@@ -8,6 +8,7 @@ from typing import Final
 from treenail.domain import labels
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import Cause, DisruptionProposed
+from treenail.domain.drain import marked
 from treenail.domain.kept_nodes import kept_by
 from treenail.domain.pods import Pod
 
@@ -18,7 +19,7 @@ CHANGED: Final = "no longer as it was"
 def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
     """Return what speaks against giving up a node that was proposed, None where nothing does."""
     view = model.view(name)
-    if view is None or not view.initialized or model.going(view):
+    if view is None or not view.initialized or model.ending(view) or marked(view):
         return CHANGED
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return CHANGED

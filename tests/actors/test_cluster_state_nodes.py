@@ -33,6 +33,7 @@ from treenail.domain.disruption import (
     PoolChanged,
 )
 from treenail.domain.launching import ClaimFailed
+from treenail.domain.taints import DISRUPTED
 from treenail.domain.watching import NodeChanged, PoolsChanged
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
@@ -124,13 +125,20 @@ def test_an_empty_node_is_told_to_its_pools_disruptor_once() -> None:
     [
         pytest.param(view(of_claim={"conditions": ()}), id="not in use yet"),
         pytest.param(view(of_claim={"deleting_since": START}), id="on its way out"),
-        pytest.param(view(of_node=CORDONED), id="cordoned"),
+        pytest.param(view(of_node={"taints": (DISRUPTED,)}), id="marked by us"),
     ],
 )
 def test_a_node_that_cannot_be_given_back_is_not_told_as_empty(there: Any) -> None:
     stage = Knowing(there.claim, there.node)
 
     assert stage.disruptor.of(NodeEmptied) == []
+
+
+def test_one_that_somebody_cordoned_can_be_given_back() -> None:
+    there = view(of_node=CORDONED)
+    stage = Knowing(claim_of(there), node_of(there))
+
+    assert [told.name for told in stage.disruptor.of(NodeEmptied)] == ["c1"]
 
 
 def test_a_node_nobody_claimed_is_not_told_as_empty() -> None:

@@ -5,11 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import START, changed, claim, gone, node_pool, view
+from tests.builders import START, changed, claim, claim_of, gone, node_pool, view
 from treenail.domain.budgets import BudgetBook
 from treenail.domain.disruption import Cause, DisruptionProposed, PoolChanged
 from treenail.domain.node_pools import Budget, Disruption
-from treenail.domain.nodes import NodeView
+from treenail.domain.nodes import INSTANCE_TERMINATING, Condition, NodeView, Status
+from treenail.domain.taints import DISRUPTED
 
 TEN = tuple(f"c{n}" for n in range(10))
 
@@ -67,6 +68,33 @@ def test_nodes_that_are_leaving_or_not_ready_use_the_budget_up() -> None:
     assert take(known, "c2") == ()
     known.note_node(changed(view("c1")))
     assert take(known, "c2", "c3") == ("c2",)
+
+
+def test_a_node_that_somebody_cordoned_uses_no_budget_up() -> None:
+    known = book(Budget(nodes=1))
+    known.note_node(changed(view("c0", of_node={"unschedulable": True})))
+
+    assert take(known, "c1") == ("c1",)
+
+
+def test_a_node_that_bears_our_mark_does() -> None:
+    known = book(Budget(nodes=1))
+    known.note_node(changed(view("c0", of_node={"taints": (DISRUPTED,)})))
+
+    assert take(known, "c1") == ()
+
+
+def test_a_node_whose_instance_is_terminated_does_not_count_any_more() -> None:
+    known = book(Budget(percent=50), nodes=("c0", "c1", "c2"))
+    assert take(known, "c0", "c1", "c2") == ("c0", "c1")
+    terminating = (*claim_of(view()).conditions, Condition(INSTANCE_TERMINATING, Status.TRUE))
+    ended = {"deleting_since": START, "conditions": terminating}
+
+    known.note_node(changed(view("c0", of_claim=ended)))
+
+    assert take(known, "c2") == ()
+    known.note_node(changed(view("c1", of_claim=ended)))
+    assert take(known, "c2") == ("c2",)
 
 
 def test_a_node_counts_once_even_if_it_is_both_taken_and_leaving() -> None:

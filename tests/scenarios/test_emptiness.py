@@ -13,6 +13,7 @@ from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import Change
 from treenail.domain.pods import Pod
+from treenail.domain.ports import NodePatch
 
 
 def beta_pool() -> dict[str, Any]:
@@ -46,6 +47,16 @@ def test_a_node_goes_when_it_has_stood_empty_for_its_time(running: Rehearsal) ->
     assert record.cause == "empty"
     (cordoned,) = told(running, "NodeCordoned")
     assert 30 <= cordoned.at - began < 35
+
+
+def test_one_that_somebody_drained_goes_as_well(running: Rehearsal) -> None:
+    (node,) = (node for node in running.cluster.nodes() if node.finalizers)
+    running.cluster.patch_node(node.name, NodePatch(unschedulable=True))
+    running.scale("web", 0)
+    running.run("2m")
+
+    (record,) = running.history()
+    assert record.cause == "empty"
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
