@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -65,7 +64,15 @@ class Finishing:
         if key not in self._known:
             self._known[key] = self._claim(family, able.nonzero()[0])
         known = self._known[key]
-        return replace(known, requests=self._requested(parts, known.requests))
+        return PlannedClaim(
+            pool=known.pool,
+            pods=(),
+            requirements=known.requirements,
+            instance_types=known.instance_types,
+            requests=self._requested(parts, known.requests),
+            largest=known.largest,
+            price=known.price,
+        )
 
     def _claim(self, family: Family, rows: Indices) -> PlannedClaim:
         """Return a claim for any load that these types hold; its requests are those of daemons."""

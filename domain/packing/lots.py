@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treenail.domain.packing.arrays import Floats
@@ -75,15 +75,17 @@ class Lot:
             self.remove(party, count)
         return taken
 
-    def take(self, units: int) -> Iterator[tuple[int, int]]:
-        """Yield of which classes the next `units` are, and how many pods of each."""
+    def take(self, units: int) -> list[tuple[int, int]]:
+        """Take the next `units`; return of which classes they are, and how many pods of each."""
         if self.bundle:
-            yield from self.bundle.items()
+            members = list(self.bundle.items())
             self.bundle = {}
-            return
+            return members
+        taken: list[tuple[int, int]] = []
         while units and self.waiting:
             party = self.waiting[0]
-            taken = min(units, party.pods)
-            yield party.seat.one.index, taken
-            units -= taken
-            self.remove(party, taken)
+            pods = min(units, party.pods)
+            taken.append((party.seat.one.index, pods))
+            units -= pods
+            self.remove(party, pods)
+        return taken

@@ -63,8 +63,8 @@ class Outcome:
             for _ in range(draft.copies):
                 parts: dict[int, int] = {}
                 # Where the budget ended between planning and seating anew, a lot may have been emptied since.
-                for index in sorted(index for index in draft.parts if index in lots):
-                    for part, pods in lots[index].take(draft.parts[index]):
+                for index, units in sorted([each for each in draft.parts.items() if each[0] in lots]):
+                    for part, pods in lots[index].take(units):
                         parts[part] = parts.get(part, 0) + pods
                         self._seated[part] -= pods
                 claim = finishing.claim(draft, parts) if parts else None
@@ -104,21 +104,22 @@ class _Writer:
     def name_claims(self) -> None:
         for claim, parts in self._outcome.nodes:
             pods: list[str] = []
-            for index in sorted(parts):
-                pods += self._take(index, parts[index])
-                self._to_claims[index][len(self.claims)] = parts[index]
+            for index, count in sorted(parts.items()):
+                pods += self._take(index, count)
+                self._to_claims[index][len(self.claims)] = count
             self.claims.append(replace(claim, pods=tuple(pods)))
 
     def report(self, index: int) -> ClassReport:
         _, pods = self._outcome.reading.parts[index]
-        refusals = self._outcome.why(index)
-        rooms = self._outcome.in_rooms[index]
+        outcome = self._outcome
+        refusals = outcome.why(index)
+        rooms = outcome.in_rooms[index]
         return ClassReport(
             example=pods[0].key,
             pods=len(pods),
-            to_rooms={self._outcome.rooms[room]: count for room, count in rooms.items() if count},
+            to_rooms={outcome.rooms[room]: count for room, count in rooms.items() if count} if rooms else {},
             to_claims=self._to_claims[index],
-            refused=self._outcome.left[index] if refusals else 0,
+            refused=outcome.left[index] if refusals else 0,
             refusals=refusals,
         )
 
@@ -137,7 +138,7 @@ def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
     writer = _Writer(outcome)
     writer.name_rooms()
     writer.name_claims()
-    rest = [(writer.rest(index), outcome.why(index)) for index in parts]
+    rest = [(writer.rest(index), outcome.why(index)) for index in parts if outcome.left[index]]
     deferred = tuple(uid for pods, why in rest if not why for uid in pods)
     return PackingPlan(
         claims=tuple(writer.claims),
