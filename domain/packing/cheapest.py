@@ -21,6 +21,7 @@ from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.merging import Merging
 from treenail.domain.packing.node_rules import NodeRules
+from treenail.domain.packing.resizing import Resizing
 from treenail.domain.packing.sizing import Sizing
 from treenail.domain.packing.steps import Steps
 
@@ -29,6 +30,8 @@ SPLIT_BELOW: Final = 0.75
 _ROUNDING: Final = 1e-9
 # Closer to the bound than this, nothing is left worth looking for.
 _CLOSE_ENOUGH: Final = 1.0005
+# Farther from it, other sizes are looked for nodes of a plan.
+_FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
 # How often nodes are made dearer, to get fewer of them, and by how much each time.
@@ -104,8 +107,21 @@ class Cheapest:
             # Making nodes dearer makes fewer of them, and never a cheaper plan.
             if self._acceptable(found, first) or cost_of(found) >= cost_of(best):
                 break
+        best = self._resized(best, first, bound)
         self._count(best, 1)
         return best
+
+    def _resized(self, best: list[Draft], first: list[Draft], bound: float) -> list[Draft]:
+        """Look for other sizes for some of the nodes, where nothing keeps pods apart and no limit matters."""
+        if cost_of(best) <= bound * _FAR or not self._rules.none or self._steps.exhausted:
+            return best
+        families = {draft.family.index: draft.family for draft in best}
+        family = next(iter(families.values()))
+        if len(families) > 1 or family.template.limited or family.choice is not None:
+            return best
+        most = self._most_nodes(first)
+        most = most if nodes_in(best) <= most else inf
+        return Resizing(family, self._component.lots, self._steps).run(best, most, bound)
 
     def fresh(self, wanted: Sequence[int]) -> list[Draft]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""

@@ -1,0 +1,184 @@
+"""Look for other sizes for some nodes of a plan that hold the same pods for less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
+from treenail.domain.packing.bound import fractional_cover
+from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.packing.drafts import Draft
+from treenail.domain.packing.filling import fill, proportional
+from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.steps import Steps
+
+# Of a plan of more nodes than this, what could be saved on a few of them is not worth looking for.
+_MOST_NODES: Final = 16
+# So many nodes are sized anew together at most, and so many are put in their place.
+_TOGETHER: Final = 6
+_INSTEAD: Final = 3
+# Of more types than this, only two nodes are put in place of others: there are too many ways to choose three.
+_FEW_TYPES: Final = 40
+# How many choices of types are tried in place of some nodes, the cheapest first, with how much room to spare.
+_TRIED: Final = 4
+_SLACK: Final = (1.0, 1.01, 1.03)
+# How full of the average mix of pods a node is made before it is topped up with what suits its shape.
+_SHARES: Final = np.array([1.0, 0.85])
+# Less than this share of the whole cost is not worth it.
+_WORTH_IT: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """A node at so much ($/h), and how many units of each lot are on it (I)."""
+
+    price: float
+    counts: Floats
+
+
+class Resizing:
+    """Sizes nodes of one family, for lots that nothing keeps apart, anew: those that waste the most."""
+
+    def __init__(self, family: Family, lots: Sequence[Lot], steps: Steps) -> None:
+        self._family = family
+        self._lots = lots
+        self._places = {lot.index: place for place, lot in enumerate(lots)}
+        self._steps = steps
+        self._whole_requests: Floats = np.array([lot.requests for lot in lots])
+        asked: Bools = np.maximum.reduce(self._whole_requests) > 0
+        # Even for pods that ask for nothing there must be something to look at.
+        asked[0] = True
+        self._requests = self._whole_requests[:, asked]
+        self._room = family.room[family.bargains][:, asked]
+        self._prices = family.prices[family.bargains]
+
+    def run(self, drafts: Sequence[Draft], most_nodes: float, bound: float) -> list[Draft]:
+        """Return nodes for the same units, no more than `most_nodes`, that cost less if any were found.
+
+        Stops when they cost next to no more than `bound` ($/h).
+        """
+        nodes = [_Node(draft.price, self._counts(draft)) for draft in drafts for _ in range(draft.copies)]
+        if most_nodes < max(len(nodes), 2) or len(nodes) > _MOST_NODES:
+            return list(drafts)
+        self._worth = self._worth_of(nodes)
+        changed = False
+        while sum(node.price for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
+            found = self._changed(nodes, most_nodes)
+            if found is None:
+                break
+            nodes, changed = found, True
+        return [self._draft(node) for node in nodes] if changed else list(drafts)
+
+    def _changed(self, nodes: list[_Node], most_nodes: float) -> list[_Node] | None:
+        """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
+        worst = sorted(nodes, key=self._wasted, reverse=True)
+        least = _WORTH_IT * sum(node.price for node in nodes)
+        for some in range(1, min(_TOGETHER, len(nodes)) + 1):
+            most = int(min(some + most_nodes - len(nodes), _INSTEAD))
+            if some == most == 1:
+                continue
+            units = np.sum([node.counts for node in worst[:some]], axis=0)
+            found = self._instead(units, sum(node.price for node in worst[:some]) - least, most)
+            if found is not None:
+                return [*worst[some:], *found]
+        return None
+
+    def _worth_of(self, nodes: Sequence[_Node]) -> Floats:
+        demand = np.sum([node.counts for node in nodes], axis=0) @ self._requests
+        return fractional_cover(demand, self._room, self._prices).worth
+
+    def _wasted(self, node: _Node) -> float:
+        """Return what a node costs beyond what its pods are worth ($/h)."""
+        return node.price - float(node.counts @ self._requests @ self._worth)
+
+    def _counts(self, draft: Draft) -> Floats:
+        counts = np.zeros(len(self._lots))
+        for index, units in draft.parts.items():
+            counts[self._places[index]] = units
+        return counts
+
+    @cached_property
+    def _pairs(self) -> tuple[Indices, Floats, Floats]:
+        """Two types by row (P, 2), the first at least as dear, or none (-1): with prices (P) and room (P, R).
+
+        Of too many types, one is paired with none alone.
+        """
+        types = len(self._prices)
+        first, second = np.tril_indices(types)
+        none = np.full(types + 1, -1)
+        alone = np.arange(-1, types)
+        if types > _FEW_TYPES:
+            rows = np.column_stack([alone, none])
+        else:
+            rows = np.column_stack([np.append(first, alone), np.append(second, none)])
+        prices, room = self._with_none
+        return rows, prices[rows].sum(axis=1), room[rows].sum(axis=1)
+
+    @cached_property
+    def _with_none(self) -> tuple[Floats, Floats]:
+        """Prices and room of the types, and of no type at all, which comes last."""
+        return np.append(self._prices, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
+
+    def _choices(self, load: Floats, below: float, most: int) -> Indices:
+        """Return types by row (C, 3), none as -1, that would hold `load` (R) for less than `below` together.
+
+        Those that cost least come first, and there are up to `most` of them in a choice.
+        """
+        rows, prices, room = self._pairs
+        affordable = ((prices < below) & ((rows >= 0).sum(axis=1) < most)).nonzero()[0]
+        rest = np.maximum(load - room[affordable], 0.0)
+        last = first_holding(self._room, rest)
+        last[np.logical_and.reduce(rest <= 0, axis=1)] = -1
+        together = np.column_stack([rows[affordable], last])
+        together = together[last < len(self._prices)]
+        # The same three come up in other orders, and with one of them for nothing.
+        together = together[
+            (together[:, 2] >= 0) & ((together[:, 1] < 0) | (together[:, 2] <= together[:, 1]))
+        ]
+        cost = self._with_none[0][together].sum(axis=1)
+        cheapest = cost.argsort(kind="stable")
+        chosen: Indices = together[cheapest][cost[cheapest] < below][:_TRIED]
+        return chosen
+
+    def _instead(self, units: Floats, below: float, most: int) -> list[_Node] | None:
+        """Return up to `most` nodes that hold `units` (I) and cost less than `below`; None without any."""
+        self._steps.spend()
+        load = units @ self._requests
+        if load @ self._worth >= below:
+            return None
+        rows = np.vstack([self._choices(load * slack, below, most) for slack in _SLACK])
+        if not len(rows):
+            return None
+        rows = rows[self._with_none[0][rows].sum(axis=1).argsort(kind="stable")]
+        rows, shares = rows.repeat(len(_SHARES), axis=0), np.tile(_SHARES, len(rows))
+        left = np.tile(units, (len(rows), 1))
+        held = []
+        for place in range(rows.shape[1]):
+            own = self._with_none[1][rows[:, place]]
+            start = proportional(own, self._requests, left, shares, self._order)
+            held.append(fill(own, self._requests, left, start))
+            left = left - held[-1]
+        done = (~np.logical_or.reduce(left > 0, axis=1)).nonzero()[0]
+        if not len(done):
+            return None
+        best = int(done[0])
+        of = zip(rows[best].tolist(), held, strict=True)
+        return [_Node(float(self._prices[row]), counts[best]) for row, counts in of if counts[best].any()]
+
+    @cached_property
+    def _order(self) -> Indices:
+        scaled = self._requests / np.maximum(self._requests.max(axis=0), TINY)
+        amounts = scaled.sum(axis=1)
+        return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
+
+    def _draft(self, node: _Node) -> Draft:
+        load = node.counts @ self._whole_requests
+        row = self._family.cheapest_holding(load)
+        assert row is not None  # noqa: S101 (the node is of a type that holds it)
+        parts = {lot.index: int(count) for lot, count in zip(self._lots, node.counts, strict=True) if count}
+        return Draft(self._family, row, load, parts)
