@@ -19,7 +19,7 @@ BARE = Variant(name="treenail")
 # Without the rule that there are not many more nodes than with first-fit.
 ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
 # Seeds that nothing was tuned on.
-UNSEEN = range(101, 111)
+UNSEEN = range(201, 211)
 WORKLOADS = ("generic", "replicas", "diverse", "preference")
 # As many types as EC2 should be offered, for spot to be cheap and to last.
 ENOUGH_TYPES = 15

@@ -68,6 +68,34 @@ def test_one_node_is_split_where_that_saves_much() -> None:
     assert [(len(claim.pods), claim.instance_types[0]) for claim in plan.claims] == [(3, "c5.xlarge")] * 2
 
 
+@pytest.mark.parametrize(
+    ("asked", "sizes"),
+    [
+        (((3, 2, "1Gi"), (9, 3, "10Gi")), [32, 4]),
+        (((8, 1, "6Gi"), (9, 3, "6Gi"), (9, 2, "2Gi")), [32, 16, 8]),
+        (((3, "500m", "10Gi"), (7, "1500m", "2Gi")), [8, 4, 2]),
+    ],
+)
+def test_nodes_are_of_the_sizes_that_cost_least_together(
+    asked: Sequence[tuple[int, str | int, str]], sizes: Sequence[int]
+) -> None:
+    """Looked for one after the other, they would be larger."""
+    types = [
+        instance_type(f"m5.{cpus}x", cpu=cpus, memory=4 * cpus, price=0.05 * cpus + 0.001)
+        for cpus in (2, 4, 8, 16, 32, 64)
+    ]
+    of = problem(
+        *(pods(f"web{number}", count, asking(*each)) for number, (count, *each) in enumerate(asked)),
+        offers=(offer(types=tuple(types)),),
+        settings=Settings(most_nodes=inf),
+    )
+
+    plan = pack(of)
+
+    assert faults(of, plan) == []
+    assert sorted(claim.instance_types[0] for claim in plan.claims) == sorted(f"m5.{n}x" for n in sizes)
+
+
 def test_classes_that_cannot_share_a_node_are_planned_apart() -> None:
     one = problem(pods("amd", 5, asking(2, selector={labels.ARCH: "amd64"})))
     other = problem(pods("arm", 5, asking(2, selector={labels.ARCH: "arm64"})))
