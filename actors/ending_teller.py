@@ -26,7 +26,7 @@ from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import Condition, NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ClaimPatch, ClusterWriter, TooManyRequestsError
+from treenail.domain.ports import ClaimPatch, ClusterWriter
 from treenail.domain.runtime import Done, Failed
 
 # Where a machine is taken from us, what its claim says meanwhile is not worth a request.
@@ -68,8 +68,10 @@ class EndingTeller:
         if held:
             self._publish(failed_draining(view, held_up(held)))
 
-    def moved(self, view: NodeView | None, state: Leaving | None, moved: MovedOut) -> None:
-        """Tell that a pod was evicted, or deleted as time is up, or why it was not."""
+    def moved(
+        self, view: NodeView | None, state: Leaving | None, moved: MovedOut, error: Exception | None
+    ) -> None:
+        """Tell that a pod was evicted, or deleted as time is up, or, with `error`, why it was not."""
         if state is None:
             return
         match moved.outcome:
@@ -77,7 +79,7 @@ class EndingTeller:
                 self._publish((evicted(moved.pod, state.cause),))
             case Done() if state.end is not None and moved.grace is not None:
                 self._publish((hurried(moved.pod, moved.grace, state.end, state.cause),))
-            case Failed(error=TooManyRequestsError() as error) if view is not None:
+            case Failed() if view is not None and error is not None:
                 self._publish(failed_draining(view, f"pod {moved.pod.key}: {error}"))
             case _:
                 pass

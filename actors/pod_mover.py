@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from cachetools import TTLCache
 
 from treenail.actors.drain_calls import DrainCalls
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.pods import Pod
+from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.runtime import Failed, Outcome
 
 # The seconds of grace are those of a deletion, None of an eviction.
 Move: TypeAlias = "tuple[Pod, int | None, Callable[[], None]]"
 
+# Pods that may not leave are asked again after a second, or as long as it takes to ask so many a second.
+_FIRST_SECONDS: Final = 1.0
+_LONGEST_SECONDS: Final = 60.0
+_ASKED_PER_SECOND: Final = 50.0
+_MOST: Final = 100_000
+# What fails now and then is not worth a word.
+_WORTH_TELLING: Final = 5
+
 
 class PodMover:
-    """Knows which pods are being asked to leave: each is asked once at a time."""
+    """Knows which pods are being asked to leave: each is asked once at a time, and not again too soon."""
 
-    def __init__(self, calls: DrainCalls) -> None:
+    def __init__(self, calls: DrainCalls, monotonic: Callable[[], float]) -> None:
         self._calls = calls
+        self._monotonic = monotonic
         self._asked: dict[str, None] = {}
+        # Those that could not be evicted, by uid: when that was last, and how often.
+        self._refused: TTLCache[str, tuple[float, int]] = TTLCache(
+            _MOST, 2 * _LONGEST_SECONDS, timer=monotonic
+        )
 
     def begin(self, step: MoveOut) -> tuple[Move, ...]:
-        """Return the calls that a step takes, less those under way. Each must be ended."""
-        moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in step.evict]
+        """Return the calls that a step takes, less those under way or made lately. Each must be ended."""
+        moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in step.evict if self._may(pod.uid)]
         moves += [(pod, grace, self._calls.delete(pod, grace)) for pod, grace in step.delete]
         begun = tuple(move for move in moves if move[0].uid not in self._asked)
         self._asked |= dict.fromkeys(pod.uid for pod, _, _ in begun)
         return begun
 
-    def end(self, uid: str) -> None:
-        """Take in that a pod was asked, or could not be."""
+    def _may(self, uid: str) -> bool:
+        refused = self._refused.get(uid)
+        pause = min(_LONGEST_SECONDS, max(_FIRST_SECONDS, len(self._refused) / _ASKED_PER_SECOND))
+        return refused is None or self._monotonic() - refused[0] >= pause
+
+    def end(self, uid: str, outcome: Outcome[None]) -> Exception | None:
+        """Take in that a pod was asked, or could not be; return why not, where people should know."""
         self._asked.pop(uid, None)
+        before = self._refused.pop(uid, (0.0, 0))
+        if not isinstance(outcome, Failed) or isinstance(outcome.error, NotFoundError | ConflictError):
+            return None
+        times = before[1] + 1
+        self._refused[uid] = self._monotonic(), times
+        told = isinstance(outcome.error, TooManyRequestsError | InvalidError) or times >= _WORTH_TELLING
+        return outcome.error if told else None

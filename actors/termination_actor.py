@@ -49,7 +49,7 @@ from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError
 from treenail.domain.runtime import Done, Failed, Ref
 from treenail.domain.watching import NodeChanged
 
@@ -104,7 +104,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}
-        self._mover = PodMover(calls)
+        self._mover = PodMover(calls, runtime.timers.monotonic)
         self._take_at = math.inf
 
     def handle(self, message: TerminationInbox) -> None:
@@ -386,10 +386,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
-        self._mover.end(moved.pod.uid)
-        self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved)
-        if isinstance(moved.outcome, Failed) and isinstance(moved.outcome.error, TooManyRequestsError):
-            self.log("failed draining node", nodeclaim=moved.name, error=str(moved.outcome.error))
+        error = self._mover.end(moved.pod.uid, moved.outcome)
+        self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved, error)
+        if error is not None:
+            self.log("failed draining node", nodeclaim=moved.name, error=str(error))
 
 
 def _names(value: object) -> frozenset[str]:

@@ -17,7 +17,14 @@ from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import READY, Condition, Status
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ConflictError, NodePatch, NotFoundError, UnavailableError
+from treenail.domain.ports import (
+    ConflictError,
+    InvalidError,
+    NodePatch,
+    NotFoundError,
+    PortError,
+    UnavailableError,
+)
 
 AWAY = UnavailableError("no answer")
 
@@ -97,6 +104,34 @@ def test_an_eviction_that_fails_otherwise_is_tried_again_without_a_word() -> Non
 
     stage.assert_all_gone()
     assert stage.logged("failed draining node") == []
+
+
+@pytest.mark.parametrize("error", [InvalidError("a webhook denied it"), UnavailableError("forbidden (403)")])
+def test_an_eviction_that_keeps_failing_is_told(error: PortError) -> None:
+    stage = Ending()
+    stage.pod("p1")
+    stage.api.troubles.fail("evict_pod", error, times=300)
+
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(60)
+
+    (event,) = (r.event for r in stage.api.events() if r.event.reason == "FailedDraining")
+    assert event.message == f"Failed to drain node, pod default/p1: {error}"
+    assert len(stage.logged("failed draining node")) > 10
+
+
+def test_many_pods_that_budgets_protect_are_not_asked_all_the_time() -> None:
+    stage = Ending()
+    for n in range(200):
+        stage.pod(f"p{n}", labels={"app": "web"})
+    budget(stage, allowed=0)
+    stage.api.delete("NodeClaim", "c1")
+    stage.run(10)
+
+    before = len(moved(stage))
+    stage.run(60)
+
+    assert 200 * 10 <= len(moved(stage)) - before <= 200 * 15
 
 
 # --- calls that fail
