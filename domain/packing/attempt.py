@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.packing.arrays import Floats
+from treenail.domain.packing.chains import Link
 from treenail.domain.packing.classes import PodClass, largest_first
 from treenail.domain.packing.comparison import places_others, places_the_same
 from treenail.domain.packing.drafts import Draft, cost_of, placed_in
@@ -122,8 +123,9 @@ class Attempt:
                 self._reading.set_aside(one.index, error)
 
     def _waits(self, one: PodClass) -> bool:
-        known = one.index in self._reading.refused or one.index in self.outcome.deferred
-        return not known and self.outcome.waiting(one.index) > 0
+        if self.outcome.waiting(one.index) <= 0:
+            return False
+        return one.index not in self._reading.refused and one.index not in self.outcome.deferred
 
     def _seat(self, in_order: Sequence[PodClass]) -> None:
         """Seat classes over and over, as long as it helps: one may make way for another."""
@@ -144,12 +146,17 @@ class Attempt:
         These go first into the rooms that others could do without. Placeholders come after all others.
         """
         nowhere: set[int] = set()
-        largest: list[Floats] = []
+        largest: dict[int, Floats] = {}
+        chains: dict[tuple[int, int], tuple[Link, ...]] = {}
 
         def look(one: PodClass) -> None:
-            chain = self._ground.chains.of([(rung.demand,) for rung in one.ladder.rungs], one.requests)
-            if chain:
-                largest.append(chain[0].family.most)
+            key = (id(one.ladder), id(one.requests))
+            if key not in chains:
+                demands = [(rung.demand,) for rung in one.ladder.rungs]
+                chains[key] = self._ground.chains.of(demands, one.requests)
+            if chains[key]:
+                family = chains[key][0].family
+                largest[family.index] = family.most
             else:
                 nowhere.add(one.index)
                 if not any(self._rooms.could_take(rung.demand, one.requests) for rung in one.ladder.rungs):
@@ -157,7 +164,7 @@ class Attempt:
 
         self._each(self._reading.classes, look, always=True)
         axis = self._reading.axis
-        most = np.maximum.reduce(largest) if largest else np.ones(len(axis.names))
+        most = np.maximum.reduce(list(largest.values())) if largest else np.ones(len(axis.names))
         ordered = largest_first(self._reading.classes, self._ground.problem.settings.order, axis, most)
         return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 

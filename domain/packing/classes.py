@@ -76,10 +76,12 @@ def alike(
             kinds.append((Kind(spec), tuple(pods)))
             continue
         members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
+        keys = looked_at or ()
         for pod in pods:
             of = pod.labels
-            seen = tuple((key, of[key]) for key in looked_at or () if key in of)
-            members.setdefault((pod.namespace, seen, volumes.get(pod.uid)), []).append(pod)
+            seen = tuple([(key, of[key]) for key in keys if key in of])
+            needs = volumes.get(pod.uid) if spec.volumes else None
+            members.setdefault((pod.namespace, seen, needs), []).append(pod)
         kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
     return kinds
 

@@ -57,6 +57,8 @@ class _Reader:
         self._demands = Demands()
         self._ladders: dict[object, Ladder] = {}
         self._known_terms: dict[object, Terms] = {}
+        # Pods of one spec whose labels say nothing more have one ladder. Equal specs are one object.
+        self._of_spec: dict[tuple[int, str], Ladder] = {}
         self._rows: dict[object, Floats] = {}
         vectors = [spec.requests for spec, _ in self._by_spec]
         self._axis = Axis(vectors + [daemon.requests for daemon in problem.daemons])
@@ -90,6 +92,14 @@ class _Reader:
 
     def _ladder(self, kind: Kind, of: Mapping[str, str]) -> Ladder:
         """Return the ladder of a kind of pods; their terms are groups from then on."""
+        if kind.volumes is not None or any(spread.match_label_keys for spread in kind.spec.spread):
+            return self._ladder_of(kind, of)
+        key = (id(kind.spec), kind.namespace)
+        if key not in self._of_spec:
+            self._of_spec[key] = self._ladder_of(kind, of)
+        return self._of_spec[key]
+
+    def _ladder_of(self, kind: Kind, of: Mapping[str, str]) -> Ladder:
         spec = kind.spec
         terms = self._read_terms(kind, of)
         volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
