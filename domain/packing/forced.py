@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, count_fitting, exceeds, holds
+from treenail.domain.packing.arrays import Floats, Indices, count_fitting, exceeds, first_holding, holds
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.first_fit import cheapest_allowed
@@ -77,6 +77,7 @@ class Forced:
         self._shapes: Floats = np.array([lots[0].requests for lots in self._queues])
         self._values: list[float] = (self._shapes @ worth).tolist()
         self.settled = True
+        self._types: dict[int, tuple[Indices, Floats, Floats, Floats]] = {}
         self._units = [sum([self._left[lot.index] for lot in lots]) for lots in self._queues]
 
     def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
@@ -162,18 +163,27 @@ class Forced:
 
     def _row(self, family: Family, asked: Floats, spare: float, ration: float) -> int | None:
         """Return the row of the type for what is `asked` (R); a node's share of the rest is `spare` ($/h)."""
-        rows = family.bargains
-        rows = rows[holds(family.room[rows], asked)]
+        rows, room, prices, worth = self._types_of(family)
+        holding = holds(room, asked)
         if family.template.limited:
-            rows = rows[self._ledger.allowed(family)[rows]]
-        if not len(rows):
+            holding &= self._ledger.allowed(family)[rows]
+        able = holding.nonzero()[0]
+        if not len(able):
             return None
-        prices = family.prices[rows]
-        most = float(asked @ self._worth) + spare * max(ration, 1.0)
-        used = np.minimum(np.minimum(family.room[rows] @ self._worth, prices), most)
+        used = np.minimum(worth[able], float(asked @ self._worth) + spare * max(ration, 1.0))
+        prices = prices[able]
         cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
         self.settled = self.settled and cheap == large
-        return int(rows[large if ration else cheap])
+        return int(rows[able[large if ration else cheap]])
+
+    def _types_of(self, family: Family) -> tuple[Indices, Floats, Floats, Floats]:
+        """Return the types to choose from, by row, the room and the price of each, and what it is worth."""
+        known = self._types.get(family.index)
+        if known is None:
+            rows = family.bargains
+            room, prices = family.room[rows], family.prices[rows]
+            known = self._types[family.index] = rows, room, prices, np.minimum(room @ self._worth, prices)
+        return known
 
     def _alone(self, lot: Lot, units: int) -> list[Draft]:
         """Return nodes of one unit each for which there is no company."""
@@ -250,19 +260,34 @@ class Forced:
 
     def _drafts(self, nodes: Sequence[_Node], free: Floats) -> list[Draft]:
         """Return the nodes, alike ones as copies, each of the cheapest type for what it holds."""
+        rooms: Floats = np.array([node.family.template.room[node.type] for node in nodes])
+        loads = rooms - free
         drafts: dict[tuple[object, ...], Draft] = {}
-        for node, rest in zip(nodes, free, strict=True):
-            template = node.family.template
-            load = template.room[node.type] - rest
-            row = cheapest_allowed(node.family, load, self._ledger, node.capacity)
-            assert row is not None  # noqa: S101 (its own type holds it)
-            if template.limited:
-                self._ledger.take(template, node.family.capacity[row] - node.capacity)
+        for node, load, row in zip(nodes, loads, self._cheapest(nodes, loads), strict=True):
             key = (node.family.index, row, *node.parts.items())
             known = drafts.get(key)
             copies = 1 if known is None else known.copies + 1
             drafts[key] = Draft(node.family, row, load, node.parts, copies)
         return list(drafts.values())
+
+    def _cheapest(self, nodes: Sequence[_Node], loads: Floats) -> list[int]:
+        """Return the cheapest type, by row, for each node and its load (N, R): its own type holds it, too."""
+        rows = [0] * len(nodes)
+        by_family: dict[int, list[int]] = {}
+        for at, node in enumerate(nodes):
+            template = node.family.template
+            if not template.limited:
+                by_family.setdefault(node.family.index, []).append(at)
+                continue
+            row = cheapest_allowed(node.family, loads[at], self._ledger, node.capacity)
+            assert row is not None  # noqa: S101 (its own type is allowed)
+            self._ledger.take(template, node.family.capacity[row] - node.capacity)
+            rows[at] = row
+        for members in by_family.values():
+            found = first_holding(nodes[members[0]].family.room, loads[members])
+            for at, row in zip(members, found.tolist(), strict=True):
+                rows[at] = row
+        return rows
 
     def _put(self, node: _Node, lot: Lot, units: int) -> None:
         node.parts[lot.index] = node.parts.get(lot.index, 0) + units

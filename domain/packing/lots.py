@@ -41,11 +41,12 @@ class Lot:
     waiting: list[Party] = field(default_factory=list)
     bundle: dict[int, int] = field(default_factory=dict)
     members: Sequence[tuple[PodClass, Rung, Scope, int]] = ()
+    _pods: int = 0
 
     @property
     def units(self) -> int:
         """How many units there are still to be named."""
-        return 1 if self.bundle else sum([party.pods for party in self.waiting])
+        return 1 if self.bundle else self._pods
 
     def classes(self) -> tuple[int, ...]:
         """Return the classes, by index, whose pods these are."""
@@ -53,6 +54,7 @@ class Lot:
 
     def add(self, seat: Seat, pods: int, number: int) -> None:
         """Add pods of a seat, the `number`-th to be taken."""
+        self._pods += pods
         if self.waiting and self.waiting[-1].seat.key == seat.key:
             self.waiting[-1].pods += pods
         else:
@@ -61,6 +63,7 @@ class Lot:
     def remove(self, party: Party, pods: int) -> None:
         """Take off pods of one party."""
         party.pods -= pods
+        self._pods -= pods
         if not party.pods:
             self.waiting.remove(party)
 

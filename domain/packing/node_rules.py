@@ -62,13 +62,16 @@ def _most_owned(company: Company, group: int, each: int, term: Term) -> float:
 class Marks:
     """The groups that matter to units, as bits, as in `Company.closed`.
 
-    `several` says that some count more than one of its pods.
+    `several` says that some count more than one of its pods. `joining` are the groups that change as one
+    joins: how many of its pods each counts, whether it has the term for good, and the skew, 0 where pods keep
+    apart.
     """
 
     bare: int
     own: int
     mere: int
-    several: bool
+    joining: tuple[tuple[int, int, bool, int], ...] = ()
+    several: bool = False
 
     def barred(self, company: Company) -> bool:
         """Tell whether one of the groups lets nobody join the company."""
@@ -76,14 +79,16 @@ class Marks:
         return bool(self.bare & bare or self.own & own or self.mere & mere)
 
 
-def _marks_of(rules: Rules) -> Marks:
-    counted = {group for group, _ in rules.counted}
-    owned = set(rules.owned)
+def _marks_of(rules: Rules, terms: Mapping[int, Term]) -> Marks:
+    counted, owned, firm = dict(rules.counted), set(rules.owned), set(rules.firm)
+    changed = dict.fromkeys((*counted, *rules.firm))
+    skews = {g: terms[g].max_skew if terms[g].kind is Kind.SPREAD else 0 for g in changed}
     return Marks(
-        sum(1 << group for group in owned - counted),
-        sum(1 << group for group in owned & counted),
-        sum(1 << group for group in counted - owned),
-        any(count > 1 for _, count in rules.counted),
+        sum(1 << group for group in owned - counted.keys()),
+        sum(1 << group for group in owned & counted.keys()),
+        sum(1 << group for group in counted.keys() - owned),
+        tuple((group, counted.get(group, 0), group in firm, skews[group]) for group in changed),
+        several=any(count > 1 for count in counted.values()),
     )
 
 
@@ -99,23 +104,23 @@ class NodeRules:
 
     def join(self, company: Company, lot: Lot, units: int) -> None:
         """Note that `units` more are there, and who may not come any more."""
-        company.add(lot, units)
+        counted, owned = company.counted, company.owned
         bare, own, mere = company.closed
-        for group in dict.fromkeys((*(group for group, _ in lot.rules.counted), *lot.rules.firm)):
-            bit, term = 1 << group, self._terms[group]
-            there, owners = company.counted.get(group, 0), company.owned.get(group, 0)
-            skew = term.max_skew if term.kind is Kind.SPREAD else 0
+        for group, count, firm, skew in self._marks_of(lot.rules).joining:
+            bit = 1 << group
+            there = counted.get(group, 0) + count * units
+            owners = owned.get(group, 0) + firm * units
+            if count:
+                counted[group] = there
+            if firm:
+                owned[group] = owners
             if there > skew:
                 bare |= bit
-            if term.kind is Kind.APART:
-                if there or owners:
-                    own |= bit
-                if owners:
-                    mere |= bit
-            elif there >= skew:
+            # Of a term that keeps apart, not one more; nor are others counted beside one who has it.
+            if there >= max(skew, 1) or (owners and not skew):
                 own |= bit
-                if owners:
-                    mere |= bit
+            if owners and there >= skew:
+                mere |= bit
         company.closed = (bare, own, mere)
 
     def admits(self, company: Company, lot: Lot) -> bool:
@@ -129,7 +134,7 @@ class NodeRules:
         known = self._marks.get(id(rules))
         if known is None:
             # As long as they are kept, no other rules have their identity.
-            known = self._marks[id(rules)] = (rules, _marks_of(rules))
+            known = self._marks[id(rules)] = (rules, _marks_of(rules, self._terms))
         return known[1]
 
     def free(self, lot: Lot) -> bool:
@@ -155,7 +160,7 @@ class NodeRules:
                 marks = self._marks_of(rules)
                 bare, own, mere = bare | marks.bare, own | marks.own, mere | marks.mere
                 several = several or marks.several
-        return Marks(bare, own, mere, several)
+        return Marks(bare, own, mere, several=several)
 
     def most(self, company: Company, lot: Lot) -> float:
         """Return how many units of `lot` may join."""

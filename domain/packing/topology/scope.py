@@ -165,6 +165,8 @@ class Scopes:
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._known: dict[tuple[Rung, tuple[Group, ...]], Scope] = {}
+        # The same by identity of the groups, which takes less to tell; as long as they are kept, it is theirs.
+        self._same: dict[tuple[Rung, int], tuple[Scope, tuple[Group, ...]]] = {}
         self._rules: dict[Rules, Rules] = {FREE: FREE}
 
     @property
@@ -174,10 +176,13 @@ class Scopes:
 
     def of(self, one: PodClass, rung: Rung) -> Scope:
         """Return what the terms mean to the pods of `one` at `rung`."""
-        key = (rung, one.counted)
-        if key not in self._known:
-            self._known[key] = self._scope(rung, one.counted)
-        return self._known[key]
+        counted = one.counted
+        same = self._same.get((rung, id(counted)))
+        if same is None:
+            if (rung, counted) not in self._known:
+                self._known[rung, counted] = self._scope(rung, counted)
+            same = self._same[rung, id(counted)] = (self._known[rung, counted], counted)
+        return same[0]
 
     def _scope(self, rung: Rung, counted: tuple[Group, ...]) -> Scope:
         owned = tuple(self._groups.of(term) for term in rung.terms)
