@@ -165,7 +165,7 @@ class Scopes:
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._known: dict[tuple[Rung, tuple[Group, ...]], Scope] = {}
-        # The same by identity of the groups, which takes less to tell; as long as they are kept, it is theirs.
+        # The same by the identity of the groups, told in less time: theirs as long as they are kept.
         self._same: dict[tuple[Rung, int], tuple[Scope, tuple[Group, ...]]] = {}
         self._rules: dict[Rules, Rules] = {FREE: FREE}
 
