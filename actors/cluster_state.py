@@ -298,17 +298,19 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._settler.note(message, synced=self._synced)
         name = self._model.view_of_instance(message.instance_id)
         view = self._model.view(name) if name is not None else None
-        # Our own terminations are announced too: a node that goes already is no news.
-        if name is None or view is None or self._model.ending(view):
+        if name is None or view is None:
             return
-        self._decisions.announce(now)
-        self._audience.teller.tell(message)
-        self._model.condemn(name)
         if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
             # EC2 wants back what it has too little of.
             ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
             self._audience.selector.tell(ran_out)
             self._audience.launcher.tell(ran_out)
+        # Our own terminations are announced too: a node that goes already is no news.
+        if self._model.ending(view):
+            return
+        self._decisions.announce(now)
+        self._audience.teller.tell(message)
+        self._model.condemn(name)
         self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _heed_early(self, now: datetime) -> None:

@@ -11,6 +11,7 @@ from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
 from treenail.domain.cluster_facts import Kind, Resynced
 from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.launching import CapacityRanOut, offering_of
 from treenail.domain.taints import DISRUPTED
 from treenail.domain.watching import NodeChanged
 
@@ -60,6 +61,16 @@ def test_an_interruption_that_is_no_news_is_not_urgent(there: Any, instance_id: 
     stage.interrupt(instance_id)
 
     assert stage.batcher.received == []
+
+
+def test_what_ec2_takes_back_is_avoided_though_its_node_goes_already() -> None:
+    going = view(of_claim={"deleting_since": START})
+    stage = Knowing(claim_of(going), node_of(going))
+
+    stage.interrupt()
+
+    ran_out = [CapacityRanOut(offerings=(offering_of(claim_of(going)),))]
+    assert stage.selector.of(CapacityRanOut) == stage.launcher.of(CapacityRanOut) == ran_out
 
 
 def test_a_second_interruption_of_a_node_is_no_news() -> None:
