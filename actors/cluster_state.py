@@ -229,8 +229,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self.within(decision.context)
         reseat(self._model)
         self._tell(self._model.take_changes(), now)
-        leaving = () if decision.urgent else self._judge.plan(decision.id)
-        snapshot = part_of(self._model.snapshot(now, leaving), decision)
+        snapshot = part_of(self._model.snapshot(now, self._judge.plan(decision)), decision)
         if not snapshot.pods:
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from treenail.domain.acceptance import judge
-from treenail.domain.batching import NodesToReplace
+from treenail.domain.batching import Decision, NodesToReplace
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.departures import Departure, DepartureBook, departures
 from treenail.domain.disruption import (
@@ -97,9 +97,16 @@ class ProposalJudge:
         self._find_places(one for one, _ in judgement.lacking)
         return self._give_up(judgement.accepted, now)
 
-    def plan(self, decision: str) -> tuple[str, ...]:
-        """Return the nodes whose pods are to be placed by this decision as if they were gone."""
-        return self._book.plan(decision)
+    def plan(self, decision: Decision) -> tuple[str, ...]:
+        """Return the nodes whose pods are to be placed by this decision as if they were gone.
+
+        An urgent one is on none: its window was that of these nodes too, so another one is asked for.
+        """
+        if not decision.urgent:
+            return self._book.plan(decision.id)
+        if self._book.waiting:
+            self._batcher.tell(NodesToReplace(names=self._book.waiting))
+        return ()
 
     def settle(self, decision: str, plan: PackingPlan, now: datetime) -> tuple[DisruptNodes, ...]:
         """Return which of the nodes that were planned with a decision are given up; refuse the others."""

@@ -48,6 +48,11 @@ class DepartureBook:
         brought = (one for _, those in self._brought for one in those)
         return frozenset(name for one in chain(self._waiting, self._planned, brought) for name in one.names)
 
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The nodes that no decision is made on yet."""
+        return tuple(name for one in self._waiting for name in one.names)
+
     def wait(self, departures: Iterable[Departure]) -> None:
         """Have places found for the pods of these with the next decision."""
         self._waiting += departures

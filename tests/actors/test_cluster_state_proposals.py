@@ -176,6 +176,8 @@ def test_an_urgent_decision_is_not_on_pods_that_need_not_move() -> None:
     stage.decide(planned_claim("p2"))
 
     assert refusals(stage) == []
+    # The window that closed was that of the node too.
+    assert stage.batcher.of(NodesToReplace) == [NodesToReplace(names=("c1",))] * 2
     stage.close_batch("d2")
     assert stage.snapshots()[-1] == ("d2", ["p1"])
 
