@@ -158,6 +158,7 @@ def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: boo
         ends_at=machine_ends_at(claim),
         forced=forced,
         replaced_first=first,
+        resumed=view.node is not None and view.node.deleting_since is not None,
         began_at=began_at,
     )
 

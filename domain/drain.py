@@ -267,7 +267,7 @@ def _detach(node: Node, pods: Sequence[Pod], state: Leaving, now: datetime) -> S
     there = {pod.uid for pod in pods}
     left = {name for uid, names in state.volumes.items() if uid not in there for name in names}
     over = (state.end is not None and now >= state.end) or state.cause is Cause.GARBAGE_COLLECTED
-    if state.detached or over or not left:
+    if state.detached or over or not (left or state.resumed):
         return None
     kept = {name for uid, names in state.volumes.items() if uid in there for name in names}
     return AwaitDetached(node=node, kept=frozenset(kept))

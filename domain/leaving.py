@@ -49,6 +49,8 @@ class Leaving:
     # that nobody uses any more are detached.
     volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     detached: bool = False
+    # Whether pods that nobody here knows of may have left before, as somebody else began with it.
+    resumed: bool = False
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
 

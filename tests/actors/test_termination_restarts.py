@@ -5,11 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.actors.ending import Ending
+from tests.builders import spec
+from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.ending_trace import interruption_context
+from treenail.domain.pods import PodVolume
 from treenail.domain.ports import NodePatch
+from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
 from treenail.domain.taints import DISRUPTED
 
 EXCLUDED = labels.EXCLUDE_FROM_LOAD_BALANCERS
@@ -52,6 +56,32 @@ def test_the_trace_of_an_end_goes_on_after_a_restart() -> None:
     process = interruption_context("i-c1", Cause.SPOT_INTERRUPTED).child("process")
     assert {s.parent for s in stage.telemetry.spans()} == {process}
     assert stage.observer.of(InstanceTerminated)[0].cause is Cause.SPOT_INTERRUPTED
+
+
+@pytest.mark.parametrize("cause", [Cause.DELETED, Cause.SPOT_INTERRUPTED])
+def test_the_volumes_of_pods_that_left_before_a_restart_are_waited_for_after_it(cause: Cause) -> None:
+    stage = Ending(settings=ClusterSettings(stop=(0.2, 2.0), detach=(30.0, 30.0)))
+    stage.api.apply(
+        PersistentVolume(name="pv-data", driver="ebs.csi.aws.com", handle="vol-1"),
+        PersistentVolumeClaim(name="data", volume_name="pv-data", bound=True),
+    )
+    volumes = (PodVolume(name="data", claim_name="data"),)
+    stage.pod("p1", spec=replace(spec(), volumes=volumes), started_at=stage.now())
+    stage.run(3)
+    began = stage.seconds
+    if cause is Cause.DELETED:
+        stage.api.delete("NodeClaim", "c1")
+    else:
+        stage.interrupt(seconds=120)
+    stage.run(15)
+    assert [pod.name for pod in stage.api.pods()] == []
+
+    stage.restart()
+    stage.world.run_until(lambda: bool(stage.cloud.troubles.calls), at_most=300)
+
+    assert 30 <= stage.seconds - began < 50
+    stage.run(60)
+    stage.assert_all_gone()
 
 
 def test_a_mark_of_a_decision_that_died_is_taken_off() -> None:
