@@ -252,9 +252,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 if claim.name in self._views:
                     self._given_back[claim.name] = None
                 self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
-                never = NodeNeverCame(claim=claim, cause=cause)
-                self._observer.tell(never)
-                self._reporter.tell(never)
+                if cause is not Cause.EXPIRED:
+                    never = NodeNeverCame(claim=claim, cause=cause)
+                    self._observer.tell(never)
+                    self._reporter.tell(never)
                 self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
             case _:
                 pass

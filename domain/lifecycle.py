@@ -17,6 +17,7 @@ from treenail.domain.claim_conditions import (
 from treenail.domain.disruption import Cause
 from treenail.domain.early_binding import awaited
 from treenail.domain.event_subjects import of_claim
+from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_shape import shape_condition, shape_news
 from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView
 from treenail.domain.ports import ClaimPatch, NodePatch
@@ -71,7 +72,7 @@ class PatchClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GiveBack:
-    """Delete a claim whose node never came."""
+    """Delete a claim whose node never came, or that expires before it comes into use."""
 
     claim: NodeClaim
     cause: Cause
@@ -99,12 +100,27 @@ class MarkInitialized:
 
 def next_step(view: NodeView, now: datetime) -> NextStep:
     """Return what a claim's life needs next; None where nothing is left to do."""
-    claim, node = view.claim, view.node
+    claim = view.claim
     if claim is None or claim.leaving:
         return None
     if view.initialized:
         news = shape_news(view)
         return None if news is None else PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
+    expires = expires_at(claim, None) if forceful(claim) else None
+    if expires is not None and now >= expires:
+        return GiveBack(claim=claim, cause=Cause.EXPIRED)
+    step = _towards_use(view, claim, now)
+    match step:
+        case WaitUntil(at=at) if expires is not None:
+            return WaitUntil(at=min(at, expires))
+        case None if expires is not None:
+            return WaitUntil(at=expires)
+        case _:
+            return step
+
+
+def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
+    node = view.node
     if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -249,3 +250,21 @@ def test_a_node_in_use_that_has_lost_much_says_so_and_says_when_it_is_back() -> 
     back = next_step(whole, START)
     assert isinstance(back, PatchClaim)
     assert back.patch.conditions == (Condition(CONSISTENT, Status.TRUE, CONSISTENT),)
+
+
+@pytest.mark.parametrize("there", [joined({"taints": (UNREGISTERED,)}), registered({"taints": (NOT_READY,)})])
+@pytest.mark.parametrize("generation", [Generation.V1, Generation.V1ALPHA5])
+def test_one_that_expires_before_it_is_in_use_is_given_back(there: NodeView, generation: Generation) -> None:
+    expiring = replace(claim_of(there), expire_after=timedelta(minutes=10), generation=generation)
+    there = replace(there, claim=expiring)
+
+    given_back = next_step(there, at(10 * MINUTE)) == GiveBack(claim=expiring, cause=Cause.EXPIRED)
+
+    assert given_back == (generation is Generation.V1)
+
+
+def test_it_is_waited_for_until_then_where_nothing_else_is_to_be_done() -> None:
+    there = replace(joined(), node=None)
+    soon = replace(claim_of(there), expire_after=timedelta(minutes=3))
+
+    assert next_step(replace(there, claim=soon), START) == WaitUntil(at=at(3 * MINUTE))

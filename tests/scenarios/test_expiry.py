@@ -52,6 +52,21 @@ GENERATIONS = {
 }
 
 
+def test_a_node_that_never_came_into_use_expires_too() -> None:
+    pool = expiring()
+    agent = {"key": "example.com/agent", "effect": "NoSchedule"}
+    pool["spec"]["template"]["spec"]["startupTaints"] = [agent]
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), pool, deployment(replicas=3)))
+        rehearsal.run("18m")
+
+        old, new = rehearsal.history()
+        assert (old.cause, new.cause) == ("expired", None)
+        assert old.terminated_at is not None
+        assert 600 <= old.terminated_at - old.launched_at < 615
+        assert told(rehearsal, "NodeNeverCame") == []
+
+
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_a_node_that_expires_is_replaced_before_its_pods_leave(generation: str) -> None:
     with Rehearsal(seed=1) as rehearsal:
