@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from treenail.domain.packing.arrays import Bools, Floats, Indices, count_fitting, holds
@@ -14,6 +16,9 @@ from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import Company, NodeRules
 from treenail.domain.packing.steps import Steps
 
+# Of more claims than this, those that are alike are looked at once.
+_MANY: Final = 64
+
 
 def most_pods(family: Family, loads: Floats, requests: Floats, allowed: Bools | None) -> Floats:
     """Return how many pods of `requests` (R) a claim of `family` can still take, for each of `loads` (C, R).
@@ -22,6 +27,10 @@ def most_pods(family: Family, loads: Floats, requests: Floats, allowed: Bools | 
     """
     if allowed is not None and allowed.all():
         allowed = None
+    if allowed is not None and len(loads) > _MANY:
+        first, alike = _distinct(loads, allowed)
+        if len(first) < len(loads):
+            return most_pods(family, loads[first], requests, allowed[first])[alike]
     room = family.largest if allowed is None else family.room
     free = room[np.newaxis, :, :] - loads[:, np.newaxis, :]
     able = holds(free, np.zeros(free.shape[-1]))
@@ -29,6 +38,14 @@ def most_pods(family: Family, loads: Floats, requests: Floats, allowed: Bools | 
         able &= allowed
     most: Floats = np.maximum.reduce(np.where(able, count_fitting(free, requests), 0.0), axis=1, initial=0.0)
     return most
+
+
+def _distinct(loads: Floats, allowed: Bools) -> tuple[Indices, Indices]:
+    """Return the first of all claims of the same load (C, R) and types (C, U), and which of these each is."""
+    written = np.hstack([np.ascontiguousarray(loads).view(np.uint8), np.packbits(allowed, axis=1)])
+    keys = np.ascontiguousarray(written).view(np.dtype((np.void, written.shape[1]))).ravel()
+    _, first, alike = np.unique(keys, return_index=True, return_inverse=True)
+    return first, alike
 
 
 class FirstFit:
@@ -187,8 +204,7 @@ class FirstFit:
             each = int(min(most_pods(family, empty, one.requests, allowed)[0], pods - placed, alone))
             if not each:
                 break
-            copies = 1 if family.template.limited else (pods - placed) // each
-            self._open(family, one, each, copies, allowed)
+            copies = self._open(family, one, each, (pods - placed) // each, allowed)
             placed += each * copies
         return placed
 
@@ -199,17 +215,22 @@ class FirstFit:
         ledger = self._ledger if self._cautious is None else self._cautious
         return ledger.allowed(family)[np.newaxis]
 
-    def _open(self, family: Family, one: Lot, pods: int, copies: int, allowed: Bools | None) -> None:
+    def _open(self, family: Family, one: Lot, pods: int, copies: int, allowed: Bools | None) -> int:
+        """Open up to so many claims, as many as the same types are `allowed` (1, U) for; return how many."""
         load = pods * one.requests
         row, reserved = 0, None
         if allowed is not None:
             able = holds(family.room, load) & allowed[0]
             row = int(able.argmax())
-            self._ledger.take(family.template, family.capacity[row])
             if self._cautious is not None:
+                most = family.capacity[able].max(axis=0)
+                copies = min(copies, _alike(self._cautious, family, allowed[0], most))
                 reserved = np.zeros(len(family.template.room), dtype=np.bool_)
                 reserved[family.types[able]] = True
-                self._cautious.take(family.template, family.capacity[able].max(axis=0))
+                self._cautious.take(family.template, copies * most)
+            else:
+                copies = min(copies, _alike(self._ledger, family, allowed[0], family.capacity[row]))
+            self._ledger.take(family.template, copies * family.capacity[row])
         self._reserved += [reserved] * copies
         self._family += [family] * copies
         self._row += [row] * copies
@@ -220,6 +241,14 @@ class FirstFit:
             self._company.append(company)
         self._load = np.concatenate([self._load, load[np.newaxis].repeat(copies, axis=0)])
         self._pods = np.concatenate([self._pods, np.full(copies, float(pods))])
+        return copies
+
+
+def _alike(ledger: Ledger, family: Family, allowed: Bools, each: Floats) -> int:
+    """Return how many claims that take `each` (L) may be opened before fewer types are allowed."""
+    spare = ledger.left(family.template) - family.capacity[allowed].max(axis=0)
+    counted = each > 0
+    return 1 + int(np.floor(spare[counted] / each[counted]).min(initial=np.iinfo(np.int32).max))
 
 
 def cheapest_allowed(family: Family, load: Floats, ledger: Ledger, given_back: Floats | float) -> int | None:
