@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
@@ -87,7 +87,7 @@ def alike(
 
 
 def largest_first(
-    classes: Iterable[PodClass], order: PackingOrder, axis: Axis, largest: Floats
+    classes: Sequence[PodClass], order: PackingOrder, axis: Axis, largest: Floats
 ) -> list[PodClass]:
     """Sort classes by what `order` calls large, ties by the age of their oldest pod.
 
@@ -95,14 +95,17 @@ def largest_first(
     """
     cpu, memory = axis.names.index(CPU), axis.names.index(MEMORY)
 
-    def size(one: PodClass) -> tuple[float, float]:
+    def size(requests: Floats) -> tuple[float, float]:
         match order:
             case PackingOrder.CPU:
-                return (-one.requests[cpu], -one.requests[memory])
+                return (-float(requests[cpu]), -float(requests[memory]))
             case PackingOrder.MEMORY:
-                return (-one.requests[memory], -one.requests[cpu])
+                return (-float(requests[memory]), -float(requests[cpu]))
             case PackingOrder.EUCLIDEAN:
-                share = [one.requests[i] / max(largest[i], 1.0) for i in (cpu, memory)]
+                share = [float(requests[i] / max(largest[i], 1.0)) for i in (cpu, memory)]
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 
-    return sorted(classes, key=lambda one: (*size(one), one.index))
+    # Many classes share one array of requests.
+    different = {id(one.requests): one.requests for one in classes}
+    sizes = {key: size(requests) for key, requests in different.items()}
+    return sorted(classes, key=lambda one: (*sizes[id(one.requests)], one.index))

@@ -15,7 +15,7 @@ from treenail.domain.packing.rules import FREE, Rules
 from treenail.domain.packing.topology.choices import Choice
 from treenail.domain.packing.topology.groups import Group, Groups
 from treenail.domain.packing.topology.restrictions import Restriction
-from treenail.domain.packing.topology.terms import Kind, Term
+from treenail.domain.packing.topology.terms import EVERYWHERE, Kind, Term
 from treenail.domain.packing.topology.universe import Universe
 from treenail.domain.requirements import Requirements
 from treenail.domain.taints import untolerated
@@ -84,7 +84,7 @@ class Scope:
     def note_new(self, choice: Choice, pods: int) -> None:
         """Count `pods` more (fewer, where negative) on new nodes of a choice."""
         for group in self.counted:
-            if not _looks_at(group, choice):
+            if group.term.nodes is not EVERYWHERE and not _looks_at(group, choice):
                 continue
             if group.term.per_node:
                 group.on_new += pods
@@ -112,8 +112,11 @@ class Scope:
 
     def quotas(self, many: Sequence[Mapping[str, str]], universe: Universe) -> list[float]:
         """Return the quota of each of `many` domains."""
-        quotas = [inf] * len(many)
-        for restriction in self.by_domain:
+        if not self.by_domain:
+            return [inf] * len(many)
+        first, *others = self.by_domain
+        quotas = first.allowed_in(many, universe, self.strict)
+        for restriction in others:
             allowed = restriction.allowed_in(many, universe, self.strict)
             quotas = [min(pair) for pair in zip(quotas, allowed, strict=True)]
         return quotas
