@@ -24,6 +24,7 @@ from treenail.domain.decision_queue import DecisionQueue, part_of
 from treenail.domain.decision_trace import decision_spans
 from treenail.domain.disruption import (
     REPLACED,
+    TAKEN,
     Cause,
     DisruptionAllowed,
     DisruptionBlocked,
@@ -304,8 +305,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
             self._audience.selector.tell(ran_out)
             self._audience.launcher.tell(ran_out)
+        news = message.cause in TAKEN and message.deadline is not None and self._model.doom(name)
         # Our own terminations are announced too: a node that goes already is no news.
-        if self._model.ending(view):
+        if self._model.ending(view) and not news:
             return
         self._decisions.announce(now)
         self._audience.teller.tell(message)

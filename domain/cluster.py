@@ -283,6 +283,7 @@ class ClusterModel(Standings):
     def _view_gone(self, name: str) -> None:
         self._end_promises_at(name)
         self.condemned.pop(name, None)
+        self.doomed.pop(name, None)
         self._void.pop(name, None)
         self._rooms.pop(name, None)
         self._changes.views[name] = None
@@ -301,7 +302,11 @@ class ClusterModel(Standings):
         for promise in self.promises.at(name):
             if promise.expires_at is None:
                 self._touch_old_place(promise)
-        self.promises.limit(name, expires_at=now + self._promise_lasts)
+        self.promises.limit(name, expires_at=now + self._promise_lasts, but=self._kept_places(name))
+
+    def _kept_places(self, name: str) -> frozenset[str]:
+        there = (self.pods.get(promise.pod) for promise in self.promises.at(name))
+        return frozenset(pod.uid for pod in there if pod is not None and self.loses_its_node(pod))
 
     def _end_promises_at(self, name: str) -> None:
         for promise in self.promises.end_all(name):
@@ -327,6 +332,12 @@ class ClusterModel(Standings):
         self.condemned[name] = None
         self._end_promises_at(name)
         self._touch(name)
+
+    def doom(self, name: str) -> bool:
+        """Note that EC2 takes a view's machine, so all its pods need other places; tell if it is news."""
+        news = name not in self.doomed
+        self.doomed[name] = None
+        return news
 
     def void(self, name: str) -> None:
         """Note that a claim never got, and never will get, an instance: it counts for nothing from now on."""

@@ -53,8 +53,8 @@ class _Committer:
         self._promise_lasts = promise_lasts
 
     def nominate(self, pod: Pod, target: str) -> None:
-        lasts = self._now + self._promise_lasts if self._model.ready(target) else None
-        self._promise(pod, target, expires_at=lasts)
+        there = self._model.ready(target) and not self._model.loses_its_node(pod)
+        self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 
     def make(self, held: HeldClaim) -> NodeClaim:
         pool = self._model.pools[held.planned.pool]

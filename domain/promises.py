@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -139,10 +139,10 @@ class PromiseBook:
         """Return the promises that expire some time, in the order made."""
         return tuple(promise for promise in self._by_pod.values() if promise.expires_at is not None)
 
-    def limit(self, target: str, *, expires_at: datetime) -> None:
-        """Let the promises on `target` that had no end expire at `expires_at`."""
+    def limit(self, target: str, *, expires_at: datetime, but: Collection[str] = ()) -> None:
+        """Let the promises on `target` that had no end expire at `expires_at`, less those of pods `but`."""
         for promise in self.at(target):
-            if promise.expires_at is None:
+            if promise.expires_at is None and promise.pod not in but:
                 self._put(replace(promise, expires_at=expires_at))
 
     def orphan(self, pod: str, *, expires_at: datetime) -> Promise | None:

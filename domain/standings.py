@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from treenail.domain.drain import machine_ends_at
 from treenail.domain.inventory import Inventory
 from treenail.domain.node_pools import NodePool, heaviest_first
 from treenail.domain.nodes import NodeView
@@ -22,7 +23,8 @@ from treenail.domain.volumes import VolumeResolver
 class Standings(Inventory):
     """How things stand in a cluster, worked out where it is asked for and kept until it changes.
 
-    `revision` is that of the last change. `condemned` are the views that were decided to go.
+    `revision` is that of the last change. `condemned` are the views that were decided to go, `doomed` those
+    of them whose machine is gone at a time that is known.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,7 @@ class Standings(Inventory):
         self.revision = 0
         self.promises = PromiseBook()
         self.condemned: dict[str, None] = {}
+        self.doomed: dict[str, None] = {}
         self._provisionable: dict[str, None] = {}
         self._void: dict[str, None] = {}
         self._rooms: dict[str, Room | None] = {}
@@ -117,7 +120,7 @@ class Standings(Inventory):
                 room = self._measured(view)
             else:
                 there = self.pods_of(view)
-                moving = {p.uid: p for p in there if self._must_move(p, now)}
+                moving = {p.uid: p for p in there if self._must_move(p, now, doomed=self._doomed(view))}
                 pods += (p for p in moving.values() if self.promises.of(p.uid) is None)
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
                 room = self._measure(view, tuple(p for p in there if p.uid not in moving), closed=True)
@@ -126,6 +129,15 @@ class Standings(Inventory):
         rooms.sort(key=lambda r: (not r.initialized, r.name))
         return tuple(rooms), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
-    def _must_move(self, pod: Pod, now: datetime) -> bool:
+    def _must_move(self, pod: Pod, now: datetime, *, doomed: bool) -> bool:
         promised = self.promises.of(pod.uid) is not None
-        return promised or (pod.reschedulable and not pod.protected(now))
+        return promised or (pod.reschedulable and (doomed or not pod.protected(now)))
+
+    def _doomed(self, view: NodeView) -> bool:
+        """Tell whether the pods of a view lose it before long, whatever protects them; claims say it too."""
+        return view.name in self.doomed or (view.ending and machine_ends_at(view.claim) is not None)
+
+    def loses_its_node(self, pod: Pod) -> bool:
+        """Tell whether a pod stands on a machine that EC2 takes: its new place is kept until it has to go."""
+        view = self.view(self.view_name(pod.node_name)) if pod.bound and pod.active else None
+        return view is not None and self._doomed(view)

@@ -8,6 +8,13 @@ from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.queue import QueueFaults
 from treenail.domain import labels
 
+NOBODY_LEAVES = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web"},
+    "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+}
+
 
 def running(seed: int, *manifests: dict[str, object]) -> Rehearsal:
     """Return a rehearsal in which the pods of `manifests` run."""
@@ -49,6 +56,32 @@ def test_the_replacement_is_decided_before_the_first_pod_is_evicted() -> None:
         assert replacement.at < told(rehearsal, "NodeDrained")[0].at
         # The pods that come back are sent to the room bought for them: nothing else is bought.
         assert len(rehearsal.history()) == 2
+
+
+@pytest.mark.parametrize("held", ["by annotation", "by a budget", "by annotation, and deleted before"])
+def test_the_replacement_of_pods_that_stay_to_the_last_call_is_there_when_it_comes(held: str) -> None:
+    kept = {} if held == "by a budget" else KEPT
+    rehearsal = Rehearsal(seed=1)
+    pool = node_pool(consolidate_after="0s")
+    with rehearsal:
+        rehearsal.apply(text(node_class(), pool, deployment(annotations=kept, grace_seconds=20)))
+        if held == "by a budget":
+            rehearsal.apply(text(NOBODY_LEAVES))
+        rehearsal.run_until(lambda: rehearsal.running() == 3, within="5m")
+        if held.endswith("deleted before"):
+            rehearsal.delete("Node", next(iter(pods_by_node(rehearsal))))
+            rehearsal.run(10)
+        announced = rehearsal.seconds
+        old = rehearsal.interrupt()
+
+        rehearsal.run(75)
+        assert pods_by_node(rehearsal)[old] == 3
+        rehearsal.run(20)
+
+        assert rehearsal.running() == 3
+        assert pods_by_node(rehearsal).get(old, 0) == 0
+        _, new = rehearsal.history()
+        assert new.launched_at < announced + 5
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
