@@ -12,13 +12,16 @@ from treenail.domain.nodes import NodeView
 
 _KEPT_SECONDS: Final = 300.0
 _MOST: Final = 10_000
+_MOST_OF_ONE: Final = 10
 
 
 class AwaitedNotices:
     """Notices of instances that are foreign, or ours before the watch has told of them. Kept for a while."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._notices: TTLCache[str, NodeInterrupted] = TTLCache(_MOST, _KEPT_SECONDS, timer=monotonic)
+        self._notices: TTLCache[str, tuple[NodeInterrupted, ...]] = TTLCache(
+            _MOST, _KEPT_SECONDS, timer=monotonic
+        )
 
         self._names: dict[str, str] = {}
 
@@ -38,11 +41,13 @@ class AwaitedNotices:
 
     def keep(self, notice: NodeInterrupted) -> None:
         """Wait for the instance that this is about."""
-        self._notices[notice.instance_id] = notice
-
-    def take(self, view: NodeView) -> NodeInterrupted | None:
-        """Return the notice that waits for the machine of `view`, if any does, and wait with it no longer."""
-        if view.claim is None:
-            return None
         with self._notices.timer:  # it may not expire between one look at it and the next
-            return self._notices.pop(view.claim.instance_id, None)
+            before = self._notices.get(notice.instance_id, ())
+            self._notices[notice.instance_id] = (*before, notice)[-_MOST_OF_ONE:]
+
+    def take(self, view: NodeView) -> tuple[NodeInterrupted, ...]:
+        """Return the notices that wait for the machine of `view`, in order, and wait with them no longer."""
+        if view.claim is None:
+            return ()
+        with self._notices.timer:  # it may not expire between one look at it and the next
+            return self._notices.pop(view.claim.instance_id, ())

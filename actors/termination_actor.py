@@ -144,12 +144,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._recorder.note(view)
         self._awaited.know(view)
         if name not in self._leaving:
-            notice = self._awaited.take(view)
-            if notice is not None:
+            for notice in self._awaited.take(view):
                 self._begin_interrupted(view, notice)
-            elif must_leave(view):
+            if name not in self._leaving and must_leave(view):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
-            elif marked(view):
+            elif name not in self._leaving and marked(view):
                 self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
         state = self._leaving.get(name)
         if state is not None:

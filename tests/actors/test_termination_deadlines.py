@@ -79,6 +79,19 @@ def test_a_restart_knows_it_too_where_the_node_was_on_its_way_out_already() -> N
     assert [c.split()[:2] for c in moved(stage)] == [["delete_pod", "safe"]]
 
 
+def test_of_several_notices_that_come_before_their_node_is_known_the_sooner_end_holds() -> None:
+    stage = Ending()
+    stage.interrupt(name="c2", seconds=120)
+    stage.interrupt(name="c2", seconds=None, cause=Cause.INSTANCE_STOPPED)
+
+    stage.add("c2")
+    stage.run(5)
+
+    (claim,) = (c for c in stage.api.claims() if c.name == "c2")
+    assert claim.annotations[labels.CAUSE] == "spot_interrupted"
+    assert labels.ENDS_AT in claim.annotations
+
+
 @pytest.mark.parametrize(("kind", "name"), [("NodeClaim", "c1"), ("Node", "node-c1")])
 def test_a_claims_grace_period_ends_a_drain_that_a_user_began(kind: str, name: str) -> None:
     stage = Ending(termination_grace_period=timedelta(seconds=100))
