@@ -18,12 +18,19 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 70, 30, 200, 50
 _COLOURS: Final = ("#0b62a4", "#c0392b", "#27803b", "#8e44ad", "#d68910", "#16747d", "#6b4f2a", "#555555")
 
 
-def lines_of(measurements: Iterable[Measurement]) -> dict[str, list[tuple[float, float]]]:
-    """Return (pods, seconds) by line, by pods; of several seeds the median."""
+def lines_of(
+    measurements: Iterable[Measurement], *, processor: bool = False
+) -> dict[str, list[tuple[float, float]]]:
+    """Return (pods, seconds) by line, by pods; of several seeds the median.
+
+    Seconds of the `processor` grow with the work alone, whatever else the machine does.
+    """
     seconds: dict[str, dict[int, list[float]]] = {}
     for one in measurements:
         line = f"{one.workload} {one.catalogue}, {one.side}"
-        seconds.setdefault(line, {}).setdefault(one.size, []).append(one.seconds)
+        seconds.setdefault(line, {}).setdefault(one.size, []).append(
+            one.processor_seconds if processor else one.seconds
+        )
     return {
         line: [(float(size), median(taken)) for size, taken in sorted(sizes.items())]
         for line, sizes in sorted(seconds.items())

@@ -1,10 +1,11 @@
 """What is to be shown of packing, each as one table.
 
     python -m tests.bench.packing speed|growth|cost|spot [--pods 500,2000] [--workloads generic,diverse]
-        [--catalogues fake400,kwok] [--seeds 101-110] [--lines FILE] [--chart FILE]
+        [--catalogues fake400,kwok] [--seeds 201-210] [--lines FILE] [--chart FILE]
 
-speed: pods a second beside Karpenter's. growth: time over work, drawn into --chart. cost: beside Karpenter's
-and the bound, over seeds that nothing was tuned on. spot: types a claim offers, and what launches come to.
+speed: pods a second beside Karpenter's. growth: processor time over pods, drawn into --chart. cost: beside
+Karpenter's and the bound, over seeds that nothing was tuned on. spot: types a claim offers, and what launches
+come to.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str]) -> None:
         asked.lines.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in measurements))
     sys.stdout.write(study.table(measurements))
     if asked.study == "growth":
-        asked.chart.write_text(svg(lines_of(measurements)))
+        asked.chart.write_text(svg(lines_of(measurements, processor=True)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -32,8 +32,11 @@ def speeds(measurements: Sequence[Measurement]) -> str:
 
 
 def growths(measurements: Sequence[Measurement]) -> str:
-    """Return milliseconds by number of pods, and the power that time grows by: 1 is as fast as the work."""
-    lines_by_name = lines_of(measurements)
+    """Return milliseconds of the processor by number of pods, and the power that these grow by.
+
+    1 is as fast as the work.
+    """
+    lines_by_name = lines_of(measurements, processor=True)
     sizes = sorted({one.size for one in measurements})
     headings = (
         "workload, types",

@@ -121,7 +121,7 @@ def test_time_grows_no_faster_than_the_work(bench: Bench, workload: str) -> None
     sizes = (1_000, 2_000, 5_000, 10_000, 20_000)
     measured = bench.run(*(case(workload, n, "kwok") for n in sizes), runs=3, beside=False)
 
-    (points,) = lines_of(measured).values()
+    (points,) = lines_of(measured, processor=True).values()
     exponent = growth(points)
     bench.say(exponent=round(exponent, 2))
     assert all(one.unschedulable == 0 for one in measured)

@@ -56,12 +56,12 @@ def test_launches_are_compared_by_what_they_cost() -> None:
 
 
 def test_growth_is_the_power_of_the_work_that_time_follows() -> None:
-    ten_times = msgspec.structs.replace(OURS, size=1_000, seconds=0.1)
+    ten_times = msgspec.structs.replace(OURS, size=1_000, processor_seconds=0.2)
 
     figures = last_line(growths([OURS, ten_times]))
 
     assert figures["workload, types"] == "generic kwok"
-    assert (figures["100 pods"], figures["1,000 pods"]) == ("10.0 ms", "100.0 ms")
+    assert (figures["100 pods"], figures["1,000 pods"]) == ("20.0 ms", "200.0 ms")
     assert figures["grows as pods to the power of"] == "1.00"
 
 
