@@ -10,9 +10,9 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.candidate_teller import DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
+from treenail.actors.interruptions import Interruptions
 from treenail.actors.life_lines import tell_packing
 from treenail.actors.node_teller import NodeTeller
-from treenail.actors.notice_settler import NoticeSettler
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, NodesToReplace, UrgentWork
@@ -24,7 +24,6 @@ from treenail.domain.decision_queue import DecisionQueue, part_of
 from treenail.domain.decision_trace import decision_spans
 from treenail.domain.disruption import (
     REPLACED,
-    TAKEN,
     Cause,
     DisruptionAllowed,
     DisruptionBlocked,
@@ -36,7 +35,7 @@ from treenail.domain.disruption import (
     NoticeSettled,
     PoolChanged,
 )
-from treenail.domain.launching import CapacityRanOut, ClaimFailed, offering_of
+from treenail.domain.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.readiness import PoolsSeen
@@ -157,7 +156,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             teller=audience.teller,
             batcher=audience.batcher,
         )
-        self._settler = NoticeSettler(model, audience.listener)
+        self._interruptions = Interruptions(
+            model,
+            self._decisions,
+            avoiders=(audience.selector, audience.launcher),
+            batcher=audience.batcher,
+            listener=audience.listener,
+            teller=audience.teller,
+            termination=audience.termination,
+        )
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -174,7 +181,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._audience.teller.tell(message)
                 self._fail_claim(message)
             case NodeInterrupted():
-                self._interrupt(message, now)
+                self._interruptions.hear(message, now)
             case DisruptionProposed():
                 self._judge.screen(message, now)
             case DisruptionAllowed():
@@ -188,7 +195,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._give_up(message.decision)
             case _:
                 assert_never(message)
-        self._tell(self._model.take_changes(), now)
+        self._tell_and_heed(now)
         self._watch_promises(now)
         self._plan_next(now)
 
@@ -206,7 +213,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
             for aside in fact.set_aside:
                 self._set_aside(aside)
-            self._heed_early(now)
+            self._tell(self._model.take_changes(), now)
+            self._interruptions.know_all()
 
     # --- what cannot be understood
 
@@ -294,36 +302,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if self._setbacks.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
-    def _interrupt(self, message: NodeInterrupted, now: datetime) -> None:
-        self._settler.note(message, synced=self._synced)
-        name = self._model.view_of_instance(message.instance_id)
-        view = self._model.view(name) if name is not None else None
-        if name is None or view is None:
-            return
-        if message.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
-            # EC2 wants back what it has too little of.
-            ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
-            self._audience.selector.tell(ran_out)
-            self._audience.launcher.tell(ran_out)
-        news = message.cause in TAKEN and message.deadline is not None and self._model.doom(name)
-        # Our own terminations are announced too: a node that goes already is no news.
-        if self._model.ending(view) and not news:
-            return
-        self._decisions.announce(now)
-        self._audience.teller.tell(message)
-        self._model.condemn(name)
-        self._audience.batcher.tell(UrgentWork(why=message.cause.value))
-
-    def _heed_early(self, now: datetime) -> None:
-        """Act on what came before it was known whose it is: who else heard of it has forgotten it perhaps."""
-        notices = self._settler.know_all()
-        if notices:
-            self._tell(self._model.take_changes(), now)
-        for notice in notices:
-            self._interrupt(notice, now)
-            if self._model.view_of_instance(notice.instance_id) is not None:
-                self._audience.termination.tell(notice)
-
     def _disrupt(self, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
         """Have nodes given up whose pods need no new places first, or have them."""
         self._announce(orders)
@@ -344,6 +322,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     # --- telling
 
+    def _tell_and_heed(self, now: datetime) -> None:
+        """Tell what changed, and what follows from notices whose machines are known by that."""
+        self._tell(self._model.take_changes(), now)
+        if self._interruptions.heed_found(now):
+            self._tell(self._model.take_changes(), now)
+
     def _tell(self, changes: Changes, now: datetime) -> None:
         if not changes:
             return
@@ -354,7 +338,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for name in changes.views:
             self._nodes.tell(name, now)
         if changes.views:
-            self._settler.settle(changes.views)
+            self._interruptions.settle(changes.views)
             there = max(len(self._model.claims), len(self._model.nodes))
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:

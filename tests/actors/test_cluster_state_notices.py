@@ -151,3 +151,68 @@ def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is()
     assert stage.listener.received == []  # it stays in the queue until the end is written down
     stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
     assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+LAUNCHING = claim_of(view(of_claim={"provider_id": ""}))
+
+
+def warned(instance_id: str = "i-c1", **more: Any) -> NodeInterrupted:
+    return NodeInterrupted(
+        instance_id=instance_id, cause=Cause.SPOT_INTERRUPTED, noticed_at=START, deadline=at(120), **more
+    )
+
+
+def test_what_was_announced_of_a_machine_that_is_still_being_launched_is_acted_on_when_it_is_known() -> None:
+    stage = Knowing(LAUNCHING)
+    stage.tell(warned(), warned(message_id="again"))
+    assert stage.listener.received == stage.termination.of(NodeInterrupted) == stage.batcher.received == []
+
+    stage.see(*(replace(thing, resource_version=5) for thing in IN_USE), bound_pod("p1", "node-c1"))
+
+    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
+    ran_out = [CapacityRanOut(offerings=(offering_of(claim_of(view())),))]
+    assert stage.selector.of(CapacityRanOut) == stage.launcher.of(CapacityRanOut) == ran_out
+    assert [told.instance_id for told in stage.termination.of(NodeInterrupted)] == ["i-c1"]
+    assert stage.termination.of(NodeChanged)[-1].going
+    stage.close_batch()
+    assert stage.snapshots() == [("d1", ["p1"])]
+    assert stage.listener.received == []  # it stays in the queue until the end is written down
+    ends_at = {labels.ENDS_AT: at(120).isoformat()}
+    stage.see(replace(claim_of(view()), deleting_since=START, annotations=ends_at, resource_version=6))
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_the_instance_is_known_to_be_of_nobody_when_all_that_were_launched_then_have_theirs() -> None:
+    other = replace(LAUNCHING, name="c2")
+    stage = Knowing(LAUNCHING, other)
+    stage.tell(warned("i-other"))
+
+    stage.see(replace(claim_of(view()), resource_version=5))
+    assert stage.listener.received == []
+    stage.see(replace(other, name="c3", resource_version=6))  # its machine was not there yet
+    stage.lose(Kind.NODE_CLAIM, "c2")
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
+    assert stage.batcher.received == stage.termination.of(NodeInterrupted) == []
+
+
+def test_a_launch_that_is_given_up_leaves_no_notice_waiting() -> None:
+    stage = Knowing(LAUNCHING)
+    stage.tell(warned("i-other"))
+
+    stage.see(replace(LAUNCHING, deleting_since=START, resource_version=5))
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
+
+
+def test_what_came_before_all_was_known_waits_for_the_launches_that_are_found_then() -> None:
+    stage = Knowing(synced=False)
+    stage.tell(warned("i-c1"), warned("i-other"))
+
+    stage.tell(Resynced(revision=2, objects=(LAUNCHING,)))
+    assert stage.listener.received == []
+    stage.see(replace(claim_of(view()), resource_version=5))
+
+    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
+    assert [told.instance_id for told in stage.termination.of(NodeInterrupted)] == ["i-c1"]
+    assert stage.listener.received == [NoticeSettled(instance_id="i-other")]

@@ -1,0 +1,78 @@
+"""What follows for the cluster from the end of an instance that EC2 announced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from treenail.actors.notice_settler import NoticeSettler
+from treenail.domain.batching import UrgentWork
+from treenail.domain.cluster import ClusterModel
+from treenail.domain.decision_queue import DecisionQueue
+from treenail.domain.disruption import TAKEN, Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.launching import CapacityRanOut, offering_of
+from treenail.domain.runtime import Ref
+
+
+class Interruptions:
+    """Condemns the node of an instance that goes, has its pods placed at once and its offering avoided.
+
+    A notice of an instance that is not known yet is acted on when it is (`heed_found`). The `termination`
+    hears it again then, as it may have forgotten it; whoever is the `teller` tells people.
+    """
+
+    def __init__(
+        self,
+        model: ClusterModel,
+        decisions: DecisionQueue,
+        *,
+        avoiders: tuple[Ref[CapacityRanOut], ...],
+        batcher: Ref[UrgentWork],
+        listener: Ref[NoticeSettled],
+        teller: Ref[NodeInterrupted],
+        termination: Ref[NodeInterrupted],
+    ) -> None:
+        self._model = model
+        self._decisions = decisions
+        self._avoiders = avoiders
+        self._batcher = batcher
+        self._teller = teller
+        self._termination = termination
+        self._settler = NoticeSettler(model, listener)
+
+    def hear(self, notice: NodeInterrupted, now: datetime) -> None:
+        """Act on a notice. One told again changes nothing."""
+        self._settler.note(notice)
+        name = self._model.view_of_instance(notice.instance_id)
+        view = self._model.view(name) if name is not None else None
+        if name is None or view is None:
+            return
+        if notice.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
+            # EC2 wants back what it has too little of.
+            ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
+            for avoider in self._avoiders:
+                avoider.tell(ran_out)
+        news = notice.cause in TAKEN and notice.deadline is not None and self._model.doom(name)
+        # Our own terminations are announced too: a node that goes already is no news.
+        if self._model.ending(view) and not news:
+            return
+        self._decisions.announce(now)
+        self._teller.tell(notice)
+        self._model.condemn(name)
+        self._batcher.tell(UrgentWork(why=notice.cause.value))
+
+    def know_all(self) -> None:
+        """Take in that all is known now, and was told."""
+        self._settler.know_all()
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Look at views that changed, and were told."""
+        self._settler.settle(names)
+
+    def heed_found(self, now: datetime) -> bool:
+        """Act on what came before it was known whose it is, where it is known now; tell if there was any."""
+        found = self._settler.take_found()
+        for notice in found:
+            self.hear(notice, now)
+            self._termination.tell(notice)
+        return bool(found)
