@@ -337,7 +337,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case Abandon():
                 del self._leaving[name]
                 self._teller.forget(name)
-                self._arbiter.tell(DisruptionEnded(name=name, abandoned=True))
+                self._arbiter.tell(DisruptionEnded(name=name))
                 self.log(why_it_stays(state.cause), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):

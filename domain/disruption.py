@@ -171,10 +171,9 @@ class NoticeSettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionEnded:
-    """A node that was to go is gone, or (`abandoned`) stays after all."""
+    """A node that was to go is gone, or stays after all."""
 
     name: str
-    abandoned: bool = False
 
 
 def disrupted_labels(claim: NodeClaim, cause: Cause) -> dict[str, str]:

@@ -133,7 +133,7 @@ def test_a_node_that_stays_after_all_frees_the_budget_and_the_cluster_state_hear
     stage = Weighing(allowed=1)
     stage.propose("c0")
 
-    ended = DisruptionEnded(name="c0", abandoned=True)
+    ended = DisruptionEnded(name="c0")
     stage.tell(ended)
     stage.propose("c1")
 

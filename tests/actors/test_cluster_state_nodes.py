@@ -290,7 +290,7 @@ def test_a_node_that_stays_after_all_takes_pods_again_and_may_be_empty_again() -
     stage = Knowing(*IN_USE)
     allow(stage, "c1")
 
-    stage.tell(DisruptionEnded(name="c1", abandoned=True))
+    stage.tell(DisruptionEnded(name="c1"))
 
     assert [r.name for r in stage.model.snapshot(START).rooms] == ["c1"]
     assert stage.disruptor.of(NodeEmptied)[-1].since == START

@@ -28,7 +28,7 @@ class Choice:
         for requirement in requirements.in_order():
             if requirement.min_values is None:
                 continue
-            values = [_values(one, requirement) for one in types]
+            values = [_wanted(one, requirement) for one in types]
             there = len(frozenset[str]().union(*values))
             least = requirement.min_values
             if there < least:
@@ -67,12 +67,9 @@ class Choice:
         return common
 
 
-def _values(one: InstanceType, wanted: Requirement) -> frozenset[str]:
+def _wanted(one: InstanceType, wanted: Requirement) -> frozenset[str]:
     """Return the values of a label that nodes of a type may have and that are wanted."""
-    own = one.requirements.get(wanted.key)
-    if own is None or own.complement:
-        return frozenset()
-    return frozenset(value for value in own.values if wanted.has(value))
+    return frozenset(value for value in one.values(wanted.key) if wanted.has(value))
 
 
 def _lowered(requirements: Requirements, requirement: Requirement, least: int) -> Requirements:
