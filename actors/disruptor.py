@@ -159,9 +159,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
             # Whatever comes of it, these are not proposed again until they were refused or a while is over.
             self._empty.postpone(due, now + 6 * _PROPOSE_AGAIN)
             self._tell("emptiness", due)
-            self._cluster.tell(
-                DisruptionProposed(pool=self._name, candidates=due, cause=Cause.EMPTY, proposed_at=now)
-            )
+            self._cluster.tell(DisruptionProposed(pool=self._name, candidates=due, cause=Cause.EMPTY))
         at = self._empty.next_due(after)
         if at is not None:
             self.later("due", _Due(), seconds=max(0.0, (at - now).total_seconds()))

@@ -86,9 +86,7 @@ class Candidates:
             self._put_off(name, now)
         self._forget_old(now)
         return tuple(
-            DisruptionProposed(
-                pool=pool.name, candidates=tuple(names), cause=cause, forceful=force, proposed_at=now
-            )
+            DisruptionProposed(pool=pool.name, candidates=tuple(names), cause=cause, forceful=force)
             for (cause, force), names in whys.items()
             if names
         )

@@ -100,7 +100,6 @@ class DisruptionProposed:
     forceful: bool = False
     together: bool = False
     planned: PlanDecided | None = None
-    proposed_at: datetime
 
     @property
     def replaced_first(self) -> bool:

@@ -117,9 +117,7 @@ def _obstacles(
     model: ClusterModel, view: NodeView, pool: NodePool | None, cause: Cause, now: datetime
 ) -> Iterator[Statement]:
     force = cause is Cause.EXPIRED and view.claim is not None and forceful(view.claim)
-    asked = DisruptionProposed(
-        pool=view.pool, candidates=(view.name,), cause=cause, forceful=force, proposed_at=now
-    )
+    asked = DisruptionProposed(pool=view.pool, candidates=(view.name,), cause=cause, forceful=force)
     against = objection(model, view.name, asked, now)
     if against is not None:
         yield Statement("future", f"It may not go now: {against}.")

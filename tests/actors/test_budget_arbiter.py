@@ -53,7 +53,7 @@ class Weighing(Stage):
         self.run(0)
 
     def propose(self, *names: str) -> DisruptionProposed:
-        proposal = DisruptionProposed(pool="default", candidates=names, cause=Cause.EMPTY, proposed_at=START)
+        proposal = DisruptionProposed(pool="default", candidates=names, cause=Cause.EMPTY)
         self.tell(proposal)
         return proposal
 
@@ -161,7 +161,7 @@ def test_nodes_that_go_together_are_allowed_by_all_budgets_or_by_none() -> None:
     there = (changed(view(name, of_claim={"pool": "other"})) for name in ("x0", "x1"))
     stage.tell(PoolChanged(name="other", pool=other), *there)
     together = DisruptionProposed(
-        pool="default", candidates=("c0", "x0", "x1"), cause=Cause.EMPTY, together=True, proposed_at=START
+        pool="default", candidates=("c0", "x0", "x1"), cause=Cause.EMPTY, together=True
     )
 
     stage.tell(together)

@@ -200,15 +200,13 @@ def test_the_pods_of_a_claim_that_failed_wait_again(cause: Cause, urgent: list[s
 
 
 def allow(stage: Knowing, *names: str, cause: Cause = Cause.EMPTY) -> None:
-    proposal = DisruptionProposed(pool="default", candidates=names, cause=cause, proposed_at=START)
+    proposal = DisruptionProposed(pool="default", candidates=names, cause=cause)
     stage.tell(DisruptionAllowed(proposal=proposal, candidates=names, budgets=("default",)))
 
 
 def test_what_is_proposed_goes_to_the_budgets_less_what_may_not_go() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    proposal = DisruptionProposed(
-        pool="default", candidates=("stranger", "c1"), cause=Cause.DRIFTED, proposed_at=START
-    )
+    proposal = DisruptionProposed(pool="default", candidates=("stranger", "c1"), cause=Cause.DRIFTED)
 
     stage.tell(proposal)
 
@@ -223,7 +221,7 @@ def test_where_nothing_proposed_may_go_the_budgets_are_not_asked() -> None:
     kept = replace(bound_pod("p1", "node-c1"), annotations={labels.DO_NOT_DISRUPT: "true"})
     stage = Knowing(*IN_USE, kept)
 
-    stage.tell(DisruptionProposed(pool="default", candidates=("c1",), cause=Cause.DRIFTED, proposed_at=START))
+    stage.tell(DisruptionProposed(pool="default", candidates=("c1",), cause=Cause.DRIFTED))
 
     assert stage.arbiter.of(DisruptionProposed) == []
     assert stage.arbiter.of(DisruptionRefused) == []

@@ -45,9 +45,7 @@ def another(name: str, *pods: str) -> tuple[ClusterObject, ...]:
 
 
 def allowed(*names: str, **more: Any) -> DisruptionAllowed:
-    proposal = DisruptionProposed(
-        pool="default", candidates=names, cause=Cause.DRIFTED, proposed_at=START, **more
-    )
+    proposal = DisruptionProposed(pool="default", candidates=names, cause=Cause.DRIFTED, **more)
     return DisruptionAllowed(proposal=proposal, candidates=names, budgets=("default",))
 
 

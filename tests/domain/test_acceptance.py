@@ -51,9 +51,7 @@ def in_use(name: str, of: str = "default", *pods: str) -> tuple[ClusterObject, .
 def allowed(
     *names: str, cause: Cause = Cause.DRIFTED, together: bool = False, budgets: tuple[str, ...] = POOLS
 ) -> DisruptionAllowed:
-    proposal = DisruptionProposed(
-        pool="default", candidates=names, cause=cause, together=together, proposed_at=START
-    )
+    proposal = DisruptionProposed(pool="default", candidates=names, cause=cause, together=together)
     return DisruptionAllowed(proposal=proposal, candidates=names, budgets=budgets)
 
 

@@ -29,7 +29,7 @@ def take(known: BudgetBook, *names: str) -> tuple[str, ...]:
 
 
 def proposal(*names: str, cause: Cause = Cause.EMPTY, pool: str = "default") -> DisruptionProposed:
-    return DisruptionProposed(pool=pool, candidates=names, cause=cause, proposed_at=START)
+    return DisruptionProposed(pool=pool, candidates=names, cause=cause)
 
 
 @pytest.mark.parametrize(

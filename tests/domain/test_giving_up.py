@@ -40,9 +40,7 @@ def against(
     budget = PodDisruptionBudget(name="all", selector=LabelSelector(), disruptions_allowed=allowed)
     objects = (node_pool(), node_class(), budget, claim_of(there), node_of(there), own)
     model.learn(Resynced(revision=1, objects=objects), START)
-    proposal = DisruptionProposed(
-        pool="default", candidates=("c1",), cause=cause, forceful=forceful, proposed_at=START
-    )
+    proposal = DisruptionProposed(pool="default", candidates=("c1",), cause=cause, forceful=forceful)
     return objection(model, "c1", proposal, START)
 
 
@@ -95,6 +93,6 @@ def test_a_node_with_a_pod_is_not_empty() -> None:
 
 def test_a_node_that_is_gone_is_no_longer_as_it_was() -> None:
     model = ClusterModel(promise_lasts=timedelta(seconds=20))
-    proposal = DisruptionProposed(pool="p", candidates=("c9",), cause=Cause.DRIFTED, proposed_at=START)
+    proposal = DisruptionProposed(pool="p", candidates=("c9",), cause=Cause.DRIFTED)
 
     assert objection(model, "c9", proposal, START) == "no longer as it was"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.builders import START, bound_pod
+from tests.builders import bound_pod
 from treenail.domain.departures import Departure, DepartureBook
 from treenail.domain.disruption import Cause, DisruptionAllowed, DisruptionProposed
 from treenail.domain.outlook import Outlook, outlook_for
@@ -11,7 +11,7 @@ FULL = "LimitReached: default: no room"
 
 
 def departure(name: str, tried: int = 0) -> Departure:
-    proposal = DisruptionProposed(pool="default", candidates=(name,), cause=Cause.DRIFTED, proposed_at=START)
+    proposal = DisruptionProposed(pool="default", candidates=(name,), cause=Cause.DRIFTED)
     allowed = DisruptionAllowed(proposal=proposal, candidates=(name,), budgets=("default",))
     return Departure(allowed=allowed, names=(name,), tried=tried)
 
