@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import json
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.actors.cluster_rig import IN_USE, Knowing
+from tests.actors.notices import SPOT, message
 from tests.builders import START, at, bound_pod, claim_of, node_of, pending_pod, planned_claim, view
+from treenail.actors.interruption_listener import InterruptionListener
+from treenail.adapters.fake.queue import FakeQueue, QueueSettings
 from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
 from treenail.domain.cluster_facts import Kind, Resynced
 from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.launching import CapacityRanOut, offering_of
 from treenail.domain.taints import DISRUPTED
 from treenail.domain.watching import NodeChanged
@@ -216,3 +222,44 @@ def test_what_came_before_all_was_known_waits_for_the_launches_that_are_found_th
     assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
     assert [told.instance_id for told in stage.termination.of(NodeInterrupted)] == ["i-c1"]
     assert stage.listener.received == [NoticeSettled(instance_id="i-other")]
+
+
+class Listened(Knowing):
+    """A cluster state whose listener hears a queue of one message."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__(LAUNCHING)
+        self.queue = FakeQueue(self.world, random.Random(0), settings=QueueSettings(delay=(0, 0)))
+        self.hearing: Any = self.host(
+            lambda runtime: InterruptionListener(
+                runtime,
+                cluster=self.cluster,
+                termination=self.termination,
+                queue=self.queue,
+                policy=InterruptionPolicy(),
+            )
+        )
+        self.queue.feed(self.hearing)
+        self.queue.put(body)
+        self.run(90)
+
+    def backlog(self) -> tuple[str, ...]:
+        """Return what is left in the queue when all was passed on."""
+        for settled in self.listener.received:
+            self.hearing.tell(settled)
+        self.run(1)
+        return self.queue.backlog()
+
+
+def test_a_crash_while_the_machine_of_a_warning_is_launched_loses_nothing() -> None:
+    (left,) = Listened(json.dumps(message(SPOT, "i-c1"))).backlog()
+    stage = Listened(left)
+
+    stage.see(*(replace(thing, resource_version=5) for thing in IN_USE), bound_pod("p1", "node-c1"))
+    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
+    assert stage.selector.of(CapacityRanOut) == [CapacityRanOut(offerings=(offering_of(claim_of(view())),))]
+    assert stage.backlog() == (left,)
+
+    ends_at = {labels.ENDS_AT: at(120).isoformat()}
+    stage.see(replace(claim_of(view()), deleting_since=START, annotations=ends_at, resource_version=6))
+    assert stage.backlog() == ()
