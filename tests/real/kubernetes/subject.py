@@ -41,7 +41,6 @@ CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
 EVENT: Final = RESOURCES["Event"]
 CRD: Final = Resource("CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions")
 PATIENCE: Final = 20.0
-UNAVAILABLE: Final = 503
 # What a test may leave behind, in the order in which it goes.
 LEFT: Final = (POD, EVENT, *(r for r in reversed(WATCHED) if r != POD))
 
@@ -92,7 +91,7 @@ class RealSubject:
     def apply(self, *objects: ApiObject) -> None:
         for thing in objects:
             resource, tree = manifest_of(thing)
-            made = self._create(resource.path(namespace="default"), tree)
+            made = _ok(self._server.request("POST", resource.path(namespace="default"), tree))
             path = resource.path(made["metadata"]["name"], "default")
             if isinstance(thing, Node):
                 # The API server has tainted the new node as not ready.
@@ -101,15 +100,6 @@ class RealSubject:
                 self._merge(f"{path}/status", {"status": tree["status"]})
             elif isinstance(thing, PodDisruptionBudget):
                 self._merge(f"{path}/status", {"status": self._room_in(thing)})
-
-    def _create(self, path: str, tree: Tree) -> Tree:
-        # What stores a kind is set up anew when its definition changes, and refuses whom it still hears.
-        until = time.monotonic() + PATIENCE
-        answer = self._server.request("POST", path, tree)
-        while answer[0] == UNAVAILABLE and time.monotonic() < until:
-            time.sleep(0.05)
-            answer = self._server.request("POST", path, tree)
-        return _ok(answer)
 
     def pod(self, name: str) -> Pod | None:
         return self._read(POD, name, Pod)

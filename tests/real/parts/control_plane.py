@@ -27,6 +27,8 @@ UNHURRIED: Final = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 # A P-256 private key in DER is this head, 32 random bytes, and the name of the curve: no openssl is needed.
 KEY_HEAD: Final = bytes.fromhex("30310201010420")
 KEY_TAIL: Final = bytes.fromhex("a00a06082a8648ce3d030107")
+# Seconds for which a call is made again that a kind's storage refused on its way out.
+PATIENCE: Final = 20.0
 DEFAULT_ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
@@ -126,9 +128,20 @@ class ControlPlane:
     ) -> tuple[int, Any]:
         """Call the API server as administrator; return the status and the decoded JSON (or the text).
 
+        What serves a custom kind is set up anew when its definition changes, and refuses whom it still hears:
+        such a call is made again.
+
         Raises:
             urllib3.exceptions.HTTPError: there was no answer.
         """
+        until = time.monotonic() + PATIENCE
+        status, answer = self._call(method, path, body, content_type)
+        while _is_set_up_anew(status, answer) and time.monotonic() < until:
+            time.sleep(0.05)
+            status, answer = self._call(method, path, body, content_type)
+        return status, answer
+
+    def _call(self, method: str, path: str, body: object, content_type: str) -> tuple[int, Any]:
         if self._pool is None:
             self._pool = urllib3.PoolManager(ca_certs=str(self.certificate))
         answer = self._pool.request(
@@ -317,3 +330,9 @@ class ControlPlane:
         descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
+
+
+def _is_set_up_anew(status: int, answer: Any) -> bool:
+    return (
+        status == 503 and isinstance(answer, dict) and answer.get("message") == "apiserver is shutting down"
+    )
