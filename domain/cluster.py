@@ -212,6 +212,7 @@ class ClusterModel(Standings):
         free = view.allocatable.minus(total(p.spec.requests for p in self.pods_on(name)))
         for promise in self.promises.withdraw_overdrawn(name, free):
             self._changes.pods[promise.pod] = None
+            self._touch_old_place(promise)
         self._touch(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:
@@ -232,6 +233,7 @@ class ClusterModel(Standings):
         if promise is not None:
             self._changes.pods[uid] = None
             self._touch(promise.target)
+            self._touch_old_place(promise)
         return promise
 
     # --- nodes and claims
@@ -379,6 +381,7 @@ class ClusterModel(Standings):
         for promise in expired:
             self._changes.pods[promise.pod] = None
             self._touch(promise.target)
+            self._touch_old_place(promise)
         if any(_asks_about_others(promise.spec) for promise in expired):
             for promise in self.promises.lapsing():
                 if promise.pod in self._provisionable and _asks_about_others(promise.spec):

@@ -28,6 +28,8 @@ from treenail.domain.pods import Owner, Phase, PodAffinityTerm
 from treenail.domain.promises import Promise
 from treenail.domain.taints import DISRUPTED
 
+LEAVING = (claim_of(view("c2")), node_of(view("c2")))
+
 # --- pods
 
 
@@ -74,6 +76,30 @@ def test_a_pod_bound_where_another_was_promised_takes_its_room() -> None:
     assert known.promises.of("p2") is None
     assert "p2" in known.take_changes().pods
     assert known.waiting("p2")
+
+
+def test_a_node_that_waits_for_a_pods_new_place_is_told_when_another_takes_it() -> None:
+    known = model(*IN_USE, *LEAVING, bound_pod("p1", "node-c2", 3))
+    known.condemn("c2")
+    promise(known, "p1", "c1")
+    known.take_changes()
+
+    see(known, bound_pod("big", "node-c1", 3))
+
+    assert known.promises.of("p1") is None
+    assert "c2" in known.take_changes().views
+
+
+def test_a_node_that_waits_for_a_pods_new_place_is_told_when_that_is_kept_no_longer() -> None:
+    known = model(*IN_USE, *LEAVING, bound_pod("p1", "node-c2"))
+    known.condemn("c2")
+    kept = Promise(like=known.pods["p1"], target="c1", decision="d1", expires_at=START + LASTS)
+    known.keep(kept)
+    known.take_changes()
+
+    known.expire_promises(START + LASTS)
+
+    assert "c2" in known.take_changes().views
 
 
 @pytest.mark.parametrize(
