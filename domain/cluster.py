@@ -211,8 +211,7 @@ class ClusterModel(Standings):
             return
         free = view.allocatable.minus(total(p.spec.requests for p in self.pods_on(name)))
         for promise in self.promises.withdraw_overdrawn(name, free):
-            self._changes.pods[promise.pod] = None
-            self._touch_old_place(promise)
+            self._note_promise(promise)
         self._touch(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:
@@ -231,9 +230,7 @@ class ClusterModel(Standings):
     def _end_promise(self, uid: str) -> Promise | None:
         promise = self.promises.end(uid)
         if promise is not None:
-            self._changes.pods[uid] = None
-            self._touch(promise.target)
-            self._touch_old_place(promise)
+            self._note_promise(promise)
         return promise
 
     # --- nodes and claims
@@ -312,8 +309,13 @@ class ClusterModel(Standings):
 
     def _end_promises_at(self, name: str) -> None:
         for promise in self.promises.end_all(name):
-            self._changes.pods[promise.pod] = None
-            self._touch_old_place(promise)
+            self._note_promise(promise)
+
+    def _note_promise(self, promise: Promise) -> None:
+        """Note whom it concerns that a promise was made or ended: also the node that the pod is to leave."""
+        self._changes.pods[promise.pod] = None
+        self._touch(promise.target)
+        self._touch_old_place(promise)
 
     def _touch_old_place(self, promise: Promise) -> None:
         pod = self.pods.get(promise.pod)
@@ -367,9 +369,7 @@ class ClusterModel(Standings):
     def keep(self, promise: Promise) -> None:
         """Make a promise, known to fit."""
         self.promises.make(promise)
-        self._changes.pods[promise.pod] = None
-        self._touch(promise.target)
-        self._touch_old_place(promise)
+        self._note_promise(promise)
 
     def expire_promises(self, now: datetime) -> None:
         """End the promises whose time is over.
@@ -379,9 +379,7 @@ class ClusterModel(Standings):
         """
         expired = self.promises.expire(now)
         for promise in expired:
-            self._changes.pods[promise.pod] = None
-            self._touch(promise.target)
-            self._touch_old_place(promise)
+            self._note_promise(promise)
         if any(_asks_about_others(promise.spec) for promise in expired):
             for promise in self.promises.lapsing():
                 if promise.pod in self._provisionable and _asks_about_others(promise.spec):
