@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Floats, Indices, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, holds
 
 
 def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
@@ -57,3 +57,20 @@ def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, o
     if len(too_much):
         counts[too_much] = np.floor(share[too_much] * pods[too_much])
     return counts
+
+
+def asked_for(requests: Floats) -> Bools:
+    """Return which resources any of `requests` (I, R) asks for (R), and the first in any case.
+
+    Even for pods that ask for nothing there must be something to look at.
+    """
+    asked: Bools = np.maximum.reduce(requests) > 0
+    asked[0] = True
+    return asked
+
+
+def by_proportions(requests: Floats) -> Indices:
+    """Return an order of classes (I) in which neighbours of `requests` (I, R) ask in similar proportions."""
+    scaled = requests / np.maximum(np.maximum.reduce(requests), TINY)
+    amounts = np.add.reduce(scaled, axis=1)
+    return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))

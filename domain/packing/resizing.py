@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
+from treenail.domain.packing.arrays import Floats, Indices, first_holding
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
-from treenail.domain.packing.filling import fill, proportional
+from treenail.domain.packing.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.steps import Steps
 
@@ -50,9 +50,7 @@ class Resizing:
         self._places = {lot.index: place for place, lot in enumerate(lots)}
         self._steps = steps
         self._whole_requests: Floats = np.array([lot.requests for lot in lots])
-        asked: Bools = np.maximum.reduce(self._whole_requests) > 0
-        # Even for pods that ask for nothing there must be something to look at.
-        asked[0] = True
+        asked = asked_for(self._whole_requests)
         self._requests = self._whole_requests[:, asked]
         self._room = family.room[family.bargains][:, asked]
         self._prices = family.prices[family.bargains]
@@ -172,9 +170,7 @@ class Resizing:
 
     @cached_property
     def _order(self) -> Indices:
-        scaled = self._requests / np.maximum(self._requests.max(axis=0), TINY)
-        amounts = scaled.sum(axis=1)
-        return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
+        return by_proportions(self._requests)
 
     def _draft(self, node: _Node) -> Draft:
         load = node.counts @ self._whole_requests

@@ -13,7 +13,7 @@ from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_h
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
-from treenail.domain.packing.filling import fill, proportional
+from treenail.domain.packing.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.first_fit import cheapest_allowed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
@@ -62,10 +62,7 @@ class Sizing:
     @cached_property
     def _asked(self) -> Bools:
         """Which resources are asked for at all (R)."""
-        asked: Bools = np.maximum.reduce(self._whole_requests) > 0
-        # Even for pods that ask for nothing there must be something to look at.
-        asked[0] = True
-        return asked
+        return asked_for(self._whole_requests)
 
     @cached_property
     def _requests(self) -> Floats:
@@ -87,10 +84,7 @@ class Sizing:
 
     @cached_property
     def _order(self) -> Indices:
-        """An order of classes (I) in which neighbours ask for resources in similar proportions."""
-        scaled = self._requests / np.maximum(np.maximum.reduce(self._requests), TINY)
-        amounts = np.add.reduce(scaled, axis=1)
-        return np.lexsort((amounts, scaled[:, 0] / np.maximum(amounts, TINY)))
+        return by_proportions(self._requests)
 
     def drafts(self, units: Floats) -> list[Draft]:
         """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
