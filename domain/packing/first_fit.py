@@ -187,7 +187,7 @@ class FirstFit:
         self._family[at] = family
         self._load[at] = load
         self._pods[at] += pods
-        self._company[at].add(one, pods)
+        self._rules.join(self._company[at], one, pods)
         self._parts[at][one.index] = self._parts[at].get(one.index, 0) + pods
         return pods
 
@@ -237,7 +237,7 @@ class FirstFit:
         self._parts += [{one.index: pods} for _ in range(copies)]
         for _ in range(copies):
             company = Company()
-            company.add(one, pods)
+            self._rules.join(company, one, pods)
             self._company.append(company)
         self._load = np.concatenate([self._load, load[np.newaxis].repeat(copies, axis=0)])
         self._pods = np.concatenate([self._pods, np.full(copies, float(pods))])

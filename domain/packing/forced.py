@@ -15,7 +15,6 @@ from treenail.domain.packing.first_fit import cheapest_allowed
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.node_rules import Company, NodeRules
-from treenail.domain.packing.rules import FREE
 from treenail.domain.packing.steps import Steps
 
 # So many lots of one shape are tried for a place before it stays empty.
@@ -291,8 +290,7 @@ class Forced:
 
     def _put(self, node: _Node, lot: Lot, units: int) -> None:
         node.parts[lot.index] = node.parts.get(lot.index, 0) + units
-        if lot.rules is not FREE:
-            self._rules.join(node.company, lot, units)
+        self._rules.join(node.company, lot, units)
         self._take(lot, units)
 
     def _take(self, lot: Lot, units: int) -> None:

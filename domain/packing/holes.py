@@ -74,7 +74,7 @@ def _added(
             if units >= 1:
                 counts[i] = units
                 room = room - units * requests[i]
-                company.add(lots[i], int(units))
+                rules.join(company, lots[i], int(units))
     rest = np.flatnonzero(able & free)
     if len(rest):
         none = np.zeros((1, len(rest)))

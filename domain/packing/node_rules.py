@@ -27,13 +27,6 @@ class Company:
     def copy(self) -> Company:
         return Company(dict(self.counted), dict(self.owned), self.closed)
 
-    def add(self, lot: Lot, units: int) -> None:
-        """Note that `units` more are there."""
-        for group, count in lot.rules.counted:
-            self.counted[group] = self.counted.get(group, 0) + units * count
-        for group in lot.rules.firm:
-            self.owned[group] = self.owned.get(group, 0) + units
-
 
 def most_joining(company: Company, rules: Rules, terms: Mapping[int, Term]) -> float:
     """Return how many units under `rules` may join a node's company; `terms` are by their group's number."""
@@ -104,6 +97,8 @@ class NodeRules:
 
     def join(self, company: Company, lot: Lot, units: int) -> None:
         """Note that `units` more are there, and who may not come any more."""
+        if lot.rules is FREE:
+            return
         counted, owned = company.counted, company.owned
         bare, own, mere = company.closed
         for group, count, firm, skew in self._marks_of(lot.rules).joining:
@@ -145,9 +140,7 @@ class NodeRules:
         """Return the company that so many units of lots (by index) are."""
         company = Company()
         for index, units in parts.items():
-            lot = self._lots[index]
-            if lot.rules is not FREE:
-                self.join(company, lot, units)
+            self.join(company, self._lots[index], units)
         return company
 
     def marks(self, parts: Iterable[int]) -> Marks:
@@ -177,5 +170,5 @@ class NodeRules:
                 return False
             if number < len(ruled):
                 company = company.copy()
-                company.add(lot, units)
+                self.join(company, lot, units)
         return True
