@@ -15,6 +15,18 @@ from treenail.domain.pods import Pod
 _WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
 # Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
+# Of machines that go already, pods leave as soon as that is decided for all of them: those that come in their
+# stead would be decided on one after the other, and get more nodes.
+_GOING: Final = frozenset(
+    {
+        Cause.INSTANCE_STOPPED,
+        Cause.INSTANCE_TERMINATED,
+        Cause.INSTANCE_STATUS,
+        Cause.SYSTEM_STATUS,
+        Cause.UNHEALTHY,
+    }
+)
+_DECIDED_AT_ONCE: Final = timedelta(seconds=1)
 # EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.
 _SWARM: Final = timedelta(seconds=5)
 # What is left to a machine when the last pod's grace period is over.
@@ -39,6 +51,8 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
     Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
     budgets and annotations protect them.
     """
+    if state.cause in _GOING and now < state.began_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
+        return state.began_at + _DECIDED_AT_ONCE
     first = min(map(_tier, waiting))
     call = last_call(waiting, state)
     overdue = tuple(
@@ -53,6 +67,10 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
     if stay and len(stay) == len(turn) and not overdue:
         return _look_at(stay, state, now, call)
     return MoveOut(evict=tuple(p for p in turn if p not in stay), delete=overdue)
+
+
+def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:
+    return any(p.active and not p.daemon and p.uid not in state.places for p in waiting)
 
 
 def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:

@@ -29,7 +29,7 @@ class Announcement:
     announce: Callable[[Lab, str], None]
     reason: str
     cause: str
-    # Pods of a machine that stops at once do not wait for their new place.
+    # Pods of a machine that stops at once wait for a decision, but not for their new place.
     replaced_first: bool = True
 
 
@@ -147,16 +147,15 @@ def test_what_ec2_announces_has_the_node_replaced(scene: Scene, name: str) -> No
     told = scene.controller.said("initiating delete from interruption message")[-1]
     assert (told["nodeclaim"], told["cause"]) == (claim["metadata"]["name"], chosen.cause)
     eventually(lambda: waiting(scene) == 0, "the message was not deleted")
-    # Its trace leads to the decision that replaced it, whose machine was there before the pods left;
-    # pods of a machine that stops at once may be gone before there is one.
+    # Its trace leads to the decision that replaced it, whose machine was there before the pods left.
     ended = scene.controller.said("deleted node")[-1]
     assert ended["cause"] == chosen.cause
     spans = stored(scene, ended["trace_id"], *ENDING)
     expect_whole(scene, spans)
     decision = scene.controller.said("decided on pods")[-1]
     assert decision["nodeclaims"] == 1
+    assert decision["trace_id"] in {trace_id for span in spans for trace_id, _ in span.links}, tree(spans)
     if chosen.replaced_first:
-        assert decision["trace_id"] in {trace_id for span in spans for trace_id, _ in span.links}, tree(spans)
         came = min(time_of(pod["metadata"]["creationTimestamp"]) for pod in scene.cluster.pods())
         ready = next(c for c in new["status"]["conditions"] if c["type"] == "Ready")
         assert time_of(ready["lastTransitionTime"]) <= came
