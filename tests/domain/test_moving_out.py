@@ -60,4 +60,6 @@ def test_nobody_decides_on_daemons_and_on_pods_that_stop_already() -> None:
     stops = replace(WEB, deleting_since=at(30))
     state = leaving(Cause.INSTANCE_STOPPED)
 
-    assert move_out((logs, stops), state, at(0)) == MoveOut(evict=(logs,), delete=())
+    assert move_out((logs,), state, at(0)) == MoveOut(evict=(logs,), delete=())
+    # Daemons wait for it to have stopped, and nobody for a decision.
+    assert move_out((logs, stops), state, at(0)) == MoveOut(evict=(), delete=())
