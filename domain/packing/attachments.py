@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,3 +41,14 @@ class Attachments:
                 new = [known for known in handles if known not in self._attached[row]]
                 self._attached[row].update(new)
                 left[row] -= count * fresh + len(new)
+
+
+def with_attached(room: Room, needs: Iterable[VolumeNeeds]) -> Room:
+    """Return `room` as it is once the volumes of pods with these needs are attached to it."""
+    every = tuple(needs)
+    attached = room.attached.union(*(one.known for one in every))
+    left: dict[str, int] = {}
+    for driver, places in room.attachable.items():
+        more = sum(of == driver for of, _ in attached - room.attached)
+        left[driver] = max(0, places - more - sum(one.of(driver)[0] for one in every))
+    return replace(room, attachable=left, attached=attached)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from treenail.domain.packing.attachments import with_attached
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, VolumeNeeds
 from treenail.domain.pods import Pod
@@ -71,7 +72,9 @@ class Remainder:
 
     def _filled(self, room: Room, pods: list[Pod]) -> Room:
         free = room.free.minus(total(pod.spec.requests for pod in pods))
-        return replace(room, free=free, residents=(*room.residents, *self._residents.count(pods)))
+        needs = (needs for pod in pods if (needs := self.volumes(pod)) is not None)
+        there = (*room.residents, *self._residents.count(pods))
+        return with_attached(replace(room, free=free, residents=there), needs)
 
     def _to_buy(self) -> Iterable[Room]:
         """Return the nodes to buy as far as they matter to others: by who will be there."""

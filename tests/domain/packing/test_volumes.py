@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.domain.packing.advised import advised
 from tests.domain.packing.company import A, B, C, app, domains, node, refused, sold, solved
-from tests.domain.packing.problems import asking, expression, is_in, problem
+from tests.domain.packing.problems import asking, expression, is_in, offer, problem
 from treenail.domain import labels
 from treenail.domain.packing.problem import PoolOffer, Problem, Room, VolumeNeeds
 from treenail.domain.pods import PodSpec, PodVolume
+from treenail.domain.remedies import ChangeKind
 from treenail.domain.requirements import Operator, Requirement, Requirements
 
 EBS, EFS = "ebs.csi.aws.com", "efs.csi.aws.com"
@@ -180,3 +182,22 @@ def test_drivers_are_counted_each_for_itself() -> None:
     both = replace(takes("n1", 4), attachable={EBS: 4, EFS: 2})
 
     assert len(solved(with_volumes(needs, 5, rooms=(both,))).nominations) == 2
+
+
+# --- what is said of those left over
+
+
+def test_the_places_that_others_were_given_are_not_offered_again() -> None:
+    (group,) = advised(with_volumes(fresh(1), 3, rooms=(takes("n1", 2),), offers=(offer(limits={"cpu": 0}),)))
+
+    assert len(group.pods) == 1
+    assert group.remedy is not None
+    assert [change.kind for change in group.remedy.changes] == [ChangeKind.RAISE_LIMIT]
+
+
+def test_a_volume_attached_for_another_takes_no_place_from_those_left_over() -> None:
+    several = [known("vol-1"), known("vol-1", "vol-2"), known("vol-1", "vol-2", "vol-3")]
+    (group,) = advised(with_volumes(several, 3, rooms=(takes("n1", 2),), offers=()))
+
+    assert group.nearest is not None
+    assert group.nearest.detail == "1 more volumes of ebs.csi.aws.com are to be attached, and 0 can be"
