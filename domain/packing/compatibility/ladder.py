@@ -160,7 +160,11 @@ def _rungs(of: _Asking, term: _Asked, demands: Demands) -> Iterator[Rung]:
 
 
 def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | None:
-    """Return what is required, and which labels must be there at all; None where nothing meets `asked`."""
+    """Return what is required, and which labels must be there at all; None where nothing meets `asked`.
+
+    Any node has a hostname in the end, whether its pool tells it or not.
+    """
+    asked = [e for e in asked if (e.key, e.operator) != (labels.HOSTNAME, Operator.EXISTS)]
     requirements = Requirements(e.requirement() for e in asked)
     needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}
     # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.

@@ -86,6 +86,7 @@ def possible_nodes(
     for offering in instance_type.offerings:
         for values in product(*left_open.values()):
             node = {
+                labels.HOSTNAME: "of a node to be bought",
                 **own,
                 **_sold_as(offering),
                 **pool.node_labels,

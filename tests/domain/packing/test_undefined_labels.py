@@ -75,6 +75,14 @@ def test_a_well_known_label_that_a_node_there_lacks_is_not_there() -> None:
     assert refused(problem(app("web", 1, spec), rooms=(node("n1", A),), offers=())) == ["web-0"]
 
 
+def test_any_node_has_a_hostname() -> None:
+    named = expression(labels.HOSTNAME, Operator.EXISTS)
+    not_that = expression(labels.HOSTNAME, Operator.NOT_IN, "n1")
+
+    assert not refused(problem(app("web", 1, asking(required=[(named,)])), offers=(sold(),)))
+    assert not refused(problem(app("web", 1, asking(required=[(named, not_that)])), offers=(sold(),)))
+
+
 def test_pods_that_want_different_values_of_an_open_label_get_different_nodes() -> None:
     offers = (sold(Requirement.of("team", Operator.EXISTS)),)
 
