@@ -104,8 +104,7 @@ class Simulation:
         admission = Admission(decoded)
         self._pods = tuple(p for p in map(admission.admit, self._all_pods()) if not admission.gated(p))
         self.warnings = (*decoded.warnings, *admission.warnings)
-        self.pod_names = {p.uid: p.key for p in self._pods if not p.node_name}
-        self._nodes = {self._claim_name(n): n.name for n in decoded.nodes}
+        self._nodes = self._node_names()
         self._types = self._read_types(catalogues, manifests)
 
     def _read_types(
@@ -119,6 +118,11 @@ class Simulation:
             except NodeClassNotReadyError as error:
                 raise problem_of(pool.node_class, error, manifests) from None
         return types
+
+    @property
+    def pod_names(self) -> dict[str, str]:
+        """The pods decided on as namespace/name, by uid: those that wait, and those that lose their node."""
+        return {pod.uid: pod.key for pod in self._problem.pods}
 
     def node_of(self, room: str) -> str:
         """Return the node a room of the plan is on."""
@@ -176,6 +180,13 @@ class Simulation:
         return [replace(thing, resource_version=1) for thing in things]
 
     # --- nodes
+
+    def _node_names(self) -> dict[str, str]:
+        """Return the names of nodes by those of their rooms: their claims', written or made here."""
+        made = {self._claim_name(n): n.name for n in self._decoded.nodes}
+        by_provider = {n.provider_id: n.name for n in self._decoded.nodes if n.provider_id}
+        written = self._decoded.node_claims
+        return made | {c.name: by_provider[c.provider_id] for c in written if c.provider_id in by_provider}
 
     def _pool_of(self, node: Node) -> NodePool | None:
         """Return the pool that a node says it is of: it counts against its limits."""

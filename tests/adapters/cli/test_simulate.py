@@ -19,6 +19,21 @@ NODE: Manifest = {
         "conditions": [{"type": "Ready", "status": "True"}],
     },
 }
+CLAIM: Manifest = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodeClaim",
+    "metadata": {"name": "default-1", "labels": {"karpenter.sh/nodepool": "default"}},
+    "spec": {
+        "requirements": [],
+        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+    },
+    "status": {
+        "providerID": "kwok://worn",
+        "capacity": NODE["status"]["capacity"],
+        "allocatable": NODE["status"]["allocatable"],
+        "conditions": [{"type": "Registered", "status": "True"}],
+    },
+}
 KWOK_POOL: Manifest = {
     "apiVersion": "karpenter.sh/v1",
     "kind": "NodePool",
@@ -192,6 +207,34 @@ def test_a_node_that_came_nearest_has_the_name_its_manifest_gives_it(tmp_path: P
 
     assert found["refused"][0]["nearest"]["node"] == "worn"
     assert found["unschedulable"]["default/picky"].startswith("NodeFull: node worn: cpu 5 is asked for")
+
+
+def test_pods_on_their_way_to_a_node_with_a_claim_go_by_its_own_name(tmp_path: Path, catalogue: str) -> None:
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        CLAIM,
+        {**NODE, "spec": {"providerID": "kwok://worn"}},
+        pod("small", "1"),
+        options=("--instance-types", catalogue),
+    )
+
+    assert found["existing"] == {"worn": ["default/small"]}
+
+
+def test_pods_of_a_leaving_node_are_given_another(tmp_path: Path, catalogue: str) -> None:
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        changed(CLAIM, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z"),
+        {**NODE, "spec": {"providerID": "kwok://worn"}},
+        pod("there", "2", nodeName="worn"),
+        pod("waiting", "1"),
+        options=("--instance-types", catalogue),
+    )
+
+    assert [claim["pods"] for claim in found["nodeClaims"]] == [["default/there", "default/waiting"]]
+    assert found["pods"] == 2
 
 
 def test_manifests_may_be_several_files_and_lists(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def test_pods_that_wait_for_gates_are_left_out() -> None:
     gated = a_pod(scheduling_gates=("example.com/wait",))
 
     simulation = Simulation(Decoded(pods=(gated, a_pod("q"))), FixedCatalogue(()), Settings())
+    simulation.decide()
 
     assert simulation.pod_names == {"q": "default/q"}
     assert simulation.warnings == (
