@@ -30,7 +30,7 @@ def nothing_to_buy(
     for one in there:
         found = True
         for key, known in values.items():
-            known.update(filter(wanted[key].has, one.values(key)))
+            known.update(one.values(key))
         if all(len(values[key]) >= count for key, count in least.items()):
             return None
     return NothingToBuy(pool=of_pool(pool), min_values=found)

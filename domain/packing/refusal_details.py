@@ -162,8 +162,7 @@ def too_few_values(template: Template, types: Indices) -> Said | None:
     for requirement in template.requirements.in_order():
         if requirement.min_values is None:
             continue
-        own = [template.shelf.types[t].requirements.get(requirement.key) for t in types]
-        left = {v for one in own if one is not None for v in one.values if requirement.has(v)}
+        left = {value for t in types for value in template.shelf.types[t].values(requirement.key)}
         if len(left) < requirement.min_values:
             wanted = str(requirement.min_values)
             detail = (

@@ -16,7 +16,8 @@ from treenail.domain.requirements import Requirement, Requirements
 class Choice:
     """Of how many values of which labels a claim's types must leave the choice.
 
-    `types` are those a claim may be of. Where they do not suffice, `BestEffort` asks for as much as there is.
+    `types` are those a claim may be of. As in Karpenter, each counts with all zones it is sold in, say,
+    wherever the claim is to be. Where they do not suffice, `BestEffort` asks for as much as there is.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class Choice:
         for requirement in requirements.in_order():
             if requirement.min_values is None:
                 continue
-            values = [_wanted(one, requirement) for one in types]
+            values = [one.values(requirement.key) for one in types]
             there = len(frozenset[str]().union(*values))
             least = requirement.min_values
             if there < least:
@@ -65,11 +66,6 @@ class Choice:
             low, high = (low, middle) if self.enough(order[:middle].tolist()) else (middle + 1, high)
         common: Floats = alike[order[:low]].min(axis=0)
         return common
-
-
-def _wanted(one: InstanceType, wanted: Requirement) -> frozenset[str]:
-    """Return the values of a label that nodes of a type may have and that are wanted."""
-    return frozenset(value for value in one.values(wanted.key) if wanted.has(value))
 
 
 def _lowered(requirements: Requirements, requirement: Requirement, least: int) -> Requirements:

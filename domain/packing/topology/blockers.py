@@ -47,10 +47,20 @@ class Blockers:
         found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys, ()))
         choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
         if not choices:
-            return _no_domain(next((r for r in scope.by_domain if r.owned), scope.by_domain[0]))
+            return next(map(_no_domain, self._unknown(scope, rung, template)), None)
         blocked = [(choice, self._blocking(scope, choice)) for choice in choices]
         choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
         return self._said(scope, choices, choice, blocking[0]) if blocking else None
+
+    def _unknown(self, scope: Scope, rung: Rung, template: int) -> list[Restriction]:
+        """Return the restrictions, their own first, by labels that nodes of a template get no value of."""
+
+        def has_values(key: str) -> bool:
+            own = rung.requirements.get(key)
+            return any(own is None or own.has(value) for value in self._universe.of_pool(template, key))
+
+        unknown = [r for r in scope.by_domain if not has_values(r.group.term.key)]
+        return sorted(unknown, key=lambda r: not r.owned)
 
     def _blocking(self, scope: Scope, choice: Choice) -> list[Restriction]:
         """Return the restrictions that let no pod into the domains of a choice."""

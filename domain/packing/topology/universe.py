@@ -26,12 +26,13 @@ class Universe:
             found: dict[str, list[tuple[Taint, ...]]] = {}
             for index in range(len(self._templates)):
                 taints = self._templates.offer(index).pool.taints
-                for value in self._values(index, key):
+                for value in self.of_pool(index, key):
                     found.setdefault(value, []).append(taints)
             self._new[key] = {value: found[value] for value in sorted(found)}
         return self._new[key]
 
-    def _values(self, index: int, key: str) -> list[str]:
+    def of_pool(self, index: int, key: str) -> list[str]:
+        """Return, sorted, the values that new nodes of the template `index` may have for the label `key`."""
         own = self._templates.requirements(index).get(key)
         values = set(self._templates.shelf(index).masks.values(key))
         if own is None:
