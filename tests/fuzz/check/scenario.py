@@ -90,9 +90,8 @@ class Scenario:
                     add(coming, pod.shape.requests, -1)
         node = Node(name, taints, labels, free)
         for daemon in self.daemons:
-            if first_refused(daemon.tolerations, taints, preferred=True) is None and node.meets(
-                daemon.terms[:1]
-            ):
+            tolerated = first_refused(daemon.tolerations, taints, preferred=True) is None
+            if tolerated and node.meets(daemon.terms):
                 add(coming, daemon.requests)
         add(free, {resource: value for resource, value in coming.items() if value > 0}, -1)
         return node
