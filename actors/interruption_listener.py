@@ -134,6 +134,8 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             self.log("cannot read queue message", message_id=message.id, error=str(error))
             return
         self._telemetry.count(metrics.INTERRUPTION_RECEIVED.name, message_type=notice.kind)
+        if notice.problem:
+            self.log("cannot read part of queue message", message_id=message.id, error=notice.problem)
         for instance_id in notice.instance_ids:
             self._notice(notice, instance_id, message, received_at)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from treenail.domain.disruption import Cause
+from treenail.domain.log_facts import shortened
 
 # EC2 announces the end of a spot instance this long before it.
 SPOT_NOTICE: Final = timedelta(seconds=120)
@@ -47,13 +48,15 @@ class Notice:
     """A message, understood. At `deadline`, where it is known, the instances go, ready or not.
 
     Of instances that are gone already that is when the event happened, at `time`; None where the message
-    is of no concern and does not say.
+    is of no concern and does not say. `problem` says what is wrong with parts that could not be read, where
+    others could.
     """
 
     kind: InterruptionKind
     instance_ids: tuple[str, ...] = ()
     time: datetime | None = None
     deadline: datetime | None = None
+    problem: str = ""
 
     @property
     def cause(self) -> Cause | None:
@@ -133,22 +136,30 @@ def _state_change(event: _Object) -> Notice:
 
 
 def _health(event: _Object) -> Notice:
-    """Read a Health event; it names instances among other things that it may be about."""
+    """Read a Health event; it names instances among other things that it may be about.
+
+    One entry that cannot be read costs the others nothing.
+    """
     detail = _detail(event)
     if detail.get("service") != "EC2" or detail.get("eventTypeCategory") != "scheduledChange":
         return _no_op()
     entities = detail.get("affectedEntities", [])
     if not isinstance(entities, list):
         raise NoticeError("detail.affectedEntities is not a list")
-    ids = tuple(i for i in map(_entity, entities) if i.startswith("i-"))
-    return _notice(event, InterruptionKind.SCHEDULED_CHANGE, tuple(dict.fromkeys(ids)))
+    named = [_entity(entity) for entity in entities]
+    wrong = [str(n) for n, name in enumerate(named) if name is None]
+    problem = f"detail.affectedEntities[{shortened(wrong)}]: no entityValue that is a text" if wrong else ""
+    if wrong and len(wrong) == len(named):
+        raise NoticeError(problem)
+    ids = (name for name in named if name is not None and name.startswith("i-"))
+    notice = _notice(event, InterruptionKind.SCHEDULED_CHANGE, tuple(dict.fromkeys(ids)))
+    return replace(notice, problem=problem)
 
 
-def _entity(entity: object) -> str:
+def _entity(entity: object) -> str | None:
+    """Return what an entry names, None where it names nothing."""
     value = entity.get("entityValue") if isinstance(entity, dict) else None
-    if not isinstance(value, str):
-        raise NoticeError("detail.affectedEntities has an entry without an entityValue")
-    return value
+    return value if isinstance(value, str) else None
 
 
 def _object_of(body: str) -> _Object:

@@ -120,6 +120,20 @@ def test_an_event_about_several_instances_is_told_for_each() -> None:
     assert stage.telemetry.counted("karpenter_interruption_received_messages_total") == 1
 
 
+def test_what_an_event_names_beside_what_cannot_be_read_is_told_and_the_rest_is_logged() -> None:
+    stage = Listening()
+
+    entities = [{"entityValue": "i-1"}, {}, {"entityValue": "i-2"}]
+    message_id = stage.queue.put(event(HEALTH, affectedEntities=entities))
+    stage.run(1)
+
+    assert [m.instance_id for m in stage.cluster.of(NodeInterrupted)] == ["i-1", "i-2"]
+    (line,) = stage.logged("cannot read part of queue message")
+    assert line["message_id"] == message_id
+    assert line["error"] == "detail.affectedEntities[1]: no entityValue that is a text"
+    assert stage.queue.backlog() == ()
+
+
 def test_a_message_that_comes_twice_is_told_once_and_deleted() -> None:
     stage = Listening()
     stage.queue.faults = QueueFaults(duplicate=1.0)

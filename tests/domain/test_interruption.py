@@ -107,6 +107,15 @@ def test_a_scheduled_change_names_each_of_its_instances_once() -> None:
     )
 
 
+def test_one_entity_that_cannot_be_read_costs_the_others_nothing() -> None:
+    entities = [{"entityValue": ID}, {"entityValue": None}, "i-1", {"entityValue": "i-00000000000000001"}]
+
+    notice = parse_notice(health(affectedEntities=entities))
+
+    assert notice.instance_ids == (ID, "i-00000000000000001")
+    assert notice.problem == "detail.affectedEntities[1, 2]: no entityValue that is a text"
+
+
 @pytest.mark.parametrize("detail", [{"service": "RDS"}, {"eventTypeCategory": "accountNotification"}])
 def test_health_events_of_other_services_and_categories_are_of_no_concern(detail: dict[str, str]) -> None:
     assert parse_notice(health(**detail)).kind is InterruptionKind.NO_OP
