@@ -75,7 +75,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
-TellerHears: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed
+TellerHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
@@ -162,7 +162,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             avoiders=(audience.selector, audience.launcher),
             batcher=audience.batcher,
             listener=audience.listener,
-            teller=audience.teller,
             termination=audience.termination,
         )
 

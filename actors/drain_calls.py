@@ -24,7 +24,7 @@ from treenail.domain.drain import (
     machine_ends_at,
     uncordon,
 )
-from treenail.domain.end_records import EndRecord, cause_said, reason_of
+from treenail.domain.end_records import EndRecord, actor_of, cause_said, reason_of
 from treenail.domain.ending_conditions import disrupting
 from treenail.domain.ending_trace import disruption_context
 from treenail.domain.instants import write_instant
@@ -146,13 +146,17 @@ def cause_of(view: NodeView) -> Cause:
     return cause_said(view.claim) or Cause.DELETED
 
 
-def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool) -> Leaving:
+def leaving_for(
+    view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool = False
+) -> Leaving:
     """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says."""
     claim = view.claim
+    says_so = cause_said(claim) is cause
     own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{view.name}")
     return Leaving(
         cause=cause,
-        why=reason_of(claim),
+        why=reason_of(claim) if says_so else "",
+        actor=actor_of(claim) if says_so else "",
         trace=_trace_of(view) or own,
         deadline=deadline_of(view),
         ends_at=machine_ends_at(claim),
@@ -160,6 +164,7 @@ def leaving_for(view: NodeView, cause: Cause, *, began_at: datetime, forced: boo
         replaced_first=first,
         resumed=view.node is not None and view.node.deleting_since is not None,
         began_at=began_at,
+        warned={cause: None} if says_so else {},  # people were told before
     )
 
 

@@ -37,6 +37,7 @@ class EndingRecorder:
             claim,
             state.cause,
             state.trace,
+            actor=state.actor,
             why=state.why,
             price_before=price_of(claim),
             price_after=self._prices.after(state.cause, state.decisions),

@@ -8,7 +8,7 @@ from treenail.actors.base import Runtime
 from treenail.actors.publishing import ToldLately, publish, write_beside
 from treenail.actors.termination_ticks import MovedOut
 from treenail.domain import labels
-from treenail.domain.disruption import BUDGETED, Cause
+from treenail.domain.disruption import BUDGETED, Cause, NodeInterrupted
 from treenail.domain.end_records import EndRecord
 from treenail.domain.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
 from treenail.domain.ending_events import (
@@ -28,6 +28,7 @@ from treenail.domain.nodes import Condition, NodeClaim, NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.ports import ClaimPatch, ClusterWriter
 from treenail.domain.runtime import Done, Failed
+from treenail.domain.warning_events import ended_by_warning, warned
 
 # Where a machine is taken from us, what its claim says meanwhile is not worth a request.
 _UNHURRIED = frozenset({*BUDGETED, Cause.DELETED})
@@ -55,6 +56,13 @@ class EndingTeller:
         if unsaid and view.name not in self._dated:
             self._dated[view.name] = None
             self._write(view, {labels.TERMINATION_TIMESTAMP: write_instant(state.deadline)}, ())
+
+    def warned(self, view: NodeView, notice: NodeInterrupted, *, news: bool, ends: bool) -> None:
+        """Tell what EC2, or who else, warned of where that is `news`, and whether it `ends` the node."""
+        if news:
+            self._publish(warned(view, notice))
+        if ends:
+            self._publish(ended_by_warning(view))
 
     def draining(self, view: NodeView, state: Leaving, step: MoveOut, pods: Iterable[Pod]) -> None:
         """Tell that a drain has begun, and what holds it up where nobody can be asked to leave."""

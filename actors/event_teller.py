@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately, publish
-from treenail.domain.disruption import DisruptionBlocked, DisruptNodes, NodeInterrupted
+from treenail.domain.disruption import DisruptionBlocked, DisruptNodes
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_events import NodeEvents, blocked
@@ -17,7 +17,7 @@ from treenail.domain.watching import NodeChanged
 # Budgets may change with every minute.
 _BLOCKED_SECONDS: Final = 60.0
 
-TellerInbox: TypeAlias = NodeChanged | NodeInterrupted | DisruptNodes | DisruptionBlocked | ClaimFailed
+TellerInbox: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
 
 
 class EventTeller(DomainActor[TellerInbox]):
@@ -34,8 +34,6 @@ class EventTeller(DomainActor[TellerInbox]):
         match message:
             case NodeChanged():
                 self._tell(self._events.note(message, self._timers.now()))
-            case NodeInterrupted():
-                self._tell(self._events.interrupted(message))
             case DisruptNodes():
                 self._tell(self._events.disrupting(message))
             case DisruptionBlocked():

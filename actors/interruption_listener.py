@@ -55,7 +55,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
 
     A message stays in the queue until the cluster state says that all that follows from it is written down,
     so that none is lost with this process. Owns what was seen already, and which messages are still needed.
-    Tells the termination actor and the cluster state `NodeInterrupted`.
+    Tells the cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -63,13 +63,11 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         runtime: Runtime,
         *,
         cluster: Ref[NodeInterrupted],
-        termination: Ref[NodeInterrupted],
         queue: InterruptionQueue,
         policy: InterruptionPolicy,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
-        self._termination = termination
         self._queue = queue
         self._policy = policy
         self._receipts: list[str] = []
@@ -156,4 +154,3 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             self._telemetry.record(span)
         self._need(message, instance_id)
         self._cluster.tell(interrupted)
-        self._termination.tell(interrupted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from treenail.actors.notice_settler import NoticeSettler
@@ -17,8 +18,8 @@ from treenail.domain.runtime import Ref
 class Interruptions:
     """Condemns the node of an instance that goes, has its pods placed at once and its offering avoided.
 
-    A notice of an instance that is not known yet is acted on when it is (`heed_found`). The `termination`
-    hears it again then, as it may have forgotten it; whoever is the `teller` tells people.
+    The `termination` hears of it under the name of its claim. A notice of an instance that no claim is known
+    to have is acted on when one is (`heed_found`).
     """
 
     def __init__(
@@ -29,25 +30,24 @@ class Interruptions:
         avoiders: tuple[Ref[CapacityRanOut], ...],
         batcher: Ref[UrgentWork],
         listener: Ref[NoticeSettled],
-        teller: Ref[NodeInterrupted],
         termination: Ref[NodeInterrupted],
     ) -> None:
         self._model = model
         self._decisions = decisions
         self._avoiders = avoiders
         self._batcher = batcher
-        self._teller = teller
         self._termination = termination
         self._settler = NoticeSettler(model, listener)
 
     def hear(self, notice: NodeInterrupted, now: datetime) -> None:
         """Act on a notice. One told again changes nothing."""
         self._settler.note(notice)
-        name = self._model.view_of_instance(notice.instance_id)
+        name = self._model.claim_of_instance(notice.instance_id)
         view = self._model.view(name) if name is not None else None
-        if name is None or view is None:
+        if name is None or view is None or view.claim is None:
             return
-        if notice.cause is Cause.SPOT_INTERRUPTED and view.claim is not None:
+        self._termination.tell(replace(notice, name=name))
+        if notice.cause is Cause.SPOT_INTERRUPTED:
             # EC2 wants back what it has too little of.
             ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
             for avoider in self._avoiders:
@@ -57,7 +57,6 @@ class Interruptions:
         if self._model.ending(view) and not news:
             return
         self._decisions.announce(now)
-        self._teller.tell(notice)
         self._model.condemn(name)
         self._batcher.tell(UrgentWork(why=notice.cause.value))
 
@@ -74,5 +73,4 @@ class Interruptions:
         found = self._settler.take_found()
         for notice in found:
             self.hear(notice, now)
-            self._termination.tell(notice)
         return bool(found)

@@ -37,7 +37,7 @@ DoctorInbox: TypeAlias = NodeChanged | _Look
 class NodeDoctor(DomainActor[DoctorInbox]):
     """Watch what nodes say of themselves, and give those up that are not well for longer than is tolerated.
 
-    Owns which nodes are unhealthy. Tells the termination actor and the cluster state `NodeInterrupted`.
+    Owns which nodes are unhealthy. Tells the cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -45,13 +45,11 @@ class NodeDoctor(DomainActor[DoctorInbox]):
         runtime: Runtime,
         *,
         cluster: Ref[NodeInterrupted],
-        termination: Ref[NodeInterrupted],
         writer: ClusterWriter,
         policies: Sequence[RepairPolicy],
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
-        self._termination = termination
         self._writer = writer
         self._ward = Ward(policies)
         # When those are looked at again that were found to be unhealthy for too long.
@@ -111,7 +109,6 @@ class NodeDoctor(DomainActor[DoctorInbox]):
         for span in repair_spans(notice, claim, diagnosis):
             self._telemetry.record(span)
         self._cluster.tell(notice)
-        self._termination.tell(notice)
 
     def _tell_blocked(self, view: NodeView, why: str) -> None:
         if view.node is None or not self._told.news(view.name):

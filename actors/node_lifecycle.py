@@ -9,10 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import labels, metrics
-from treenail.domain.claim_prices import price_of
-from treenail.domain.disruption import Cause, disrupted_labels
-from treenail.domain.end_records import end_record
-from treenail.domain.ending_trace import disruption_context
+from treenail.domain.disruption import Cause, ClaimGivenUp
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
@@ -45,6 +42,7 @@ from treenail.domain.watching import NodeChanged
 
 _GARBAGE_SECONDS: Final = 120.0
 _FIRST_GARBAGE_SECONDS: Final = 30.0
+_HEAL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     """Register nodes, initialize them, and collect what is left over on either side.
 
     Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
-    `NodeNeverCame` to those who want to know, the reporter among them, and the selector `MemoryLearned`.
+    `NodeNeverCame` to those who want to know, the reporter among them, the selector `MemoryLearned`, and the
+    termination actor `ClaimGivenUp`.
     """
 
     def __init__(
@@ -102,6 +101,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         observer: Ref[LifecycleTells],
         selector: Ref[MemoryLearned],
         reporter: Ref[NodeRegistered | NodeNeverCame],
+        termination: Ref[ClaimGivenUp],
         reader: ClusterReader,
         writer: ClusterWriter,
         cloud: Cloud,
@@ -110,6 +110,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._observer = observer
         self._selector = selector
         self._reporter = reporter
+        self._termination = termination
         self._reader = reader
         self._writer = writer
         self._cloud = cloud
@@ -117,8 +118,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         # Those that a step is being tried on, as they were when it was decided.
         self._busy: dict[str, NodeView] = {}
         self._attempts: dict[str, int] = {}
-        # Claims we deleted: what the watch still tells of them comes from before that.
-        self._given_back: dict[str, None] = {}
+        # Claims that we said are to go.
+        self._given_up: dict[str, None] = {}
 
     def begin(self) -> None:
         self.later("garbage", _CollectGarbage(), seconds=_FIRST_GARBAGE_SECONDS)
@@ -148,7 +149,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         name, view = changed.name, changed.view
         if view is None or view.claim is None or view.claim.resource_version == 0:
             self._views.pop(name, None)
-            self._given_back.pop(name, None)
+            self._given_up.pop(name, None)
             self._attempts.pop(name, None)
             self._timers.cancel(name, self.me)
             return
@@ -166,7 +167,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)
-        if view is None or name in self._busy or name in self._given_back:
+        if view is None or name in self._busy:
             return
         step = next_step(view, self._timers.now())
         match step:
@@ -175,8 +176,24 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             case WaitUntil(at=at):
                 seconds = (at - self._timers.now()).total_seconds()
                 self.later(name, _Look(name), seconds=max(0.0, seconds))
+            case GiveBack():
+                self._give_up(step)
             case _:
                 self._do(name, step)
+
+    def _give_up(self, step: GiveBack) -> None:
+        """Say that a claim is to go, now and then until it does, and tell of it once."""
+        claim, cause = step.claim, step.cause
+        given_up = ClaimGivenUp(name=claim.name, cause=cause, actor=type(self).__name__)
+        self._termination.tell(given_up)
+        self.later(claim.name, _Look(claim.name), seconds=_HEAL_SECONDS)
+        if claim.name in self._given_up:
+            return
+        self._given_up[claim.name] = None
+        if cause is not Cause.EXPIRED:
+            never = NodeNeverCame(claim=claim, cause=cause)
+            self._observer.tell(never)
+            self._reporter.tell(never)
 
     def _do(self, name: str, step: NextStep) -> None:
         self._busy[name] = self._views[name]
@@ -199,9 +216,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                     return writer.patch_claim(step.claim.name, ClaimPatch(conditions=step.conditions))
 
                 return mark
-            case GiveBack():
-                return lambda: self._delete_because(step.claim, step.cause)
-            case WaitUntil() | None:
+            case GiveBack() | WaitUntil() | None:
                 raise TypeError(f"{step} is not a call")
             case _:
                 assert_never(step)
@@ -227,7 +242,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         if self._views[name] != tried_on:
             self._look(name)
         else:  # The watch brings what came of it; a tick heals it where that is lost.
-            self.later(name, _Look(name), seconds=5.0)
+            self.later(name, _Look(name), seconds=_HEAL_SECONDS)
 
     def _report(self, did: _Did) -> None:
         now = self._timers.now()
@@ -248,15 +263,6 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._span("initialize", claim, now)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
                 self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
-            case GiveBack(claim=claim, cause=cause):
-                if claim.name in self._views:
-                    self._given_back[claim.name] = None
-                self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
-                if cause is not Cause.EXPIRED:
-                    never = NodeNeverCame(claim=claim, cause=cause)
-                    self._observer.tell(never)
-                    self._reporter.tell(never)
-                self.log("deleted nodeclaim", nodeclaim=claim.name, cause=cause.value)
             case _:
                 pass
 
@@ -295,7 +301,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 _Collected,
             )
         for claim in found.claims:
-            self._delete(claim)
+            given_up = ClaimGivenUp(name=claim.name, cause=Cause.GARBAGE_COLLECTED, actor=type(self).__name__)
+            self._termination.tell(given_up)
         for claim in found.unreserved:
             self._relabel(claim)
 
@@ -313,18 +320,3 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             writer.patch_claim(claim.name, ClaimPatch(labels=plain, remove_labels=labels.OF_RESERVATIONS))
 
         self._tasks.run(("kubernetes", "claim", claim.name), relabel, self.me, _Collected)
-
-    def _delete_because(self, claim: NodeClaim, cause: Cause) -> None:
-        """Delete a claim, having said why on it for whoever sees it out. Blocks."""
-        record = end_record(claim, cause, disruption_context(claim), price_before=price_of(claim))
-        self._writer.patch_claim(claim.name, ClaimPatch(annotations=record.annotations()))
-        self._writer.delete_claim(claim.name, uid=claim.uid)
-
-    def _delete(self, claim: NodeClaim) -> None:
-        self.log("garbage collected", nodeclaim=claim.name, cause=Cause.GARBAGE_COLLECTED.value)
-        self._tasks.run(
-            ("kubernetes", "lifecycle", claim.name),
-            lambda: self._delete_because(claim, Cause.GARBAGE_COLLECTED),
-            self.me,
-            _Collected,
-        )

@@ -29,7 +29,7 @@ class NoticeSettler:
     def note(self, notice: NodeInterrupted) -> None:
         """Take in what was announced. While launches are under way the instance may still be ours."""
         instance_id = notice.instance_id
-        name = self._model.view_of_instance(instance_id)
+        name = self._model.claim_of_instance(instance_id)
         if name is not None:
             told_end = notice.cause in TAKEN and notice.deadline is not None
             self._noted.setdefault(name, []).append((instance_id, told_end))
@@ -40,7 +40,7 @@ class NoticeSettler:
     def know_all(self) -> None:
         """Take in that all is known, and was looked at."""
         for instance_id in self._early.know_all():
-            if self._model.view_of_instance(instance_id) is not None:
+            if self._model.claim_of_instance(instance_id) is not None:
                 self._early.find(instance_id)
         self._settle_foreign()
 

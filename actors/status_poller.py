@@ -18,7 +18,7 @@ from treenail.domain.runtime import Done, Outcome, Ref
 from treenail.domain.status_trace import status_spans
 
 _POLL_SECONDS: Final = 60.0
-# Of nodes that the API server has not told of yet, what is said is forgotten after five minutes.
+# What is said of an instance that no claim is known to have may be forgotten.
 _TELL_EVERY: Final = 4
 
 
@@ -44,7 +44,7 @@ class StatusPoller(DomainActor[PollerInbox]):
 
     Each is counted and recorded once, and told again every four minutes while it lasts: whoever did not know
     the node may know it by then; and at once where EC2 plans to take the instance earlier than it said. Owns
-    for how many polls each has lasted. Tells the termination actor and the cluster state `NodeInterrupted`.
+    for how many polls each has lasted. Tells the cluster state `NodeInterrupted`.
     """
 
     def __init__(
@@ -52,13 +52,11 @@ class StatusPoller(DomainActor[PollerInbox]):
         runtime: Runtime,
         *,
         cluster: Ref[NodeInterrupted],
-        termination: Ref[NodeInterrupted],
         cloud: Cloud,
         policy: InterruptionPolicy,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
-        self._termination = termination
         self._cloud = cloud
         self._policy = policy
         self._polls: dict[_Key, int] = {}
@@ -98,7 +96,6 @@ class StatusPoller(DomainActor[PollerInbox]):
                 self._told[key] = impairment
             if notice is not None and (sooner or polls % _TELL_EVERY == 0):
                 self._cluster.tell(notice)
-                self._termination.tell(notice)
         unsure = {key: polls for key, polls in self._polls.items() if key[1] in answer.unanswered}
         self._polls = unsure | {key: self._polls.get(key, 0) + 1 for key in lasting}
         self._told = {key: one for key, one in self._told.items() if key in self._polls}

@@ -226,7 +226,6 @@ class System:
             NodeDoctor,
             self._runtime,
             cluster=self.cluster,
-            termination=self.termination,
             writer=self._ports.writer,
             policies=settings.repair,
         )
@@ -260,6 +259,7 @@ class System:
                 observer=self._observer,
                 selector=self.selector,
                 reporter=self.reporter,
+                termination=self.termination,
                 reader=ports.reader,
                 writer=ports.writer,
                 cloud=ports.cloud,
@@ -295,7 +295,6 @@ class System:
                 InterruptionListener,
                 runtime,
                 cluster=self.cluster,
-                termination=self.termination,
                 queue=ports.queue,
                 policy=self._settings.interruptions,
             )
@@ -304,7 +303,6 @@ class System:
             StatusPoller,
             runtime,
             cluster=self.cluster,
-            termination=self.termination,
             cloud=ports.cloud,
             policy=self._settings.interruptions,
         )

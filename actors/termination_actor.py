@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.awaited_notices import AwaitedNotices
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, leaving_for
 from treenail.actors.ending_recorder import EndingRecorder
@@ -15,10 +14,12 @@ from treenail.actors.ending_teller import EndingTeller
 from treenail.actors.gathered_ends import GatheredEnds, Together
 from treenail.actors.life_lines import tell_deleted, tell_node_deleted, tell_taken
 from treenail.actors.pod_mover import PodMover
-from treenail.actors.termination_ticks import Did, DidTogether, Heal, Healed, Look, MovedOut, TakeTogether
+from treenail.actors.publishing import write_beside
+from treenail.actors.termination_ticks import Did, DidTogether, Heal, Look, MovedOut, TakeTogether, Tick
 from treenail.domain import metrics
 from treenail.domain.disruption import (
     Cause,
+    ClaimGivenUp,
     DisruptionEnded,
     DisruptNodes,
     NodeInterrupted,
@@ -58,18 +59,7 @@ _HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
 
 
-TerminationInbox: TypeAlias = (
-    Heal
-    | Healed
-    | DisruptNodes
-    | NodeInterrupted
-    | NodeChanged
-    | Look
-    | Did
-    | TakeTogether
-    | DidTogether
-    | MovedOut
-)
+TerminationInbox: TypeAlias = DisruptNodes | NodeInterrupted | ClaimGivenUp | NodeChanged | Tick
 TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
 
 
@@ -98,7 +88,6 @@ class TerminationActor(DomainActor[TerminationInbox]):
         # What was heard of each node last: its pods and their places may be told before it is to go.
         self._heard: dict[str, NodeChanged] = {}
         self._leaving: dict[str, Leaving] = {}
-        self._awaited = AwaitedNotices(runtime.timers.monotonic)
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
         self._teller = EndingTeller(runtime, writer)
         self._gathered = GatheredEnds()
@@ -116,22 +105,27 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._disrupt(view, message)
             case NodeInterrupted():
                 self._interrupt(message)
+            case ClaimGivenUp():
+                self._give_up(message)
+            case _:
+                self._go_on(message)
+
+    def _go_on(self, tick: Tick) -> None:
+        match tick:
             case Look(name=name):
                 self._look(name)
             case Heal(name=name):
                 self._heal(name)
-            case Healed(name=name):
-                self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
             case Did():
-                self._did(message)
+                self._did(tick)
             case TakeTogether():
                 self._take_together()
             case DidTogether():
-                self._did_together(message)
+                self._did_together(tick)
             case MovedOut():
-                self._moved_out(message)
+                self._moved_out(tick)
             case _:
-                assert_never(message)
+                assert_never(tick)
 
     # --- who leaves
 
@@ -142,13 +136,10 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return
         self._heard[name] = changed
         self._recorder.note(view)
-        self._awaited.know(view)
         if name not in self._leaving:
-            for notice in self._awaited.take(view):
-                self._begin_interrupted(view, notice)
-            if name not in self._leaving and must_leave(view):
+            if must_leave(view):
                 self._begin(view, cause_of(view), began_at=self._timers.now())
-            elif name not in self._leaving and marked(view):
+            elif marked(view):
                 self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
         state = self._leaving.get(name)
         if state is not None:
@@ -164,38 +155,50 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return
         self.log("removing mark of an abandoned disruption", node=view.node_name)
         key, call = self._calls.open_again(view)
-        self._tasks.run(key, call, self.me, lambda outcome: Healed(name, outcome))
+        write_beside(self._tasks, key, call)
+        self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
-        view = self._view(self._awaited.known(notice.instance_id))
-        if view is not None:
-            self._begin_interrupted(view, notice)
-        else:
-            self._awaited.keep(notice)
-
-    def _begin_interrupted(self, view: NodeView, notice: NodeInterrupted) -> None:
-        state = self._leaving.get(view.name)
-        if state is not None:
-            state.heed(notice)
-            if state.may_stay and view.claim is not None and not view.claim.leaving:
-                state.insist(notice)  # whatever comes now, it does not stay
+        view, state = self._view(notice.name), self._leaving.get(notice.name)
+        if view is None:
             return
-        self._leave(view, Leaving.of(notice, forced=self._forced))
-        tell_taken(self.log, view, notice)
+        ends = state is None or state.has_way_back(view)
+        if state is None:
+            state = Leaving.of(notice, forced=self._forced)
+            self._leave(view, state)
+        elif ends:
+            state.insist(notice.cause, why=notice.why)  # whatever comes now, it does not stay
+        if ends:
+            tell_taken(self.log, view, notice)
+        self._teller.warned(view, notice, news=state.heed(notice), ends=ends)
         self._look(view.name)
 
-    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
+    def _give_up(self, given_up: ClaimGivenUp) -> None:
+        """Let a claim go that is of no use, unless it goes already: who came first says why."""
+        view, state = self._view(given_up.name), self._leaving.get(given_up.name)
+        if view is None or (state is not None and not state.has_way_back(view)):
+            return
+        self.log("giving claim up", nodeclaim=view.name, cause=given_up.cause.value)
+        if state is None:
+            self._begin(view, given_up.cause, began_at=self._timers.now(), actor=given_up.actor)
+        else:
+            state.insist(given_up.cause, actor=given_up.actor)
+            self._look(view.name)
+
+    def _begin(
+        self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False, actor: str = ""
+    ) -> None:
         if view.name in self._leaving:
             return
         began_at = min(began_at, self._timers.now())
-        self._leave(view, leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first))
+        state = leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first)
+        state.actor = actor or state.actor
+        self._leave(view, state)
         self._look(view.name)
 
     def _leave(self, view: NodeView, state: Leaving) -> None:
         self._leaving[view.name] = state
-        heard = self._heard.get(view.name)
-        if heard is not None:
-            state.note(heard)
+        state.note(self._heard[view.name])
 
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
         if view.name in self._heard:
@@ -205,7 +208,6 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _forget(self, name: str) -> None:
         view = self._view(name)
-        self._awaited.forget(view)
         self._heard.pop(name, None)
         self._teller.forget(name)
         self._attempts.pop(name, None)

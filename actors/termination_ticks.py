@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
 from treenail.domain.drain import Step
@@ -59,9 +60,4 @@ class Heal:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Healed:
-    """A mark was taken off, or was not: then the node changes again, or stays as it was."""
-
-    name: str
-    outcome: Outcome[object]
+Tick: TypeAlias = Look | Did | TakeTogether | DidTogether | MovedOut | Heal

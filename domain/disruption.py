@@ -49,6 +49,8 @@ BUDGETED: dict[Cause, str] = {
 }
 # Those for which nodes are replaced: other places for their pods are decided on first.
 REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED})
+# Those that EC2 tells of our own terminations too.
+STOPPING: frozenset[Cause] = frozenset({Cause.INSTANCE_STOPPED, Cause.INSTANCE_TERMINATED})
 # Those for which EC2 takes the machine, and says so before: nothing holds it up.
 TAKEN: frozenset[Cause] = frozenset(
     {
@@ -149,7 +151,7 @@ class NodeInterrupted:
     """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not.
 
     With `forceful`, nothing that runs there can be relied on: its pods leave at once, whatever protects them.
-    `why` says more of the cause, for people.
+    `why` says more of the cause, for people; `name` is the claim's, "" as long as nobody has found it.
     """
 
     instance_id: str
@@ -159,6 +161,16 @@ class NodeInterrupted:
     forceful: bool = False
     why: str = ""
     message_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimGivenUp:
+    """A claim, by name, is of no use any more: its node never came into use, or is gone. `actor` says so."""
+
+    name: str
+    cause: Cause
+    actor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

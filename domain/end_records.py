@@ -91,15 +91,19 @@ def end_record(
     cause: Cause,
     trace: SpanContext,
     *,
+    actor: str = "",
     why: str = "",
     price_before: float | None = None,
     price_after: float | None = None,
 ) -> EndRecord:
-    """Return why a claim ends; `why` says more of the cause, where more is known."""
-    actor, method = _WHO[cause]
+    """Return why a claim ends; `why` says more of the cause, where more is known.
+
+    It was decided by `actor`, or "" by whoever does for such a cause.
+    """
+    usual, method = _WHO[cause]
     return EndRecord(
         cause=cause,
-        actor=actor,
+        actor=actor or usual,
         method=method,
         reason=(why or (claim.drift if cause is Cause.DRIFTED else None) or "")[:_LONGEST_REASON],
         price_before=price_before,
@@ -110,8 +114,17 @@ def end_record(
 
 def reason_of(claim: NodeClaim | None) -> str:
     """Return the reason that a claim's own record says, "" where it says none."""
-    reason = said_of_end(claim).get("reason") if claim is not None else None
-    return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
+    return _text_of(claim, "reason")
+
+
+def actor_of(claim: NodeClaim | None) -> str:
+    """Return who decided that a claim goes, as its own record says; "" where it says nobody."""
+    return _text_of(claim, "actor")
+
+
+def _text_of(claim: NodeClaim | None, field: str) -> str:
+    said = said_of_end(claim).get(field) if claim is not None else None
+    return said[:_LONGEST_REASON] if isinstance(said, str) else ""
 
 
 def cause_said(claim: NodeClaim | None) -> Cause | None:

@@ -40,7 +40,7 @@ class Inventory:
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claim_of_provider: dict[str, str] = {}
         self._nodes_of_provider: dict[str, dict[str, None]] = {}
-        self._provider_of_instance: dict[str, str] = {}
+        self._claim_of_instance: dict[str, str] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
         self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
 
@@ -109,7 +109,6 @@ class Inventory:
         self.nodes[node.name] = node
         if node.provider_id:
             self._nodes_of_provider.setdefault(node.provider_id, {})[node.name] = None
-            self._provider_of_instance[_instance_of(node.provider_id)] = node.provider_id
 
     def remove_node(self, name: str) -> Node | None:
         """Forget a node and return it as it was last seen."""
@@ -119,7 +118,6 @@ class Inventory:
             del left[name]
             if not left:
                 del self._nodes_of_provider[node.provider_id]
-            self._forget_instance(node.provider_id)
         return node
 
     def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
@@ -128,7 +126,7 @@ class Inventory:
         if not claim.provider_id or claim.provider_id in self._claim_of_provider:
             return ()
         self._claim_of_provider[claim.provider_id] = claim.name
-        self._provider_of_instance[_instance_of(claim.provider_id)] = claim.provider_id
+        self._claim_of_instance[claim.instance_id] = claim.name
         return self._nodes_named(claim.provider_id)
 
     def remove_claim(self, name: str) -> tuple[NodeClaim | None, tuple[str, ...]]:
@@ -139,12 +137,8 @@ class Inventory:
         if claim.uid:
             self._ended.append(claim.uid)
         self._claim_of_provider.pop(claim.provider_id, None)
-        self._forget_instance(claim.provider_id)
+        self._claim_of_instance.pop(claim.instance_id, None)
         return claim, self._nodes_named(claim.provider_id)
-
-    def _forget_instance(self, provider_id: str) -> None:
-        if provider_id not in self._claim_of_provider and provider_id not in self._nodes_of_provider:
-            self._provider_of_instance.pop(_instance_of(provider_id), None)
 
     # --- asking it
 
@@ -155,10 +149,9 @@ class Inventory:
             return node
         return self._claim_of_provider.get(known.provider_id, node)
 
-    def view_of_instance(self, instance_id: str) -> str | None:
-        """Return the name of the view that stands on an EC2 instance, None where none of ours does."""
-        provider_id = self._provider_of_instance.get(instance_id, "")
-        return self._claim_of_provider.get(provider_id) or next(iter(self._nodes_named(provider_id)), None)
+    def claim_of_instance(self, instance_id: str) -> str | None:
+        """Return the name of the claim that an EC2 instance is of, None where it is of none we know."""
+        return self._claim_of_instance.get(instance_id)
 
     def view(self, name: str) -> NodeView | None:
         """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
@@ -203,7 +196,3 @@ class Inventory:
         if claim is None or claim.launched or view.leaving:
             return None, None
         return self.pools.get(claim.pool), self.node_class(claim.node_class)
-
-
-def _instance_of(provider_id: str) -> str:
-    return provider_id.rpartition("/")[2]

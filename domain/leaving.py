@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from treenail.domain.disruption import Cause, NodeInterrupted
-from treenail.domain.end_records import cause_said, reason_of
+from treenail.domain.disruption import STOPPING, Cause, NodeInterrupted
+from treenail.domain.end_records import actor_of, cause_said, reason_of
 from treenail.domain.ending_trace import interruption_context
 from treenail.domain.nodes import NodeView
 from treenail.domain.tracing import SpanContext
@@ -16,8 +16,9 @@ from treenail.domain.watching import NodeChanged
 
 @dataclass(slots=True, kw_only=True)
 class Leaving:
-    """How far a node has come on its way out. Times are None until then. `why` says more of the cause.
+    """How far a node has come on its way out. Times are None until then.
 
+    `why` says more of the cause, `actor` who decided so, "" for whoever does in such a case.
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
     pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
     no other places.
@@ -26,6 +27,7 @@ class Leaving:
     cause: Cause
     trace: SpanContext
     why: str = ""
+    actor: str = ""
     deadline: datetime | None = None
     ends_at: datetime | None = None
     forced: bool = True
@@ -53,27 +55,36 @@ class Leaving:
     resumed: bool = False
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
+    # What it was warned of, and people were told.
+    warned: dict[Cause, None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, notice: NodeInterrupted, *, forced: bool) -> Leaving:
         """Return how a node begins to leave that EC2 takes, or should be rid of."""
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
-        state = cls(
-            cause=notice.cause, why=notice.why, trace=trace, forced=forced, began_at=notice.noticed_at
-        )
-        state.heed(notice)
-        return state
+        return cls(cause=notice.cause, why=notice.why, trace=trace, forced=forced, began_at=notice.noticed_at)
 
-    def heed(self, notice: NodeInterrupted) -> None:
-        """Take in by when the node must be gone; what was said earlier holds where it is sooner."""
+    def heed(self, notice: NodeInterrupted) -> bool:
+        """Take in by when the node must be gone; what was said earlier holds where it is sooner.
+
+        Tell whether people are to be told: not again, nor of an instance that stops because we end it.
+        """
         self.ends_at = _earlier(self.ends_at, notice.deadline)
         if notice.forceful:
             self.hasten(notice.noticed_at)
+        ours = notice.cause in STOPPING and self.drained_at is not None
+        news = not ours and notice.cause not in self.warned
+        self.warned[notice.cause] = None
+        return news
 
     @property
     def may_stay(self) -> bool:
         """Whether there is a way back, until the claim is deleted."""
         return self.cause is Cause.EMPTY or self.replaced_first
+
+    def has_way_back(self, view: NodeView) -> bool:
+        """Tell whether the node may still turn out to stay."""
+        return self.may_stay and view.claim is not None and not view.claim.leaving
 
     @property
     def end(self) -> datetime | None:
@@ -86,11 +97,11 @@ class Leaving:
             return
         said = cause_said(view.claim) or (Cause.DELETED if self.may_stay else self.cause)
         if said is not self.cause:
-            self.cause, self.why, self.replaced_first = said, reason_of(view.claim), False
+            self.insist(said, why=reason_of(view.claim), actor=actor_of(view.claim))
 
-    def insist(self, notice: NodeInterrupted) -> None:
+    def insist(self, cause: Cause, *, why: str = "", actor: str = "") -> None:
         """Take in why there is no way back any more."""
-        self.cause, self.why, self.replaced_first = notice.cause, notice.why, False
+        self.cause, self.why, self.actor, self.replaced_first = cause, why, actor, False
 
     def hasten(self, deadline: datetime | None) -> None:
         """Let the node be gone by `deadline`, unless it must be gone earlier already."""

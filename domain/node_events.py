@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.claim_conditions import MILESTONES
-from treenail.domain.disruption import BUDGETED, Cause, DisruptionBlocked, DisruptNodes, NodeInterrupted
+from treenail.domain.disruption import BUDGETED, Cause, DisruptionBlocked, DisruptNodes
 from treenail.domain.event_subjects import of_claim, of_view
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.kept_pods import kept_pod
@@ -24,30 +24,6 @@ from treenail.domain.watching import NodeChanged
 _LONGEST_WHY: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class _Notice:
-    reason: str
-    message: str
-
-
-_NOTICES: Final[Mapping[Cause, _Notice]] = {
-    Cause.SPOT_INTERRUPTED: _Notice("SpotInterrupted", "EC2 warned that it takes the spot instance back"),
-    Cause.REBALANCE_RECOMMENDED: _Notice(
-        "SpotRebalanceRecommendation", "EC2 warned that the spot instance is at risk"
-    ),
-    Cause.CAPACITY_RESERVATION_INTERRUPTED: _Notice(
-        "CapacityReservationInstanceInterrupted", "EC2 warned that the reserved capacity ends"
-    ),
-    Cause.SCHEDULED_CHANGE: _Notice("InstanceUnhealthy", "AWS Health announced a change of the instance"),
-    Cause.EVENT_STATUS: _Notice("InstanceUnhealthy", "EC2 has planned an event of the instance"),
-    Cause.UNHEALTHY: _Notice("NodeUnhealthy", "The node is unhealthy for too long"),
-    Cause.INSTANCE_STATUS: _Notice("InstanceUnhealthy", "The instance fails its status check"),
-    Cause.SYSTEM_STATUS: _Notice("InstanceUnhealthy", "The host of the instance fails its status check"),
-    Cause.INSTANCE_STOPPED: _Notice("InstanceStopping", "The instance is stopping"),
-    Cause.INSTANCE_TERMINATED: _Notice("InstanceTerminating", "The instance is terminating"),
-}
-
-
 class NodeEvents:
     """Remembers claims and nodes as they were, and says what is to be told of a change. Mutable.
 
@@ -56,39 +32,22 @@ class NodeEvents:
 
     def __init__(self) -> None:
         self._views: dict[str, NodeView] = {}
-        self._by_instance: dict[str, str] = {}
         self._replacements = Replacements()
 
     def note(self, changed: NodeChanged, now: datetime) -> Iterator[ClusterEvent]:
         """Take a view in as it stands; yield what has changed that people know of."""
         before = self._views.pop(changed.name, None)
-        if before is not None and before.claim is not None:
-            self._by_instance.pop(before.claim.instance_id, None)
         view = changed.view
         if view is None:
             self._replacements.forget(changed.name)
             yield from _finalized(before)
             return
         self._views[changed.name] = view
-        if view.claim is not None and view.claim.instance_id:
-            self._by_instance[view.claim.instance_id] = changed.name
         for pod in changed.pods:
             yield from kept_pod(pod, now)
         yield from self._replacements.note(changed)
         if before is not None:
             yield from _changes(before, view)
-
-    def interrupted(self, notice: NodeInterrupted) -> Iterator[ClusterEvent]:
-        """Yield what is to be told of a warning: what it says, and that the node goes for it."""
-        view = self._views.get(self._by_instance.get(notice.instance_id, ""))
-        told = _NOTICES.get(notice.cause)
-        if view is None or told is None:
-            return
-        for about in of_view(view):
-            what = f"{told.message}: {notice.why}" if notice.why else told.message
-            yield ClusterEvent(about, told.reason, what, warning=True)
-            message = f"The warning ends the {about.kind}"
-            yield ClusterEvent(about, "TerminatingOnInterruption", message, warning=True)
 
     def disrupting(self, order: DisruptNodes) -> Iterator[ClusterEvent]:
         """Yield, for nodes that are given back, why."""

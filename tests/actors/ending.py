@@ -84,6 +84,7 @@ class Ending(Stage):
             self.views.condemn(name)
         deadline = None if seconds is None else self.now() + timedelta(seconds=seconds)
         notice: dict[str, Any] = {
+            "name": name,
             "instance_id": f"i-{name}",
             "cause": Cause.SPOT_INTERRUPTED,
             "noticed_at": self.now(),

@@ -32,6 +32,19 @@ PROVIDER = "aws:///a/i-1"
 BOOT = Taint("boot", Effect.NO_SCHEDULE)
 
 
+class Ending(Probe):
+    """One who deletes claims that are given up, unless they go already."""
+
+    def __init__(self, api: Api) -> None:
+        super().__init__()
+        self._api = api
+
+    def tell(self, message: Any) -> None:
+        super().tell(message)
+        if any(c.name == message.name and not c.leaving for c in self._api.claims()):
+            self._api.delete("NodeClaim", message.name)
+
+
 class Living(Stage):
     """A lifecycle with an API server it hears of, and a cloud."""
 
@@ -41,6 +54,7 @@ class Living(Stage):
         self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
         self.api.apply(node_pool(), node_class())
         self.observer, self.selector, self.reporter = Probe(), Probe(), Probe()
+        self.termination = Ending(self.api)
         self.actor: Any = self.start()
         self.views = Views(self.api, self.actor)
 
@@ -51,6 +65,7 @@ class Living(Stage):
                 observer=self.observer,
                 selector=self.selector,
                 reporter=self.reporter,
+                termination=self.termination,
                 reader=self.api,
                 writer=self.api,
                 cloud=self.cloud,

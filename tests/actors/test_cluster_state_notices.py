@@ -152,7 +152,7 @@ def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is()
 
     stage.tell(Resynced(revision=2, objects=(*IN_USE, bound_pod("p1", "node-c1"))))
 
-    assert stage.termination.of(NodeInterrupted) == [notice]
+    assert stage.termination.of(NodeInterrupted) == [replace(notice, name="c1")]
     assert stage.batcher.received == [UrgentWork(why="instance_status")]
     assert stage.listener.received == []  # it stays in the queue until the end is written down
     stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
@@ -234,7 +234,6 @@ class Listened(Knowing):
             lambda runtime: InterruptionListener(
                 runtime,
                 cluster=self.cluster,
-                termination=self.termination,
                 queue=self.queue,
                 policy=InterruptionPolicy(),
             )
@@ -263,3 +262,26 @@ def test_a_crash_while_the_machine_of_a_warning_is_launched_loses_nothing() -> N
     ends_at = {labels.ENDS_AT: at(120).isoformat()}
     stage.see(replace(claim_of(view()), deleting_since=START, annotations=ends_at, resource_version=6))
     assert stage.backlog() == ()
+
+
+def test_a_notice_waits_for_the_claim_of_a_node_that_is_seen_before_its_claim_says_so() -> None:
+    node = node_of(view())
+    stage = Knowing(LAUNCHING, node, bound_pod("p1", "node-c1"))
+    stage.tell(warned())
+    assert stage.listener.received == []
+
+    stage.see(replace(claim_of(view()), resource_version=5))
+
+    assert stage.listener.received == []  # the end is not written down yet
+    assert stage.batcher.received == [UrgentWork(why="spot_interrupted")]
+    assert [told.name for told in stage.termination.of(NodeInterrupted)] == ["c1"]
+    assert stage.termination.of(NodeChanged)[-1].going
+
+
+def test_a_notice_of_a_node_that_nobody_claims_or_will_claim_is_of_no_concern() -> None:
+    stage = Knowing(node_of(view()), bound_pod("p1", "node-c1"))
+
+    stage.tell(warned())
+
+    assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+    assert stage.batcher.received == stage.termination.of(NodeInterrupted) == []

@@ -44,7 +44,6 @@ class Listening(Stage):
         super().__init__()
         self.policy = policy or InterruptionPolicy()
         self.cluster = Settling(lambda: self.actor) if settles else Probe()
-        self.termination = Probe()
         settings = QueueSettings(delay=(0, 0))
         self.queue = FakeQueue(self.world, random.Random(0), settings=settings)
         self.start()
@@ -54,7 +53,6 @@ class Listening(Stage):
             lambda runtime: InterruptionListener(
                 runtime,
                 cluster=self.cluster,
-                termination=self.termination,
                 queue=self.queue,
                 policy=self.policy,
             )
@@ -101,7 +99,7 @@ def test_a_warning_is_told_to_those_who_must_act() -> None:
         deadline=START + timedelta(minutes=2),
         message_id=message_id,
     )
-    assert stage.cluster.received == stage.termination.received == [told]
+    assert stage.cluster.received == [told]
     assert stage.queue.backlog() == ()
     assert stage.telemetry.counted("karpenter_interruption_received_messages_total") == 1
     assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 1
@@ -246,7 +244,7 @@ def test_a_recommendation_is_recorded_and_nothing_done() -> None:
     stage.queue.put(event(REBALANCE, "i-1"))
     stage.run(1)
 
-    assert stage.cluster.received == stage.termination.received == []
+    assert stage.cluster.received == []
     assert stage.queue.backlog() == ()
     assert len(stage.logged("recorded interruption message")) == 1
     assert stage.telemetry.spans() == ()

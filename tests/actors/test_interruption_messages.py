@@ -53,7 +53,6 @@ OF_NO_CONCERN = [
 
 
 def told(stage: Listening) -> list[tuple[str, Cause, Any]]:
-    assert stage.cluster.received == stage.termination.received
     return [(m.instance_id, m.cause, m.deadline) for m in stage.cluster.of(NodeInterrupted)]
 
 

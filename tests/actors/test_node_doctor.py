@@ -24,12 +24,11 @@ class Caring(Stage):
     def __init__(self, *, nodes: int = 10) -> None:
         super().__init__()
         self.api = Api(self.world)
-        self.cluster, self.termination = Probe(), Probe()
+        self.cluster = Probe()
         self.actor: Any = self.host(
             lambda runtime: NodeDoctor(
                 runtime,
                 cluster=self.cluster,
-                termination=self.termination,
                 writer=self.api,
                 policies=EC2_POLICIES,
             )
@@ -68,7 +67,7 @@ def test_a_node_that_is_not_ready_for_half_an_hour_is_given_up_by_force() -> Non
         forceful=True,
         why="condition Ready is False since 00:00:00Z",
     )
-    assert stage.cluster.received == stage.termination.received == [notice]
+    assert stage.cluster.received == [notice]
     counted = stage.telemetry.counted(NODECLAIMS_UNHEALTHY.name, condition=READY, nodepool="default")
     assert counted == 1
 

@@ -17,7 +17,7 @@ from tests.builders import (
 )
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.disruption import Cause, ClaimGivenUp
 from treenail.domain.launching import NodeLaunched
 from treenail.domain.learned_memory import LearnedMemory, MemoryLearned
 from treenail.domain.lifecycle import NodeNeverCame
@@ -263,8 +263,8 @@ def test_a_node_that_never_joins_is_given_back_after_fifteen_minutes() -> None:
     assert stage.claim().leaving
     (told,) = stage.observer.of(NodeNeverCame)
     assert told.cause is Cause.REGISTRATION_TIMEOUT
-    counted = stage.telemetry.counted("karpenter_nodeclaims_disrupted_total", reason="registration_timeout")
-    assert counted == 1
+    given_up = ClaimGivenUp(name="c1", cause=Cause.REGISTRATION_TIMEOUT, actor="NodeLifecycle")
+    assert stage.termination.received == [given_up]
 
 
 def test_a_claim_is_given_back_once_even_if_the_watch_is_late() -> None:
@@ -277,7 +277,7 @@ def test_a_claim_is_given_back_once_even_if_the_watch_is_late() -> None:
     stage.run(10)
 
     assert len(stage.observer.of(NodeNeverCame)) == 1
-    assert stage.claim().annotations[labels.CAUSE] == "registration_timeout"
+    assert {m.cause for m in stage.termination.received} == {Cause.REGISTRATION_TIMEOUT}
 
 
 def test_a_claim_that_was_given_back_and_is_gone_is_forgotten() -> None:

@@ -29,12 +29,11 @@ class Polling(Stage):
         super().__init__()
         self.cloud = StubCloud(self.world)
         self.cloud.unwell = unwell
-        self.cluster, self.termination = Probe(), Probe()
+        self.cluster = Probe()
         self.actor: Any = self.host(
             lambda runtime: StatusPoller(
                 runtime,
                 cluster=self.cluster,
-                termination=self.termination,
                 cloud=self.cloud,
                 policy=policy or InterruptionPolicy(),
             )
@@ -54,7 +53,7 @@ def test_a_check_that_has_failed_for_two_minutes_is_told() -> None:
     told = NodeInterrupted(
         instance_id="i-1", cause=Cause.INSTANCE_STATUS, noticed_at=at(120.2), forceful=True
     )
-    assert stage.cluster.received == stage.termination.received == [told]
+    assert stage.cluster.received == [told]
     assert stage.counted("instance_status") == 1
 
 
@@ -65,7 +64,6 @@ def test_what_lasts_is_told_again_every_four_minutes_and_counted_and_traced_once
 
     told = stage.cluster.of(NodeInterrupted)
     assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in (2, 6, 10, 14)]
-    assert stage.termination.received == told
     assert stage.counted("instance_status") == 1
     assert len(stage.spans("poll instance status")) == 1
 
@@ -106,7 +104,7 @@ def test_what_is_only_to_be_recorded_ends_nothing(impairment: Impairment, policy
 
     stage.run(300)
 
-    assert stage.cluster.received == stage.termination.received == []
+    assert stage.cluster.received == []
     assert stage.counted(impairment.kind.value) == 1
     assert len(stage.logged("recorded instance status")) == 1
 
@@ -141,7 +139,7 @@ def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_cou
         stage.cloud.unwell = (replace(PLANNED, deadline=at(deadline)),)
         stage.run(61)
 
-    told = stage.termination.of(NodeInterrupted)
+    told = stage.cluster.of(NodeInterrupted)
     assert [one.deadline for one in told] == [at(3600), at(1800)]
     assert stage.cluster.received == told
     assert stage.counted("event_status") == 1

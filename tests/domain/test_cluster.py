@@ -117,15 +117,15 @@ def test_a_claim_and_the_node_of_its_instance_are_one_view() -> None:
     assert [v.name for v in known.views()] == ["c1"]
     assert known.view("c1") == view()
     assert known.view("node-c1") is None
-    assert known.view_of_instance("i-c1") == "c1"
-    assert known.view_of_instance("i-other") is None
+    assert known.claim_of_instance("i-c1") == "c1"
+    assert known.claim_of_instance("i-other") is None
 
 
 def test_a_node_nobody_claimed_is_a_view_of_its_own() -> None:
     known = model(node("n1", provider_id="aws:///a/i-1"), claim("c1"))
 
     assert [v.name for v in known.views()] == ["c1", "n1"]
-    assert known.view_of_instance("i-1") == "n1"
+    assert known.claim_of_instance("i-1") is None
 
 
 def test_a_node_that_seemed_nobodys_becomes_part_of_the_claim_that_names_it() -> None:
@@ -172,9 +172,7 @@ def test_a_claim_that_goes_leaves_its_node_to_itself() -> None:
     lose(known, Kind.NODE_CLAIM, "c1")
 
     assert list(known.take_changes().views) == ["c1", "node-c1"]
-    assert known.view_of_instance("i-c1") == "node-c1"
-    lose(known, Kind.NODE, "node-c1")
-    assert known.view_of_instance("i-c1") is None
+    assert known.claim_of_instance("i-c1") is None
 
 
 def test_a_node_that_goes_leaves_its_claim() -> None:

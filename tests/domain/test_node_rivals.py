@@ -70,13 +70,13 @@ def test_when_a_node_goes_the_other_one_stays() -> None:
 
     assert known.view("c1") == NodeView(claim=launched(), node=called("n2"))
     assert list(known.take_changes().views) == ["c1"]
-    assert known.view_of_instance("i-1") == "c1"
+    assert known.claim_of_instance("i-1") == "c1"
 
 
 def test_nodes_of_one_machine_that_nobody_claimed_become_the_claims_and_are_left_by_it() -> None:
     known = model(called("n1"), called("n2"))
     assert [v.name for v in known.views()] == ["n1", "n2"]
-    assert known.view_of_instance("i-1") == "n1"
+    assert known.claim_of_instance("i-1") is None
 
     see(known, launched())
     assert list(known.take_changes().views) == ["n1", "n2", "c1"]

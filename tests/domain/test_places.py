@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import START, at, bound_pod
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.disruption import Cause
 from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.places import places_awaited
 from treenail.domain.tracing import SpanContext
@@ -57,7 +57,7 @@ def test_a_node_may_stay_until_somebody_insists() -> None:
     state = leaving()
     assert state.may_stay
 
-    state.insist(NodeInterrupted(instance_id="i-1", cause=Cause.SPOT_INTERRUPTED, noticed_at=START))
+    state.insist(Cause.SPOT_INTERRUPTED)
 
     assert (state.may_stay, state.cause) == (False, Cause.SPOT_INTERRUPTED)
 
