@@ -44,6 +44,15 @@ def resources_of(template: Template) -> list[str]:
     return [name for name, most in zip(names, capacities.max(axis=0, initial=0.0), strict=True) if most]
 
 
+def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
+    """Say that daemons alone ask for more of a resource than any type has; `had` are those there are of."""
+    if name in had:
+        detail = f"the daemons of a new node ask for more {name} than the largest type has"
+        return Reason.TOO_LARGE, detail, Values(name)
+    detail = f"a daemon that would run on a new node asks for {name}, of which no instance type has any"
+    return Reason.UNKNOWN_RESOURCE, detail, Values(name)
+
+
 def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:
     """Return the sentence and the values of a taint that none of `tolerations` covers."""
     own = [f"{t.key}={t.value}" for t in tolerations if t.key and t.value]

@@ -12,7 +12,7 @@ from treenail.domain.packing.compatibility.ladder import Rung
 from treenail.domain.packing.likeness import hint, likest
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
-from treenail.domain.packing.templates import Template, Templates
+from treenail.domain.packing.templates import NODES, Template, Templates
 from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.resources import format_amount
@@ -113,6 +113,8 @@ class Refusals:
                 continue
             wanted = format_amount(name, one.spec.requests.get(name, 0))
             had = details.resources_of(template)
+            if not one.requests[column]:
+                return details.too_little_for_daemons(name, had)
             if name not in had:
                 near = likest(name, had)
                 detail = f"no instance type has any {name}{hint(near)}"
@@ -153,6 +155,8 @@ class Refusals:
         name = template.limited[column]
         of = template.shelf.types[able[smallest]].name
         rest, least = _amount(name, left, column), _amount(name, capacity[smallest], column)
+        if name == NODES:
+            return "no more nodes are left of the limit", Values(name, least, (rest,), of)
         detail = f"{rest} of {name} is left of the limit, and "
         if capacity[:, column].min() > left[column]:
             detail += f"the smallest type that would do has {least} ({of})"

@@ -14,6 +14,7 @@ from treenail.domain.remedies import ChangeKind, Fragment
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import MEMORY, Resources, format_amount
 from treenail.domain.taints import Taint
+from treenail.domain.usage import NODES
 
 _RAISE_LIMIT: Final = 2.0
 _ADD_VALUE: Final = 4.0
@@ -39,7 +40,7 @@ def raise_limits(
     before = {name: format_amount(name, limits.get(name, 0)) for name in more}
     after = {name: format_amount(name, amount) for name, amount in more.items()}
     raised = Resources({name: amount - limits.get(name, 0) for name, amount in more.items()})
-    said = " and ".join(f"{after[name]} of {name} instead of {before[name]}" for name in more)
+    said = " and ".join(f"{after[name]}{_of(name)} instead of {before[name]}" for name in more)
     path = "spec.limits.resources" if _old(offer.pool) else "spec.limits"
 
     def edit(of: PoolOffer) -> PoolOffer:
@@ -48,6 +49,10 @@ def raise_limits(
 
     condition = f"{_name(offer.pool)} were allowed {said}"
     yield of_pool(ChangeKind.RAISE_LIMIT, offer.pool, path, (before, after), condition, size, edit)
+
+
+def _of(name: str) -> str:
+    return f" {name}" if name == NODES else f" of {name}"
 
 
 def _rounded(name: str, amount: int) -> int:

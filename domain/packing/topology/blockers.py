@@ -19,6 +19,8 @@ from treenail.domain.pods import Expression, LabelSelector
 from treenail.domain.reasons import Reason, Values
 
 Blocked: TypeAlias = tuple[Reason, str, Values]
+# A choice of domains, and what lets no pod into them.
+_ByChoice: TypeAlias = tuple[Choice, list[Restriction]]
 # So many domains are named in a sentence.
 _SHOWN: Final = 6
 
@@ -49,8 +51,7 @@ class Blockers:
         if not choices:
             return next(map(_no_domain, self._unknown(scope, rung, template)), None)
         blocked = [(choice, self._blocking(scope, choice)) for choice in choices]
-        choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
-        return self._said(scope, choices, choice, blocking[0]) if blocking else None
+        return self._said(scope, blocked) if all(blocking for _, blocking in blocked) else None
 
     def _unknown(self, scope: Scope, rung: Rung, template: int) -> list[Restriction]:
         """Return the restrictions, their own first, by labels that nodes of a template get no value of."""
@@ -66,14 +67,22 @@ class Blockers:
         """Return the restrictions that let no pod into the domains of a choice."""
         return [r for r in scope.by_domain if not r.allowed(choice.known, self._universe, scope.strict)]
 
-    def _said(self, scope: Scope, choices: Sequence[Choice], choice: Choice, by: Restriction) -> Blocked:
+    def _said(self, scope: Scope, blocked: Sequence[_ByChoice]) -> Blocked:
+        """Say what keeps pods from where the fewest terms do, and then what keeps them from elsewhere."""
+        choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
+        by = blocking[0]
         key = by.group.term.key
-        domains = list(dict.fromkeys(c.known[key] for c in choices if key in c.known))
+        domains = _domains(by, blocked)
+        elsewhere = [pair for pair in blocked if by not in pair[1]]
         if by.owned and by.group.term.kind is Kind.SPREAD:
-            return self._uneven(scope, domains, choice.known[key], by)
-        if by.owned and by.group.term.kind is Kind.TOGETHER:
-            return self._without_company(by)
-        return _too_near(by, domains)
+            reason, detail, values = self._uneven(scope, domains, choice.known[key], by)
+        elif by.owned and by.group.term.kind is Kind.TOGETHER:
+            reason, detail, values = self._without_company(by)
+        else:
+            reason, detail, values = _too_near(by, domains, everywhere=not elsewhere)
+        others = dict.fromkeys(blocking[0] for _, blocking in elsewhere)
+        also = (f"; {_keeping(other)} {_listed(_domains(other, elsewhere))}" for other in others)
+        return reason, detail + "".join(also), values
 
     def _uneven(self, scope: Scope, domains: Sequence[str], at: str, by: Restriction) -> Blocked:
         term, counts = by.group.term, by.group.counts
@@ -104,12 +113,21 @@ class Blockers:
             return Reason.POD_AFFINITY, detail, Values(term.key, wanted, tuple(held))
         elsewhere = self._namespaces_with(term)
         asked_in = f"namespace {', '.join(term.namespaces)}" if term.namespaces else "no namespace"
-        detail = f"it must share its {term.key} with pods of {wanted}, and there are none in {asked_in}"
+        none = (
+            f"none of those in {asked_in} has a place"
+            if self._waiting(term)
+            else f"there are none in {asked_in}"
+        )
+        detail = f"it must share its {term.key} with pods of {wanted}, and {none}"
         if elsewhere:
             detail += f"; there are some in namespace {elsewhere[0]}"
             values = Values(term.key, wanted, tuple(elsewhere), elsewhere[0])
             return Reason.POD_AFFINITY_NAMESPACE, detail, values
         return Reason.POD_AFFINITY, detail, Values(term.key, wanted)
+
+    def _waiting(self, term: Term) -> bool:
+        """Tell whether there are pods to be placed that `term` selects."""
+        return any(term.selects(pod.namespace, pod.labels) for pod in self._problem.pods)
 
     def _namespaces_with(self, term: Term) -> list[str]:
         """Return the namespaces, sorted, in which pods are that `term` would select if it looked there."""
@@ -148,11 +166,24 @@ def _named(term: Term) -> str:
     return f"{names[term.kind]} over {term.key}"
 
 
-def _too_near(by: Restriction, domains: Sequence[str]) -> Blocked:
+def _domains(by: Restriction, blocked: Sequence[_ByChoice]) -> list[str]:
+    """Return the domains, in the order of the choices, that a restriction keeps pods from."""
+    key = by.group.term.key
+    return list(dict.fromkeys(c.known[key] for c, blocking in blocked if by in blocking and key in c.known))
+
+
+def _keeping(by: Restriction) -> str:
+    """Return the beginning of the sentence that a restriction keeps pods from some domains."""
+    if by.owned:
+        return f"its {_named(by.group.term)} keeps it from"
+    return f"pods that keep apart from pods of {said(by.group.term.selector)} are in"
+
+
+def _too_near(by: Restriction, domains: Sequence[str], *, everywhere: bool) -> Blocked:
     term = by.group.term
     wanted = said(term.selector)
     values = Values(term.key, wanted, tuple(domains))
-    where = f"every {term.key} it could go to: {_listed(domains)}"
+    where = f"every {term.key} it could go to: {_listed(domains)}" if everywhere else _listed(domains)
     if by.owned:
         detail = f"it must keep apart from pods of {wanted}, and there are some in {where}"
         return Reason.POD_ANTI_AFFINITY, detail, values

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tests.domain.packing.advised import advised
 from tests.domain.packing.problems import (
     asking,
     catalogue,
@@ -20,7 +21,7 @@ from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.reasons import Reason
-from treenail.domain.resources import total
+from treenail.domain.resources import Resources, total
 
 TWO_SIZES = (
     instance_type("c5.xlarge", cpu=4, memory=8, price=0.17),
@@ -81,6 +82,16 @@ def test_a_limit_on_nodes_counts_claims() -> None:
 
     assert [len(claim.pods) for claim in plan.claims] == [1, 1, 1]
     assert plan.refused[0].pods == ("web-3",)
+    assert plan.refused[0].refusals[0].detail == "no more nodes are left of the limit"
+
+
+def test_more_nodes_are_advised_in_so_many_words() -> None:
+    three = replace(pool("default"), limits=Resources.parse({"nodes": 3}))
+    of = replace(limited(nodes=3), pool=three)
+
+    (group,) = advised(problem(pods("web", 4, asking(6)), offers=(of,)))
+
+    assert str(group.remedy) == "it would fit if NodePool default were allowed 4 nodes instead of 3"
 
 
 def test_what_a_limit_leaves_over_goes_to_the_next_pool() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Never
 
@@ -168,6 +169,22 @@ def test_a_resource_that_no_type_has() -> None:
         "no instance type has any nvidia.com/gpus (did you mean nvidia.com/gpu?)",
     )
     assert refusal(asking(more={"example.com/fpga": 1}))[1] == "no instance type has any example.com/fpga"
+
+
+def test_a_resource_that_daemons_alone_ask_for() -> None:
+    def said(daemon: Mapping[str, int]) -> tuple[Reason, str]:
+        (group,) = pack(problem(pods("web", 1), daemons=(asking(more=daemon),))).refused
+        (only,) = group.refusals
+        return only.reason, only.detail
+
+    assert said({"nvidia.com/gpu": 1}) == (
+        Reason.UNKNOWN_RESOURCE,
+        "a daemon that would run on a new node asks for nvidia.com/gpu, of which no instance type has any",
+    )
+    assert said({"memory": 2**40}) == (
+        Reason.TOO_LARGE,
+        "the daemons of a new node ask for more memory than the largest type has",
+    )
 
 
 def test_a_limit_says_what_is_left_and_what_the_smallest_type_has() -> None:

@@ -151,6 +151,20 @@ def test_pods_to_be_near_that_are_in_another_namespace(key: str) -> None:
     assert after["namespaces"] == ["data", "default"]
 
 
+def test_pods_to_be_near_that_have_no_place_themselves() -> None:
+    of_web = LabelSelector((("app", "web"),))
+    db = replace(asking(), pod_affinity=(PodAffinityTerm(labels.ZONE, of_web),))
+    dbs = tuple(replace(pod, labels={"app": "db"}) for pod in pods("db", 1, db))
+
+    webs = web(1, replace(asking(), pod_affinity=(PodAffinityTerm(labels.ZONE, DB),)))
+
+    said = {group.pods[0]: group.refusals[0].detail for group in pack(problem(webs, dbs)).refused}
+    assert said["web-0"] == (
+        "it must share its topology.kubernetes.io/zone with pods of app=db, "
+        "and none of those in namespace default has a place"
+    )
+
+
 def test_pods_to_be_near_that_are_where_there_is_no_room() -> None:
     near = PodAffinityTerm(labels.HOSTNAME, DB)
     of = problem(
