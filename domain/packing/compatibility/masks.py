@@ -38,9 +38,11 @@ class TypeMasks:
             self._known[requirement] = mask
         return mask
 
-    def values(self, key: str) -> list[str]:
-        """Return, sorted, the values the types have for the label `key`."""
-        kinds, _ = self._kinds(key)
+    def values(self, key: str, among: Bools | None = None) -> list[str]:
+        """Return, sorted, the values the types have for the label `key`: all types, or those `among` (T)."""
+        kinds, codes = self._kinds(key)
+        if among is not None:
+            kinds = [kinds[code] for code in np.unique(codes[among])]
         return sorted({value for kind in kinds if kind and not kind.complement for value in kind.values})
 
     def _kinds(self, key: str) -> tuple[list[Requirement | None], Indices]:

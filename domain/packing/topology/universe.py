@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.problem import Room
 from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.groups import Group
-from treenail.domain.requirements import Requirement
-from treenail.domain.taints import Taint, untolerated
+from treenail.domain.requirements import ANYTHING, Requirement, Requirements
+from treenail.domain.taints import Toleration, untolerated
 
 
 class Universe:
@@ -17,29 +18,37 @@ class Universe:
     def __init__(self, templates: Templates, rooms: Sequence[Room]) -> None:
         self._templates = templates
         self._rooms = rooms
-        self._new: dict[str, dict[str, list[tuple[Taint, ...]]]] = {}
+        self._new: dict[str, tuple[str, ...]] = {}
         self._of: dict[tuple[int, Requirement | None], tuple[str, ...]] = {}
 
-    def new(self, key: str) -> dict[str, list[tuple[Taint, ...]]]:
-        """Return the values that new nodes may have for the label `key`, and the taints they then have."""
+    def new(self, key: str) -> tuple[str, ...]:
+        """Return, sorted, the values that new nodes may have for the label `key`."""
         if key not in self._new:
-            found: dict[str, list[tuple[Taint, ...]]] = {}
-            for index in range(len(self._templates)):
-                taints = self._templates.offer(index).pool.taints
-                for value in self.of_pool(index, key):
-                    found.setdefault(value, []).append(taints)
-            self._new[key] = {value: found[value] for value in sorted(found)}
+            found = {value for index in range(len(self._templates)) for value in self.of_pool(index, key)}
+            self._new[key] = tuple(sorted(found))
         return self._new[key]
 
-    def of_pool(self, index: int, key: str) -> list[str]:
-        """Return, sorted, the values that new nodes of the template `index` may have for the label `key`."""
-        own = self._templates.requirements(index).get(key)
-        values = set(self._templates.shelf(index).masks.values(key))
+    def of_pool(self, index: int, key: str, wanted: Requirements = ANYTHING) -> list[str]:
+        """Return, sorted, the values that new nodes of the template `index` may have for the label `key`.
+
+        Of those nodes that meet what is `wanted` of their labels.
+        """
+        known = self._templates.requirements(index)
+        if not known.compatible(wanted, may_be_undefined=LEFT_OPEN):
+            return []
+        template = self._templates[index]
+        types = template.admitted.copy()
+        for requirement in wanted.values():
+            types &= template.shelf.masks.admitting(requirement)
+        if not types.any():
+            return []
+        values = template.shelf.masks.values(key, types)
+        own = known.with_(wanted).get(key)
         if own is None:
-            return sorted(values)
-        listed = set() if own.complement else set(own.values)
+            return values
+        listed = () if own.complement else own.values
         # A type that does not know the label gets it from the pool.
-        return sorted({value for value in values if own.has(value)} | (listed if not values else set()))
+        return sorted(filter(own.has, values) if values else listed)
 
     def of(self, group: Group, within: Requirement | None) -> tuple[str, ...]:
         """Return the domains that `group` is measured over for a pod that requires `within` of them."""
@@ -49,11 +58,17 @@ class Universe:
         return known
 
     def _measured(self, group: Group, within: Requirement | None) -> tuple[str, ...]:
-        key, tolerations = group.term.key, group.term.nodes.tolerations
+        """Return the domains of nodes that are there, or could be bought, and that the group looks at.
+
+        A zone where no type is sold that would do is none: the scheduler, too, would see no node there.
+        """
+        key, looked_at = group.term.key, group.term.nodes
         found = {
             value
-            for value, taints in self.new(key).items()
-            if tolerations is None or any(untolerated(one, tolerations) is None for one in taints)
+            for index in range(len(self._templates))
+            if looked_at.tolerations is None or self._borne(index, looked_at.tolerations)
+            for wanted in looked_at.alternatives or (ANYTHING,)
+            for value in self.of_pool(index, key, wanted)
         }
         found |= {
             room.labels[key]
@@ -61,3 +76,6 @@ class Universe:
             if key in room.labels and (not group.seen or group.seen[at])
         }
         return tuple(sorted(value for value in found if within is None or within.has(value)))
+
+    def _borne(self, index: int, tolerations: tuple[Toleration, ...]) -> bool:
+        return untolerated(self._templates.offer(index).pool.taints, tolerations) is None

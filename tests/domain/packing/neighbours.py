@@ -9,7 +9,7 @@ from tests.domain.packing.nodes_of_plans import PlannedNode, allows, meets, requ
 from treenail.domain import labels
 from treenail.domain.packing.problem import PoolOffer, Problem
 from treenail.domain.pods import Expression, HostPort, LabelSelector, Pod, PodAffinityTerm, TopologySpread
-from treenail.domain.requirements import Operator
+from treenail.domain.requirements import Operator, Requirements
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (to be compared with, not bound to)
@@ -245,7 +245,8 @@ class Neighbours:
         for offer in self._problem.offers:
             taints = offer.pool.taints
             if not spread.honor_node_taints or tolerates(taints, pod.spec):
-                found |= _sold_in(offer, key)
+                chosen = required(pod.spec) if spread.honor_node_affinity else ((),)
+                found |= {domain for one in chosen for domain in _sold_in(offer, key, one)}
         for node in self._nodes:
             if node.room is not None and self._looked_at(pod, spread, node, surely=True):
                 found |= node.domains(key)
@@ -334,15 +335,19 @@ def _hard_apart(pod: Pod) -> Iterator[tuple[str, PodAffinityTerm]]:
             yield pod.namespace, term
 
 
-def _sold_in(offer: PoolOffer, key: str) -> set[str]:
-    """Return the values of a label that nodes of the pool may have, whatever else they are."""
-    own = offer.pool.template_requirements().get(key)
+def _sold_in(offer: PoolOffer, key: str, asked: Iterable[Expression]) -> set[str]:
+    """Return the values of a label that nodes of the pool may have that are as they are asked to be."""
+    wanted = Requirements(expression.requirement() for expression in asked)
+    if not offer.pool.template_requirements().compatible(wanted, may_be_undefined=labels.LEFT_OPEN):
+        return set()
+    together = offer.pool.template_requirements().with_(wanted)
     found: set[str] = set()
     for instance_type in offer.instance_types:
-        theirs = instance_type.requirements.get(key)
-        either = theirs if own is None else own if theirs is None else own.intersection(theirs)
-        if either is not None and not either.complement:
-            found |= either.values
+        if instance_type.requirements.intersects(together):
+            own, theirs = together.get(key), instance_type.requirements.get(key)
+            either = theirs if own is None else own if theirs is None else own.intersection(theirs)
+            if either is not None and not either.complement:
+                found |= either.values
     return found
 
 

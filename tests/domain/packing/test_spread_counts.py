@@ -18,9 +18,10 @@ from tests.domain.packing.company import (
     sold,
     spread,
     there,
+    types,
     with_terms,
 )
-from tests.domain.packing.problems import asking, is_in, problem
+from tests.domain.packing.problems import asking, is_in, pool, problem
 from treenail.domain import labels
 from treenail.domain.taints import Effect, Taint, Toleration
 
@@ -65,6 +66,40 @@ def test_new_nodes_of_a_pool_the_pod_does_not_ask_for_are_not_looked_at_either()
     of = problem(in_c, app("web", 5, with_terms(spread(), of=AMD), lot="amd"), offers=(arm, sold()))
 
     assert domains(of) == {A: 2, B: 2, C: 4}
+
+
+# One make is sold in two of the three zones alone.
+IN_TWO = replace(sold(), instance_types=(*types((A, B))[:3], types((A, B, C))[3]))
+ON_ARM = asking(selector={labels.ARCH: "arm64"})
+
+
+def test_a_zone_where_nothing_is_sold_that_the_pod_asks_for_is_not_looked_at() -> None:
+    assert domains(problem(app("web", 6, with_terms(spread(), of=AMD)), offers=(IN_TWO,))) == {A: 3, B: 3}
+    assert domains(problem(app("web", 6, with_terms(spread(), of=ON_ARM)), offers=(IN_TWO,))) == {
+        A: 2,
+        B: 2,
+        C: 2,
+    }
+
+
+def test_such_a_zone_is_looked_at_where_the_pod_says_so() -> None:
+    everywhere = with_terms(spread(honor_affinity=False), of=AMD)
+
+    assert len(refused(problem(app("web", 6, everywhere), offers=(IN_TWO,)))) == 4
+
+
+def test_a_zone_where_nothing_is_sold_that_a_pool_allows_is_not_looked_at() -> None:
+    amd_alone = replace(IN_TWO, pool=pool("default", is_in(labels.ARCH, "amd64")))
+
+    assert domains(problem(app("web", 6, OVER_ZONES), offers=(amd_alone,))) == {A: 3, B: 3}
+
+
+def test_such_a_zone_is_looked_at_while_there_is_a_node_that_the_pod_may_be_on() -> None:
+    full = node("n1", C, cpu=0, more={labels.ARCH: "amd64"})
+
+    of = problem(app("web", 6, with_terms(spread(), of=AMD)), offers=(IN_TWO,), rooms=(full,))
+
+    assert domains(of) == {A: 1, B: 1}
 
 
 def test_nodes_with_taints_are_looked_at() -> None:

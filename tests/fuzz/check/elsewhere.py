@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from tests.fuzz.check.amounts import Amounts, add, amounts, short_of
 from tests.fuzz.check.decision import Claim, Decision
 from tests.fuzz.check.homes import Home, NewNode, Node, Way
-from tests.fuzz.check.label_values import Allowed, Term
+from tests.fuzz.check.label_values import Term
 from tests.fuzz.check.limits import committed, largest
 from tests.fuzz.check.places import requests_of, short_with
 from tests.fuzz.check.pods import Pod, Shape
@@ -186,14 +186,9 @@ def _may_meet(home: Home, terms: Sequence[Term]) -> bool:
     """Return whether labels not settled yet could be settled so that one of the terms is met."""
     return any(
         home.meets([tuple(line for line in term if line[0] not in home.unsettled)])
-        and all(_share(home.unsettled[key], values) for key, values in term if key in home.unsettled)
+        and all(home.unsettled[key].shares(values) for key, values in term if key in home.unsettled)
         for term in terms
     )
-
-
-def _share(one: Allowed, other: Allowed) -> bool:
-    both = one.both(other)
-    return both.missing or bool(both.listed if not both.others else both.least <= both.most)
 
 
 def _settled(home: NewNode, way: Way, keys: Sequence[str]) -> Iterator[Home]:

@@ -50,6 +50,11 @@ class Allowed:
         rest = self if self.others else other
         return Allowed(frozenset(filter(rest.has, concrete.listed)), others=False, missing=missing)
 
+    def shares(self, other: Allowed) -> bool:
+        """Return whether some value, or none at all, is allowed by this and `other`."""
+        both = self.both(other)
+        return both.missing or bool(both.listed if not both.others else both.least <= both.most)
+
     def within(self, other: Allowed) -> bool:
         """Return whether `other` allows all that this does."""
         if self.missing and not other.missing:
