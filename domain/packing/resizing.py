@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, Indices, first_holding
+from treenail.domain.packing.arrays import Floats, Indices
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.packing.covering import Covering
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.lots import Lot
@@ -21,14 +22,16 @@ from treenail.domain.packing.steps import Steps
 _MOST_NODES: Final = 16
 # So many nodes are sized anew together at most, and so many are put in their place.
 _TOGETHER: Final = 6
-_INSTEAD: Final = 3
-# Of more types than this, only two nodes are put in place of others: there are too many ways to choose three.
-_FEW_TYPES: Final = 40
-# How many choices of types are tried in place of some nodes, the cheapest first, with how much room to spare.
-_TRIED: Final = 4
-_SLACK: Final = (1.0, 1.01, 1.03)
-# How full of the average mix of pods a node is made before it is topped up with what suits its shape.
-_SHARES: Final = np.array([1.0, 0.85])
+_INSTEAD: Final = 5
+# How many choices of types are tried in place of some nodes, the cheapest first: then twice as many.
+_TRIED: Final = 8
+# Of no more units than this, which share nodes less evenly, more is tried: with so much room to spare, too.
+_FEW_UNITS: Final = 100
+_SPARE: Final = 1.03
+# How full of the average mix of pods a node is made before it is topped up with what suits its shape: if the
+# small nodes come first, and if the large ones do.
+_SHARES: Final = np.array([0.5, 0.0])
+_LARGE_FIRST: Final = np.array([1.0, 0.85])
 # Less than this share of the whole cost is not worth it.
 _WORTH_IT: Final = 1e-3
 
@@ -64,6 +67,7 @@ class Resizing:
         if most_nodes < max(len(nodes), 2) or len(nodes) > _MOST_NODES:
             return list(drafts)
         self._worth = self._worth_of(nodes)
+        self._covering = Covering(self._room, self._prices, self._worth)
         changed = False
         while sum(node.price for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
             found = self._changed(nodes, most_nodes)
@@ -101,47 +105,9 @@ class Resizing:
         return counts
 
     @cached_property
-    def _pairs(self) -> tuple[Indices, Floats, Floats]:
-        """Two types by row (P, 2), the first at least as dear, or none (-1): with prices (P) and room (P, R).
-
-        Of too many types, one is paired with none alone.
-        """
-        types = len(self._prices)
-        first, second = np.tril_indices(types)
-        none = np.full(types + 1, -1)
-        alone = np.arange(-1, types)
-        if types > _FEW_TYPES:
-            rows = np.column_stack([alone, none])
-        else:
-            rows = np.column_stack([np.append(first, alone), np.append(second, none)])
-        prices, room = self._with_none
-        return rows, prices[rows].sum(axis=1), room[rows].sum(axis=1)
-
-    @cached_property
     def _with_none(self) -> tuple[Floats, Floats]:
         """Prices and room of the types, and of no type at all, which comes last."""
         return np.append(self._prices, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
-
-    def _choices(self, load: Floats, below: float, most: int) -> Indices:
-        """Return types by row (C, 3), none as -1, that would hold `load` (R) for less than `below` together.
-
-        Those that cost least come first, and there are up to `most` of them in a choice.
-        """
-        rows, prices, room = self._pairs
-        affordable = ((prices < below) & ((rows >= 0).sum(axis=1) < most)).nonzero()[0]
-        rest = np.maximum(load - room[affordable], 0.0)
-        last = first_holding(self._room, rest)
-        last[np.logical_and.reduce(rest <= 0, axis=1)] = -1
-        together = np.column_stack([rows[affordable], last])
-        together = together[last < len(self._prices)]
-        # The same three come up in other orders, and with one of them for nothing.
-        together = together[
-            (together[:, 2] >= 0) & ((together[:, 1] < 0) | (together[:, 2] <= together[:, 1]))
-        ]
-        cost = self._with_none[0][together].sum(axis=1)
-        cheapest = cost.argsort(kind="stable")
-        chosen: Indices = together[cheapest][cost[cheapest] < below][:_TRIED]
-        return chosen
 
     def _instead(self, units: Floats, below: float, most: int) -> list[_Node] | None:
         """Return up to `most` nodes that hold `units` (I) and cost less than `below`; None without any."""
@@ -149,11 +115,25 @@ class Resizing:
         load = units @ self._requests
         if load @ self._worth >= below:
             return None
-        rows = np.vstack([self._choices(load * slack, below, most) for slack in _SLACK])
-        if not len(rows):
+        choices = self._covering.choices(load, below, most)[: 3 * _TRIED]
+        # What the small ones leave, which may be large, has room on the others.
+        small_first = choices[:, ::-1]
+        found = self._held(units, small_first[:_TRIED], _SHARES)
+        if found is None:
+            found = self._held(units, small_first[_TRIED:], _SHARES)
+        if found is None and units.sum() <= _FEW_UNITS:
+            roomy = self._covering.choices(load * _SPARE, below, most)[:_TRIED]
+            found = self._held(units, np.vstack([choices, roomy]), _LARGE_FIRST)
+        return found
+
+    def _held(self, units: Floats, choices: Indices, shares: Floats) -> list[_Node] | None:
+        """Return the nodes of the first of `choices` (C, N), by row, that `units` (I) fit into, if any.
+
+        They are filled in that order, with about such `shares` (S) of the average mix to begin with.
+        """
+        if not len(choices):
             return None
-        rows = rows[self._with_none[0][rows].sum(axis=1).argsort(kind="stable")]
-        rows, shares = rows.repeat(len(_SHARES), axis=0), np.tile(_SHARES, len(rows))
+        rows, shares = choices.repeat(len(shares), axis=0), np.tile(shares, len(choices))
         left = np.tile(units, (len(rows), 1))
         held = []
         for place in range(rows.shape[1]):

@@ -68,6 +68,19 @@ def test_one_node_is_split_where_that_saves_much() -> None:
     assert [(len(claim.pods), claim.instance_types[0]) for claim in plan.claims] == [(3, "c5.xlarge")] * 2
 
 
+def on_a_ladder(asked: Sequence[tuple[int, str | int, str]]) -> Problem:
+    """Pods, so many of each that ask for so much, and types that double in size and in price."""
+    types = [
+        instance_type(f"m5.{cpus}x", cpu=cpus, memory=4 * cpus, price=0.05 * cpus + 0.001)
+        for cpus in (2, 4, 8, 16, 32, 64)
+    ]
+    return problem(
+        *(pods(f"web{number}", count, asking(*each)) for number, (count, *each) in enumerate(asked)),
+        offers=(offer(types=tuple(types)),),
+        settings=Settings(most_nodes=inf),
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "sizes"),
     [
@@ -80,20 +93,31 @@ def test_nodes_are_of_the_sizes_that_cost_least_together(
     asked: Sequence[tuple[int, str | int, str]], sizes: Sequence[int]
 ) -> None:
     """Looked for one after the other, they would be larger."""
-    types = [
-        instance_type(f"m5.{cpus}x", cpu=cpus, memory=4 * cpus, price=0.05 * cpus + 0.001)
-        for cpus in (2, 4, 8, 16, 32, 64)
-    ]
-    of = problem(
-        *(pods(f"web{number}", count, asking(*each)) for number, (count, *each) in enumerate(asked)),
-        offers=(offer(types=tuple(types)),),
-        settings=Settings(most_nodes=inf),
-    )
+    of = on_a_ladder(asked)
 
     plan = pack(of)
 
     assert faults(of, plan) == []
     assert sorted(claim.instance_types[0] for claim in plan.claims) == sorted(f"m5.{n}x" for n in sizes)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ((20, 2, "4Gi"), (24, "500m", "3Gi"), (30, "250m", "1Gi")),
+        ((30, "1500m", "4Gi"), (45, "250m", "2Gi")),
+    ],
+)
+def test_what_does_not_fill_a_large_node_goes_onto_several_small_ones(
+    asked: Sequence[tuple[int, str | int, str]],
+) -> None:
+    of = on_a_ladder(asked)
+
+    plan = pack(of)
+
+    assert faults(of, plan) == []
+    assert len(plan.claims) > 4
+    assert plan.cost < 1.05 * plan.lower_bound
 
 
 def test_classes_that_cannot_share_a_node_are_planned_apart() -> None:
