@@ -6,6 +6,7 @@ from treenail.domain.packing.chains import Chains
 from treenail.domain.packing.compatibility.families import Families
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reading import read
+from treenail.domain.packing.relaxed_offers import with_relaxed_offers
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.blockers import Blockers
@@ -18,6 +19,7 @@ class Ground:
     """A problem, read, and what is found out about it once; only the counts of topologies change."""
 
     def __init__(self, problem: Problem) -> None:
+        problem = with_relaxed_offers(problem)
         self.problem = problem
         self.reading = read(problem)
         self.steps = Steps(problem.settings.steps)

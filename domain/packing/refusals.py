@@ -37,9 +37,9 @@ class Refusals:
             return (Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of"),)
         if not one.ladder.rungs:
             return (Refusal("", *details.contradiction(one.kind)),)
-        # What a pool has beside that which is reserved stands for all of it.
-        pools = (n for n in range(len(self._templates)) if not self._templates.offer(n).reservation)
-        return tuple(self._of_pool(one, template) for template in pools)
+        # What a pool has beside that which is reserved, asking the least, stands for all of it.
+        last = {self._templates.offer(n).pool.name: n for n in range(len(self._templates))}
+        return tuple(self._of_pool(one, template) for template in last.values())
 
     def _of_pool(self, one: PodClass, template: int) -> Refusal:
         """Return the reason against the alternative that came furthest."""

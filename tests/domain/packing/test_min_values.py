@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.domain.packing.advised import advised
-from tests.domain.packing.company import A, app, domains, refused, sold, spread, with_terms
+from tests.domain.packing.company import A, app, domains, refused, sold, solved, spread, with_terms
 from tests.domain.packing.problems import asking, problem
 from treenail.domain import labels
-from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.problem import MinValuesPolicy, Problem
 from treenail.domain.pods import PodSpec
 from treenail.domain.reasons import Reason
 from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.resources import Resources
 
 
 def at_least(count: int, key: str) -> Requirement:
@@ -20,6 +21,10 @@ def at_least(count: int, key: str) -> Requirement:
 
 def choosy(count: int, key: str, spec: PodSpec) -> Problem:
     return problem(app("web", 3, spec), offers=(sold(at_least(count, key)),))
+
+
+def best_effort(of: Problem) -> Problem:
+    return replace(of, settings=replace(of.settings, min_values=MinValuesPolicy.BEST_EFFORT))
 
 
 def reason(of: Problem) -> Reason:
@@ -47,3 +52,37 @@ def test_pods_that_are_spread_are_told_of_too_little_choice_and_of_no_domain() -
 
     assert reason(types_enough_for_none) is Reason.MIN_VALUES
     assert reason(too_few_that_are_large) is Reason.MIN_VALUES
+
+
+# --- as much of it as there is
+
+
+def test_pods_that_few_types_hold_get_them_where_no_more_is_asked_for_than_there_is() -> None:
+    large = choosy(2, labels.INSTANCE_TYPE, asking(20))
+
+    assert len(refused(large)) == 3
+    assert not refused(best_effort(large))
+
+
+def test_others_have_the_choice_all_the_same() -> None:
+    small, large = app("small", 12, asking(1), lot="small"), app("large", 1, asking(20), lot="large")
+    of = best_effort(problem(small, large, offers=(sold(at_least(3, labels.INSTANCE_TYPE)),)))
+
+    claims = [claim for claim in solved(of).claims if "large-0" not in claim.pods]
+
+    assert claims
+    assert all(len(claim.instance_types) >= 3 for claim in claims)
+
+
+def test_what_limits_leave_is_as_much_as_there_is() -> None:
+    limited = replace(sold(at_least(3, labels.INSTANCE_TYPE)), limits_left=Resources.parse({"cpu": 2}))
+    of = problem(app("web", 1, asking(1)), offers=(limited,))
+
+    assert refused(of) == ["web-0"]
+    assert not refused(best_effort(of))
+
+
+def test_a_pool_that_asks_for_too_much_says_one_thing_alone() -> None:
+    (group,) = advised(best_effort(choosy(9, labels.INSTANCE_TYPE, asking(900))))
+
+    assert [refusal.reason for refusal in group.refusals] == [Reason.TOO_LARGE]
