@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -38,16 +37,13 @@ def install(
 ) -> None:
     """Patch moto."""
     plain = Fleets.create_fleet
-    # Instances are dealt out one fleet at a time, so that no two fleets take the last one of a pool.
-    lock = threading.Lock()
 
     def create_fleet(self: Any) -> Any:
         if self._get_param("Type", if_none="maintain") != "instant":
             return plain(self)
         self.error_on_dryrun()
-        with lock:
-            fleet = _InstantFleet(self, world, reservations, groups)
-            return tokens.once(self, lambda: ActionResult(fleet.create()))
+        fleet = _InstantFleet(self, world, reservations, groups)
+        return tokens.once(self, lambda: ActionResult(fleet.create()))
 
     Fleets.create_fleet = create_fleet
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 from moto.core.responses import ActionResult
@@ -20,11 +19,9 @@ def install(tokens: Tokens) -> None:
     """Patch moto."""
     create, delete = LaunchTemplates.create_launch_template, LaunchTemplateBackend.delete_launch_template
     describe = LaunchTemplateBackend.describe_launch_templates
-    lock = threading.Lock()
 
     def create_launch_template(self: Any) -> Any:
-        with lock:
-            return tokens.once(self, lambda: create(self))
+        return tokens.once(self, lambda: create(self))
 
     def delete_launch_template(self: Any, name: str, tid: str | None) -> Any:
         _check(self, [name] if name else [], [tid] if tid else [])

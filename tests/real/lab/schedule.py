@@ -7,12 +7,14 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 
 class Schedule:
-    """Calls things after some seconds of real time. `clear` forgets all that is due."""
+    """Calls things after some seconds of real time, each in its `turn`. `clear` forgets all that is due."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: AbstractContextManager[object]) -> None:
+        self._turn = turn
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._count = itertools.count()
         self._changed = threading.Condition()
@@ -37,7 +39,9 @@ class Schedule:
 
     def _run(self) -> None:
         while True:
-            self._next()()
+            call = self._next()
+            with self._turn:
+                call()
 
     def _next(self) -> Callable[[], None]:
         with self._changed:

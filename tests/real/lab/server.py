@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -70,7 +71,10 @@ class Laboratory:
         # What Treenail's own clients called, since anybody asked.
         self.called_by_treenail: dict[str, None] = {}
         self.errors: list[str] = []
-        self._schedule, self._tokens = Schedule(), Tokens()
+        # moto goes through its instances while they change. So there is one call to EC2 at a time, which also
+        # keeps two fleets from taking the last instance of a pool.
+        self._turn = threading.RLock()
+        self._schedule, self._tokens = Schedule(self._turn), Tokens()
         self._machines = Machines(self.world, self._schedule)
         self._placement_groups = PlacementGroups()
         self.statuses = Statuses()
@@ -139,7 +143,8 @@ class Laboratory:
         lasting = (call.action, call.region, call.body) if call.action in _LASTING else None
         if lasting in self._lasting:
             return answer(start, 200, self._lasting[lasting], "text/xml")
-        status, headers, body = self._ask_moto(environ)
+        with self._turn if call.service == "ec2" else nullcontext():
+            status, headers, body = self._ask_moto(environ)
         number = int(status.split()[0])
         if number < _SERVER_ERROR:
             if lasting is not None and number == _FINE:
