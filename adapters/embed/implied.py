@@ -49,11 +49,13 @@ class Admission:
         self._prioritized: dict[int, tuple[PodSpec, PodSpec]] = {}
         self._filled: dict[PodSpec, PodSpec] = {}
         self._warnings: dict[str, None] = {}
+        # By the gates they wait for: the first pod, and how many there are.
+        self._gated: dict[tuple[str, ...], tuple[Pod, int]] = {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line each, in the order they came up."""
-        return tuple(self._warnings)
+        """One line each, in the order they came up; pods that wait for the same gates are told of in one."""
+        return (*self._warnings, *(_left_out(gates, *some) for gates, some in self._gated.items()))
 
     def admit(self, pod: Pod) -> Pod:
         """Return a pod with the priority of its class, and affinity that says what it left to labels."""
@@ -65,12 +67,11 @@ class Admission:
 
     def gated(self, pod: Pod) -> bool:
         """Tell whether a pod is not to be scheduled yet."""
-        if pod.spec.scheduling_gates:
-            gates = ", ".join(pod.spec.scheduling_gates)
-            self._warnings[f"Pod {pod.key}: spec.schedulingGates: is left out, as it waits for {gates}"] = (
-                None
-            )
-        return bool(pod.spec.scheduling_gates)
+        gates = pod.spec.scheduling_gates
+        if gates:
+            first, count = self._gated.get(gates, (pod, 0))
+            self._gated[gates] = first, count + 1
+        return bool(gates)
 
     def _with_priority(self, pod: Pod) -> PodSpec:
         known = self._prioritized.get(id(pod.spec))
@@ -89,3 +90,10 @@ class Admission:
         if (name, priority) == (spec.priority_class, spec.priority):
             return spec
         return replace(spec, priority_class=name, priority=priority)
+
+
+def _left_out(gates: tuple[str, ...], first: Pod, count: int) -> str:
+    waits = f"is left out, as it waits for {', '.join(gates)}"
+    if count > 1:
+        waits = f"is left out, as are {count - 1} more that wait for {', '.join(gates)}"
+    return f"Pod {first.key}: spec.schedulingGates: {waits}"

@@ -131,3 +131,13 @@ def test_pods_that_wait_for_gates_are_left_out() -> None:
     assert simulation.warnings == (
         "Pod default/p: spec.schedulingGates: is left out, as it waits for example.com/wait",
     )
+
+
+def test_pods_that_wait_for_the_same_gates_are_told_of_in_one_line() -> None:
+    gated = tuple(a_pod(name, scheduling_gates=("example.com/wait",)) for name in ("p", "q", "r"))
+
+    simulation = Simulation(Decoded(pods=gated), FixedCatalogue(()), Settings())
+
+    assert simulation.warnings == (
+        "Pod default/p: spec.schedulingGates: is left out, as are 2 more that wait for example.com/wait",
+    )
