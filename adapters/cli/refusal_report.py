@@ -77,11 +77,15 @@ def _change(change: Change) -> dict[str, object]:
 def write_refused(refused: Sequence[RefusedClass], names: dict[str, str], console: Console) -> None:
     """Write who goes nowhere, each pool's reason, what came nearer than any pool, and what would help."""
     for group in refused:
-        shown = ", ".join(names[uid] for uid in group.pods[:_MOST_SHOWN])
-        more = f" and {len(group.pods) - _MOST_SHOWN} more" if len(group.pods) > _MOST_SHOWN else ""
-        console.print(f"unschedulable: {shown}{more}", highlight=False)
+        console.print(f"unschedulable: {named([names[uid] for uid in group.pods])}", highlight=False)
         at_node = (group.nearest,) if group.nearest is not None and group.nearest.node else ()
         for refusal in (*group.refusals, *at_node):
             console.print(f"  {refusal.reason.value}: {refusal}", highlight=False, markup=False)
         if group.remedy is not None:
             console.print(f"  {group.remedy}", highlight=False, markup=False)
+
+
+def named(pods: Sequence[str]) -> str:
+    """Return the names of some pods, and how many more there are."""
+    more = f" and {len(pods) - _MOST_SHOWN} more" if len(pods) > _MOST_SHOWN else ""
+    return ", ".join(pods[:_MOST_SHOWN]) + more

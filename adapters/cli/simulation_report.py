@@ -7,8 +7,9 @@ from typing import Final, TextIO
 from rich.console import Console
 from rich.table import Table
 
-from treenail.adapters.cli.refusal_report import refused_as_json, refused_of, write_refused
+from treenail.adapters.cli.refusal_report import named, refused_as_json, refused_of, write_refused
 from treenail.adapters.embed.simulation import Simulation
+from treenail.domain.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
 
 _WIDE: Final = 10_000
@@ -18,12 +19,9 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     """Return a decision as the command line's contract has it: prices in $/h, pods as namespace/name."""
     plan, names = simulation.plan, simulation.pod_names
     refused = refused_of(simulation)
-    existing: dict[str, list[str]] = {}
-    for uid, room in plan.nominations.items():
-        existing.setdefault(simulation.node_of(room), []).append(names[uid])
     return {
         "nodeClaims": [_claim(c, names) for c in plan.claims],
-        "existing": {node: sorted(pods) for node, pods in sorted(existing.items())},
+        "existing": _existing(simulation),
         "unschedulable": {names[uid]: group.sentence for group in refused for uid in group.pods},
         "refused": refused_as_json(refused, names),
         "cost": plan.cost,
@@ -31,6 +29,15 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
         "pods": len(names),
         "seconds": seconds,
     }
+
+
+def _existing(simulation: Simulation) -> dict[str, list[str]]:
+    """Return the pods that go onto nodes that are there, by node, all sorted."""
+    names = simulation.pod_names
+    found: dict[str, list[str]] = {}
+    for uid, room in simulation.plan.nominations.items():
+        found.setdefault(simulation.node_of(room), []).append(names[uid])
+    return {node: sorted(pods) for node, pods in sorted(found.items())}
 
 
 def _claim(claim: PlannedClaim, names: dict[str, str]) -> dict[str, object]:
@@ -52,7 +59,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
     """Write the nodes to buy, what goes onto existing ones, and why pods were refused."""
     console = Console(file=to) if to.isatty() else Console(file=to, width=_WIDE, color_system=None)
     plan, names = simulation.plan, simulation.pod_names
-    table = Table("pool", "cheapest type", "of", "$/h", "pods", "requests", box=None)
+    table = Table("pool", "cheapest type", "of", "$/h", "zones", "as", "pods", "requests", "which", box=None)
     for claim in plan.claims:
         requests = ", ".join(f"{name} {amount}" for name, amount in claim.requests.format().items())
         table.add_row(
@@ -60,17 +67,24 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
             claim.instance_types[0],
             str(len(claim.instance_types)),
             f"{claim.price:.4f}",
+            _may_be(claim, ZONE),
+            _may_be(claim, CAPACITY_TYPE),
             str(len(claim.pods)),
             requests,
+            named([names[uid] for uid in claim.pods]),
         )
     if plan.claims:
         console.print(table)
-    if plan.nominations:
-        rooms = len(set(plan.nominations.values()))
-        console.print(f"{len(plan.nominations)} pods go onto {rooms} existing nodes")
+    for node, pods in _existing(simulation).items():
+        console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(refused_of(simulation), names, console)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
         f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",
         highlight=False,
     )
+
+
+def _may_be(claim: PlannedClaim, key: str) -> str:
+    """Return the values that a label of the node may have, as a person would list them."""
+    return ", ".join(sorted(claim.requirements[key].values))

@@ -293,7 +293,8 @@ def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogu
     ran = treenail("simulate", "-f", str(file), "--instance-types", catalogue)
 
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
-    assert "default c-4x 2 0.1000 1 cpu 3, pods 1" in lines
+    assert "default c-4x 2 0.1000 zone-a spot 1 cpu 3, pods 1 default/b" in lines
+    assert "1 onto worn: default/a" in lines
     at = lines.index("unschedulable: default/huge")
     assert lines[at + 1 : at + 3] == [
         "TooLarge: default: cpu 900 is asked for, and the largest type leaves 15900m to pods (c-16x)",
