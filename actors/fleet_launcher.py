@@ -11,7 +11,7 @@ from treenail.actors.launch_recorder import LaunchRecorder
 from treenail.actors.launch_ticks import Adopt, Flushed, Probe, StepDone
 from treenail.actors.life_lines import tell_bought, tell_created, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
-from treenail.domain import metrics
+from treenail.domain import labels, metrics
 from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.disruption import Cause, disrupted_labels
 from treenail.domain.fleets import FleetAnswer, Instance
@@ -239,7 +239,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _written(self, name: str, claim: NodeClaim) -> None:
         self._cluster.tell(ObjectSeen(object=claim))
-        why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": "false"}
+        relaxed = claim.annotations.get(labels.MIN_VALUES_RELAXED, "false")
+        why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": relaxed}
         self._telemetry.count(metrics.NODECLAIMS_CREATED.name, **why)
         tell_created(self.log, claim)
         self._prepare(self._book.written(name, claim))

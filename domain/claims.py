@@ -56,6 +56,7 @@ def claim_for(
         labels={**custom, **pool.node_labels},
         annotations={
             **pool.annotations,
+            **_choice(planned, pool),
             labels.TRACEPARENT: decision.context.traceparent,
             COUNTS_AS: write_amounts(planned.largest),
             DECISION: decision.id,
@@ -72,6 +73,16 @@ def claim_for(
         expire_after=_expire_after(pool),
         created_at=now,
     )
+
+
+def _choice(planned: PlannedClaim, pool: NodePool) -> dict[str, str]:
+    """Return the annotation that tells whether a claim leaves less choice than its pool asks for."""
+    asked = {key: r.min_values for key, r in pool.requirements.items() if r.min_values is not None}
+    if not asked:
+        return {}
+    left = {key: r.min_values or 0 for key, r in planned.requirements.items()}
+    relaxed = any(left.get(key, 0) < least for key, least in asked.items())
+    return {labels.MIN_VALUES_RELAXED: "true" if relaxed else "false"}
 
 
 def _expire_after(pool: NodePool) -> timedelta | None:

@@ -60,6 +60,27 @@ def test_a_claim_says_what_it_got() -> None:
     assert stage.lifecycle.received == [NodeLaunched(claim=claim, instance=bought)]
 
 
+@pytest.mark.parametrize(("marks", "relaxed"), [({}, "false"), ({labels.MIN_VALUES_RELAXED: "true"}, "true")])
+def test_claims_are_counted_by_whether_they_leave_the_choice_asked_for(
+    marks: dict[str, str], relaxed: str
+) -> None:
+    stage = Launching()
+    one = wanted("a")
+
+    stage.launcher.tell(
+        PlanCommitted(
+            decision=decision(),
+            claims=(replace(one, annotations={**one.annotations, **marks}),),
+            pools={"default": node_pool()},
+            node_classes={"EC2NodeClass/default": node_class()},
+        )
+    )
+    stage.run(60)
+
+    said = {"reason": "provisioned", "nodepool": "default", "min_values_relaxed": relaxed}
+    assert stage.telemetry.counted("karpenter_nodeclaims_created_total", **said) == 1
+
+
 def test_the_cluster_state_hears_of_what_is_written_without_waiting_for_the_watch() -> None:
     stage = launched("a")
 

@@ -45,6 +45,18 @@ def test_a_claim_is_named_after_its_decision_so_that_writing_it_again_meets_itse
     assert made(planned_claim("p1"), index=3).name == claim_name("default", "d1", 3) == "default-d1-3"
 
 
+@pytest.mark.parametrize(("left", "said"), [(2, "false"), (1, "true"), (None, "true")])
+def test_a_claim_says_whether_it_leaves_less_choice_than_its_pool_asks_for(
+    left: int | None, said: str
+) -> None:
+    any_type = Requirement(labels.INSTANCE_TYPE, complement=True)
+    pool = replace(node_pool(), requirements=Requirements((replace(any_type, min_values=2),)))
+    planned = replace(planned_claim("p1"), requirements=Requirements((replace(any_type, min_values=left),)))
+
+    assert made(planned, pool=pool).annotations[labels.MIN_VALUES_RELAXED] == said
+    assert labels.MIN_VALUES_RELAXED not in made(planned_claim("p1")).annotations
+
+
 def test_a_claim_takes_over_what_its_pool_gives_every_node() -> None:
     pool = replace(
         node_pool(),
