@@ -35,6 +35,7 @@ from treenail.domain.disruption import (
     NoticeSettled,
     PoolChanged,
 )
+from treenail.domain.emptiness import PodsMoved
 from treenail.domain.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
@@ -100,6 +101,7 @@ class Audience:
     arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
+    recorder: Ref[PodsMoved]
     early_binder: Ref[NodeChanged] | None = None
     doctor: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
@@ -148,6 +150,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             audience.of_nodes,
             early_binder=audience.early_binder,
             disruptor=audience.disruptor,
+            recorder=audience.recorder,
         )
         self._judge = ProposalJudge(
             model,
@@ -334,8 +337,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._tell_pod(uid)
         for bound in changes.bound:
             self._audience.pod_watcher.tell(bound)
+        moved = self._model.take_moved()
         for name in changes.views:
-            self._nodes.tell(name, now)
+            self._nodes.tell(name, now, moved=name in moved)
         if changes.views:
             self._interruptions.settle(changes.views)
             there = max(len(self._model.claims), len(self._model.nodes))

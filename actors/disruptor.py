@@ -136,6 +136,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
 
     def _note(self, emptied: NodeEmptied) -> None:
         self._empty.note(emptied.name, emptied.since)
+        if emptied.not_before is not None:
+            self._empty.postpone((emptied.name,), emptied.not_before)
         after = self._empty_after
         if emptied.since is not None and after is not None:
             self.log(

@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
+from treenail.actors.pod_event_teller import PodEventTeller
 from treenail.domain.cluster import ClusterModel
+from treenail.domain.emptiness import PodsMoved
 from treenail.domain.nodes import NodeView
 from treenail.domain.pods import Pod
 from treenail.domain.runtime import Ref
@@ -28,16 +30,18 @@ class NodeTeller:
         *,
         early_binder: Ref[NodeChanged] | None,
         disruptor: Callable[[str], Ref[DisruptorHears]],
+        recorder: Ref[PodsMoved],
     ) -> None:
         self._model = model
         self._hearers = hearers
         self._early_binder = early_binder
         self._candidates = CandidateTeller(model, disruptor)
+        self._pod_events = PodEventTeller(model, recorder)
         # By name, what was told last: to all, and to the early binder.
         self._told: dict[str, tuple[NodeChanged, NodeChanged]] = {}
 
-    def tell(self, name: str, now: datetime) -> None:
-        """Tell how a node stands, or that it is gone."""
+    def tell(self, name: str, now: datetime, *, moved: bool = False) -> None:
+        """Tell how a node stands, or that it is gone; `moved`, where pods came or left."""
         view = self._model.view(name)
         changed = self._change(name, view)
         early = changed if self._early_binder is None else replace(changed, promised=self._promised(view))
@@ -51,7 +55,8 @@ class NodeTeller:
             self._told[name] = changed, early
         else:
             self._told.pop(name, None)
-        self._candidates.tell(changed, now)
+        self._candidates.tell(changed, now, first=told is None)
+        self._pod_events.tell(name, view, now, moved=moved, first=told is None)
 
     def _change(self, name: str, view: NodeView | None) -> NodeChanged:
         going = view is not None and self._model.going(view)

@@ -26,6 +26,7 @@ from treenail.actors.node_doctor import DoctorInbox, NodeDoctor
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.packer import Packer, PackerInbox
+from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_poller import StatusPoller
@@ -173,6 +174,7 @@ class System:
             teller=self.teller,
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
+            recorder=host(PodEventRecorder, runtime, writer=ports.writer),
             surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),

@@ -64,10 +64,14 @@ TAKEN: frozenset[Cause] = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeEmptied:
-    """Nothing but daemons stands on a node (`since` then), or, with None, something does again."""
+    """Nothing but daemons stands on a node (`since` then), or, with None, something does again.
+
+    It is not to be proposed before `not_before`, where that is set.
+    """
 
     name: str
     since: datetime | None
+    not_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
+from treenail.domain.emptiness import moved
 from treenail.domain.namespaces import Namespace
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
@@ -41,6 +42,8 @@ class Inventory:
         self._claim_of_provider: dict[str, str] = {}
         self._nodes_of_provider: dict[str, dict[str, None]] = {}
         self._claim_of_instance: dict[str, str] = {}
+        # Nodes to which pods came, or that they left, since somebody asked.
+        self._moved: dict[str, None] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
         self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
 
@@ -75,6 +78,7 @@ class Inventory:
     def put_pod(self, pod: Pod) -> tuple[str, ...]:
         """Keep a pod as it stands; return the nodes whose room it changes."""
         before = self.pods.get(pod.uid)
+        self._note_move(before, pod)
         self.pods[pod.uid] = pod
         self.storage.use(pod)
         touched: list[str] = []
@@ -89,10 +93,21 @@ class Inventory:
         """Forget a pod and return it as it was last seen."""
         pod = self.pods.pop(uid, None)
         if pod is not None:
+            self._note_move(pod, None)
             self.storage.leave(pod)
             if pod.bound:
                 self._take_off(pod)
         return pod
+
+    def _note_move(self, before: Pod | None, after: Pod | None) -> None:
+        if moved(before, after):
+            nodes = (pod.node_name for pod in (before, after) if pod is not None and pod.node_name)
+            self._moved.update(dict.fromkeys(nodes))
+
+    def take_moved(self) -> frozenset[str]:
+        """Return the views to which pods came, or that they left, since this was last asked."""
+        moved_at, self._moved = self._moved, {}
+        return frozenset(map(self.view_name, moved_at))
 
     def _take_off(self, pod: Pod) -> str:
         there = self._pods_on.get(pod.node_name, {})

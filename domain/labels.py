@@ -59,6 +59,8 @@ ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
+# Since when a node stands empty, in the old API.
+EMPTY_SINCE: Final = "karpenter.sh/emptiness-timestamp"
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
 NODE_CLASS_FINALIZER: Final = "karpenter.k8s.aws/termination"

@@ -68,7 +68,7 @@ class NodeClaim:
 
     `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
     the requirements. `capacity` and `allocatable` are known from the launch on. `expire_after` is how long
-    it may live, or `FOREVER`; None is as its pool says.
+    it may live, or `FOREVER`; None is as its pool says. At `last_pod_event_at` a pod last came or left.
     """
 
     name: str
@@ -96,6 +96,7 @@ class NodeClaim:
     capacity: Resources = NOTHING
     allocatable: Resources = NOTHING
     conditions: tuple[Condition, ...] = ()
+    last_pod_event_at: datetime | None = None
 
     @property
     def launched(self) -> bool:

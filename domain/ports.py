@@ -56,9 +56,8 @@ class UnavailableError(PortError):
 class NodeClassNotReadyError(PortError):
     """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
 
-    `selector` names what its selector finds none of ("subnets"), where that is why. `reason` is the
-    condition's, CamelCase and as Karpenter has it ("SubnetsNotFound", "TagValidationFailed"), where one is
-    known: by it the condition is found that shows it.
+    `selector` names what its selector finds none of ("subnets"), where that is why. `reason` is that of the
+    condition that shows it, as Karpenter has it ("SubnetsNotFound"), where one is known.
     """
 
     def __init__(self, problem: str, *, selector: str = "", reason: str = "") -> None:
@@ -69,7 +68,7 @@ class NodeClassNotReadyError(PortError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimPatch:
-    """What to change of a claim. None (or an empty mapping) leaves a field as it is.
+    """What to change of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
 
     A condition replaces that of the same type; its time of transition is set where its status changes.
     """
@@ -83,6 +82,7 @@ class ClaimPatch:
     capacity: Resources | None = None
     allocatable: Resources | None = None
     conditions: tuple[Condition, ...] = ()
+    last_pod_event_at: datetime | None = None
     add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
 
@@ -94,6 +94,7 @@ class NodePatch:
     labels: Mapping[str, str] = field(default_factory=dict)
     remove_labels: tuple[str, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
+    remove_annotations: tuple[str, ...] = ()
     add_taints: tuple[Taint, ...] = ()
     remove_taints: tuple[Taint, ...] = ()
     unschedulable: bool | None = None

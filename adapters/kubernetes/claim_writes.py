@@ -18,6 +18,7 @@ from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.new_objects import new_claim
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, RESOURCES, Resource
 from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.instants import write_instant
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import ClaimPatch, ConflictError, NotFoundError
 from treenail.domain.resources import Resources
@@ -52,7 +53,8 @@ def parts_of(patch: ClaimPatch) -> tuple[Part, ...]:
     ):
         parts.append(Part.METADATA)
     texts = (patch.provider_id, patch.node_name, patch.image_id)
-    if patch.conditions or any(v is not None for v in (*texts, patch.capacity, patch.allocatable)):
+    rest = (*texts, patch.capacity, patch.allocatable, patch.last_pod_event_at)
+    if patch.conditions or any(v is not None for v in rest):
         parts.append(Part.STATUS)
     return tuple(reversed(parts)) if patch.remove_finalizers else tuple(parts)
 
@@ -86,6 +88,8 @@ def status_patch(patch: ClaimPatch, known: Stored | None, now: datetime) -> Tree
     """Return the JSON merge patch of the status. `known` is there where conditions or amounts change."""
     texts = {"providerID": patch.provider_id, "nodeName": patch.node_name, "imageID": patch.image_id}
     status: Tree = {field: text or None for field, text in texts.items() if text is not None}
+    if patch.last_pod_event_at is not None:
+        status["lastPodEventTime"] = write_instant(patch.last_pod_event_at)
     if known is not None:
         if patch.capacity is not None:
             status["capacity"] = _amounts(patch.capacity, known.capacity)

@@ -23,8 +23,9 @@ def node_patch(patch: NodePatch) -> Tree:
     labels = {**patch.labels, **dict.fromkeys(patch.remove_labels)}
     if labels:
         metadata["labels"] = labels
-    if patch.annotations:
-        metadata["annotations"] = dict(patch.annotations)
+    annotations = {**patch.annotations, **dict.fromkeys(patch.remove_annotations)}
+    if annotations:
+        metadata["annotations"] = annotations
     if patch.add_finalizers:
         metadata["finalizers"] = list(patch.add_finalizers)
     if patch.remove_finalizers:

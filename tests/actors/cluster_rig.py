@@ -28,7 +28,7 @@ class Knowing(Stage):
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
-        self.listener, self.teller = Probe(), Probe()
+        self.listener, self.teller, self.recorder = Probe(), Probe(), Probe()
         self.arbiter, self.disruptor, self.reporter, self.keeper = Probe(), Probe(), Probe(), Probe()
         self.model = ClusterModel(promise_lasts=LASTS)
         audience = Audience(
@@ -43,6 +43,7 @@ class Knowing(Stage):
             arbiter=self.arbiter,
             tagger=Probe(),
             listener=self.listener,
+            recorder=self.recorder,
             accountant=Probe(),
             surveyor=Probe(),
             teller=self.teller,

@@ -24,6 +24,7 @@ from treenail.actors.node_doctor import NodeDoctor
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.packer import Packer
+from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_poller import StatusPoller
@@ -34,6 +35,7 @@ from treenail.domain.runtime import Ref
 ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
+    PodEventRecorder,
     PoolAccountant,
     EventTeller,
     Batcher,
@@ -75,6 +77,7 @@ ROLES = {
     "early_binder": "EarlyBinder",
     "tagger": "InstanceTagger",
     "listener": "InterruptionListener",
+    "recorder": "PodEventRecorder",
     "observer": "observer",
 }
 

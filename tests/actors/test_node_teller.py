@@ -33,7 +33,9 @@ def test_whether_a_node_is_empty_is_told_all_the_same() -> None:
 
 def test_a_node_that_comes_back_as_it_was_is_news() -> None:
     stage = Knowing()
-    teller = NodeTeller(stage.model, (hears := Probe(),), early_binder=None, disruptor=lambda _: Probe())
+    teller = NodeTeller(
+        stage.model, (hears := Probe(),), early_binder=None, disruptor=lambda _: Probe(), recorder=Probe()
+    )
 
     for _ in range(2):
         stage.model.learn(ObjectSeen(object=replace(claim("c1"), uid="")), START)
@@ -48,7 +50,9 @@ def test_a_node_that_comes_back_as_it_was_is_news() -> None:
 def test_who_binds_early_hears_of_pods_that_wait_for_a_machine_and_nobody_else_does() -> None:
     stage = Knowing(claim("c1", provider_id="aws:///zone/i-1"))
     hears, early = Probe(), Probe()
-    teller = NodeTeller(stage.model, (hears,), early_binder=early, disruptor=lambda _: Probe())
+    teller = NodeTeller(
+        stage.model, (hears,), early_binder=early, disruptor=lambda _: Probe(), recorder=Probe()
+    )
     teller.tell("c1", START)
 
     pod = pending_pod("p1")

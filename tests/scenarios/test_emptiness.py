@@ -59,6 +59,53 @@ def test_one_that_somebody_drained_goes_as_well(running: Rehearsal) -> None:
     assert record.cause == "empty"
 
 
+def crash_again_and_again(rehearsal: Rehearsal, *, times: int, every: str) -> None:
+    """Let the controller live for so long each time."""
+    for _ in range(times):
+        rehearsal.restart()
+        rehearsal.run(every)
+        rehearsal.crash()
+    rehearsal.restart()
+
+
+def test_a_controller_that_crashes_again_and_again_still_gives_an_empty_node_back(running: Rehearsal) -> None:
+    running.scale("web", 0)
+    running.run("5s")
+
+    running.crash()
+    crash_again_and_again(running, times=2, every="25s")
+    running.run("30s")
+
+    (record,) = running.history()
+    assert record.cause == "empty"
+
+
+def test_so_it_does_with_one_whose_last_pod_left_while_it_was_away(running: Rehearsal) -> None:
+    running.run("20s")
+    running.crash()
+    running.scale("web", 0)
+    running.run("10s")
+
+    crash_again_and_again(running, times=2, every="25s")
+    running.run("30s")
+
+    (record,) = running.history()
+    assert record.cause == "empty"
+
+
+def test_a_restart_gives_a_node_no_less_than_the_rest_of_its_time(running: Rehearsal) -> None:
+    running.scale("web", 0)
+    running.run("12s")
+    running.crash()
+    running.restart()
+    running.run("10s")
+    assert told(running, "NodeCordoned") == []
+
+    running.run("30s")
+
+    assert len(told(running, "NodeCordoned")) == 1
+
+
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.seeds(quick=5, soak=200)
 def test_no_node_goes_for_being_empty_to_which_a_pod_has_come(generation: str, seed: int) -> None:

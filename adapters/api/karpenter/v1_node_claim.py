@@ -61,6 +61,7 @@ def node_claim(model: NodeClaimModel, reading: Reading) -> Translation:
         requirements=spec.requirements,
         conditions=tuple(c.value() for c in status.conditions),
     )
+    own = replace(own, last_pod_event_at=status.last_pod_event_time)
     if period is not None:
         own = replace(own, termination_grace_period=duration(period, "spec.terminationGracePeriod"))
     if spec.expire_after is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from msgspec import Meta, field
@@ -46,5 +47,6 @@ def beta_node_claim(model: BetaNodeClaimModel, reading: Reading) -> Translation:
         requirements=spec.requirements,
         conditions=tuple(c.value() for c in status.conditions),
     )
+    own = replace(own, last_pod_event_at=status.last_pod_event_time)
     kubelet = ("spec.kubelet",) if spec.kubelet else ()
     return Translation(objects=(own,), not_acted_on=(*kubelet, *spec.dated_taints()))

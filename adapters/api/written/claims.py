@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treenail.adapters.api.karpenter.claims import MACHINE_CONDITIONS
-from treenail.adapters.api.written.parts import Tree, conditions, metadata, quantities, said, taints
+from treenail.adapters.api.written.parts import Tree, conditions, metadata, quantities, said, taints, time
 from treenail.domain import labels
 from treenail.domain.durations import format_duration
 from treenail.domain.node_classes import NodeClassRef
@@ -100,4 +100,5 @@ def _status(claim: NodeClaim, *, old: bool) -> Tree:
         capacity=quantities(claim.capacity),
         allocatable=quantities(claim.allocatable),
         conditions=conditions(claim.conditions, MACHINE_CONDITIONS if old else None),
+        lastPodEventTime=None if old else time(claim.last_pod_event_at),
     )

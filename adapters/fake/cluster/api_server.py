@@ -117,6 +117,7 @@ class ApiServer:
             capacity=NOTHING,
             allocatable=NOTHING,
             conditions=(),
+            last_pod_event_at=None,
         )
         return self.create(written)
 

@@ -31,6 +31,7 @@ def patched_claim(claim: NodeClaim, patch: ClaimPatch, now: datetime) -> NodeCla
         allocatable=claim.allocatable if patch.allocatable is None else patch.allocatable,
         conditions=with_conditions(claim.conditions, patch.conditions, now),
         finalizers=_finalizers(claim, patch),
+        last_pod_event_at=_to_the_second(patch.last_pod_event_at) or claim.last_pod_event_at,
     )
 
 
@@ -50,7 +51,7 @@ def patched_node(node: Node, patch: NodePatch) -> Node:
     return replace(
         node,
         labels=_without(_merged(node.labels, patch.labels), patch.remove_labels),
-        annotations=_merged(node.annotations, patch.annotations),
+        annotations=_without(_merged(node.annotations, patch.annotations), patch.remove_annotations),
         taints=_one_of_each(taints, added),
         unschedulable=node.unschedulable if patch.unschedulable is None else patch.unschedulable,
         owners=owners,
@@ -72,6 +73,10 @@ def with_conditions(
         else:
             conditions[conditions.index(before)] = dated
     return tuple(conditions)
+
+
+def _to_the_second(at: datetime | None) -> datetime | None:
+    return at if at is None else at.replace(microsecond=0)
 
 
 def _chosen(new: str | None, old: str) -> str:

@@ -104,6 +104,7 @@ def claims(draw: st.DrawFn) -> NodeClaim:
         capacity=draw(resources),
         allocatable=draw(resources),
         conditions=draw(conditions),
+        last_pod_event_at=None if old else draw(st.none() | times),
     )
 
 

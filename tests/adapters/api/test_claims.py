@@ -72,6 +72,7 @@ def test_a_claim_tells_its_pool_its_types_in_order_and_what_it_was_made_for() ->
     assert (claim.instance_id, claim.node_name, claim.image_id) == ("i-1", "n-1", "ami-1")
     assert claim.allocatable == Resources({"cpu": 1930})
     assert claim.conditions == (Condition(LAUNCHED, Status.TRUE, "Launched", since=NOON),)
+    assert claim.last_pod_event_at == NOON
 
 
 def test_a_machine_is_the_claim_of_a_provisioner() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.fake.cluster.builders import CLASS, a_claim
+from tests.builders import at
 from tests.contracts.cluster.subject import FINALIZER, Subject
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
@@ -118,6 +119,16 @@ def test_labels_are_taken_off_while_others_come(subject: Subject) -> None:
 
     assert patched.labels == {"team": "ml"}
     assert patched == subject.reader.get_claim("c-0")
+
+
+def test_when_a_pod_last_came_or_left_is_kept_to_the_second(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0", last_pod_event_at=at(0)))
+    assert subject.reader.get_claim("c-0").last_pod_event_at is None
+
+    subject.writer.patch_claim("c-0", ClaimPatch(last_pod_event_at=at(90.7)))
+    patched = subject.writer.patch_claim("c-0", ClaimPatch(labels={"zone": "a"}))
+
+    assert patched.last_pod_event_at == at(90)
 
 
 def test_a_patch_at_an_old_version_conflicts_and_changes_nothing(subject: Subject) -> None:

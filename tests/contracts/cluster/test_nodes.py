@@ -115,6 +115,17 @@ def test_a_label_is_taken_off_and_a_cordon_lifted(subject: Subject) -> None:
     assert not patched.unschedulable
 
 
+def test_an_annotation_is_taken_off_and_others_stay(subject: Subject) -> None:
+    subject.apply(a_node("n-0", annotations={"why": "empty", "since": "noon"}))
+
+    patched = subject.writer.patch_node(
+        "n-0", NodePatch(annotations={"who": "we"}, remove_annotations=("since", "nobodys"))
+    )
+
+    assert {"why": "empty", "who": "we"}.items() <= patched.annotations.items()
+    assert not {"since", "nobodys"} & set(patched.annotations)
+
+
 def test_what_others_put_on_a_node_stays(subject: Subject) -> None:
     theirs = Taint("team", Effect.NO_SCHEDULE, "web")
     subject.apply(a_node("n-0", taints=(theirs, UNREGISTERED), finalizers=(FINALIZER, "example.com/other")))
