@@ -189,7 +189,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionAllowed():
                 self._disrupt(self._judge.consider(message, now), now)
             case DisruptionEnded():
-                self._model.spare(message.name)
+                self._spare(message.name)
             case _Due():
                 self._promises_watched = None
                 self._model.expire_promises(now)
@@ -321,6 +321,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._audience.arbiter.tell(order)
             if order.cause in REPLACED and not order.replaced_first:
                 self._audience.batcher.tell(UrgentWork(why=order.cause.value))
+
+    def _spare(self, name: str) -> None:
+        """Let a node stay after all, unless it was warned of meanwhile."""
+        if not self._interruptions.warned_of(name):
+            self._model.spare(name)
 
     # --- telling
 

@@ -38,6 +38,7 @@ class Interruptions:
         self._batcher = batcher
         self._termination = termination
         self._settler = NoticeSettler(model, listener)
+        self._warned: dict[str, None] = {}
 
     def hear(self, notice: NodeInterrupted, now: datetime) -> None:
         """Act on a notice. One told again changes nothing."""
@@ -52,9 +53,11 @@ class Interruptions:
             ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
             for avoider in self._avoiders:
                 avoider.tell(ran_out)
-        news = notice.cause in TAKEN and notice.deadline is not None and self._model.doom(name)
         # Our own terminations are announced too: a node that goes already is no news.
-        if self._model.ending(view) and not news:
+        news = name not in self._warned and not view.ending
+        self._warned[name] = None
+        news |= notice.cause in TAKEN and notice.deadline is not None and self._model.doom(name)
+        if not news:
             return
         self._decisions.announce(now)
         self._model.condemn(name)
@@ -67,6 +70,13 @@ class Interruptions:
     def settle(self, names: Iterable[str]) -> None:
         """Look at views that changed, and were told."""
         self._settler.settle(names)
+        for name in names:
+            if name not in self._model.claims:
+                self._warned.pop(name, None)
+
+    def warned_of(self, name: str) -> bool:
+        """Tell whether a node goes because it was warned of, whatever else it was to go for before."""
+        return name in self._warned
 
     def heed_found(self, now: datetime) -> bool:
         """Act on what came before it was known whose it is, where it is known now; tell if there was any."""

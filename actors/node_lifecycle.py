@@ -184,13 +184,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     def _give_up(self, step: GiveBack) -> None:
         """Say that a claim is to go, now and then until it does, and tell of it once."""
         claim, cause = step.claim, step.cause
-        given_up = ClaimGivenUp(name=claim.name, cause=cause, actor=type(self).__name__)
-        self._termination.tell(given_up)
+        actor = "" if cause is Cause.DELETED else type(self).__name__
+        self._termination.tell(ClaimGivenUp(name=claim.name, cause=cause, actor=actor))
         self.later(claim.name, _Look(claim.name), seconds=_HEAL_SECONDS)
         if claim.name in self._given_up:
             return
         self._given_up[claim.name] = None
-        if cause is not Cause.EXPIRED:
+        if cause not in (Cause.EXPIRED, Cause.DELETED):
             never = NodeNeverCame(claim=claim, cause=cause)
             self._observer.tell(never)
             self._reporter.tell(never)

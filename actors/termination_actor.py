@@ -167,7 +167,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
             state = Leaving.of(notice, forced=self._forced)
             self._leave(view, state)
         elif ends:
-            state.insist(notice.cause, why=notice.why)  # whatever comes now, it does not stay
+            # Whatever comes now, it does not stay.
+            state.insist(notice.cause, why=notice.why, at=notice.noticed_at)
         if ends:
             tell_taken(self.log, view, notice)
         self._teller.warned(view, notice, news=state.heed(notice), ends=ends)

@@ -170,7 +170,10 @@ class NodeInterrupted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimGivenUp:
-    """A claim, by name, is of no use any more: its node never came into use, or is gone. `actor` says so."""
+    """A claim, by name, is of no use any more: its node never came into use, or is gone.
+
+    `actor` says so; it is "" where somebody deleted the node.
+    """
 
     name: str
     cause: Cause

@@ -288,6 +288,9 @@ def _end(claim: NodeClaim | None, node: Node | None, state: Leaving) -> Step:
         return Terminate(claim=claim)
     if not state.gone:
         return AwaitGone(claim=claim)
+    if node is not None and node.deleting_since is None:
+        # One that was never registered: nobody else is sure to take it away.
+        return DeleteNode(node=node)
     return LetGo(node=node, claim=claim)
 
 

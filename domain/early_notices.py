@@ -6,6 +6,7 @@ from datetime import datetime
 from math import inf
 
 from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
 
 
@@ -38,7 +39,7 @@ class EarlyNotices:
 
     def note(self, name: str, claim: NodeClaim | None) -> None:
         """Take in how the claim `name` stands, None where there is none (any more)."""
-        if claim is not None and not claim.launched and not claim.leaving:
+        if claim is not None and not claim.launched and _may_be_launched(claim):
             if name not in self._launching:
                 self._begun += 1
                 self._launching[name] = self._begun
@@ -78,3 +79,8 @@ class EarlyNotices:
         for instance_id in foreign:
             del self._after[instance_id], self._kept[instance_id]
         return tuple(foreign)
+
+
+def _may_be_launched(claim: NodeClaim) -> bool:
+    """Tell whether a claim may come to have an instance: one that goes may have been asked one for before."""
+    return not claim.leaving or LaunchMark.of(claim) is not None

@@ -33,6 +33,8 @@ class Leaving:
     forced: bool = True
     replaced_first: bool = False
     began_at: datetime
+    # When it was told why it goes, or when its machine does, if that was later.
+    noticed_at: datetime | None = None
     cordoned_at: datetime | None = None
     drained_at: datetime | None = None
     terminated_at: datetime | None = None
@@ -69,7 +71,10 @@ class Leaving:
 
         Tell whether people are to be told: not again, nor of an instance that stops because we end it.
         """
-        self.ends_at = _earlier(self.ends_at, notice.deadline)
+        sooner = _earlier(self.ends_at, notice.deadline)
+        if sooner != self.ends_at:
+            self.noticed_at = notice.noticed_at
+        self.ends_at = sooner
         if notice.forceful:
             self.hasten(notice.noticed_at)
         ours = notice.cause in STOPPING and self.drained_at is not None
@@ -87,6 +92,11 @@ class Leaving:
         return self.may_stay and view.claim is not None and not view.claim.leaving
 
     @property
+    def told_at(self) -> datetime:
+        """Since when it is known how long its pods have."""
+        return self.noticed_at or self.began_at
+
+    @property
     def end(self) -> datetime | None:
         """When it is over at the latest: by its claim, or because the machine is taken."""
         return _earlier(self.deadline, self.ends_at)
@@ -99,9 +109,10 @@ class Leaving:
         if said is not self.cause:
             self.insist(said, why=reason_of(view.claim), actor=actor_of(view.claim))
 
-    def insist(self, cause: Cause, *, why: str = "", actor: str = "") -> None:
-        """Take in why there is no way back any more."""
+    def insist(self, cause: Cause, *, why: str = "", actor: str = "", at: datetime | None = None) -> None:
+        """Take in why there is no way back any more, and that it was told `at` some time."""
         self.cause, self.why, self.actor, self.replaced_first = cause, why, actor, False
+        self.noticed_at = at or self.noticed_at
 
     def hasten(self, deadline: datetime | None) -> None:
         """Let the node be gone by `deadline`, unless it must be gone earlier already."""

@@ -134,6 +134,8 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
         due, cause = claim.created_at + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
     else:
         due, cause = claim.since(LAUNCHED) + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
+    if claim.registered:  # it was there, and somebody took it away, finalizer and all
+        cause = Cause.DELETED
     return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
 
 

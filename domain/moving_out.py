@@ -51,8 +51,8 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
     Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
     budgets and annotations protect them.
     """
-    if state.cause in _GOING and now < state.began_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
-        return state.began_at + _DECIDED_AT_ONCE
+    if state.cause in _GOING and now < state.told_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
+        return state.told_at + _DECIDED_AT_ONCE
     first = min(map(_tier, waiting))
     call = last_call(waiting, state)
     overdue = tuple(
@@ -81,7 +81,7 @@ def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
     """
     if state.ends_at is None:
         return None
-    notice = state.ends_at - state.began_at
+    notice = state.ends_at - state.told_at
     needs = (timedelta(seconds=p.spec.grace_seconds) + _MARGIN for p in waiting if p.active)
     return state.ends_at - max((need for need in needs if need <= notice), default=_MARGIN)
 
@@ -121,16 +121,16 @@ def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bo
         return False
     ready = state.places.get(pod.uid, False)
     if call is not None:
-        return now < call and not (ready and now >= state.began_at + _SWARM)
-    return not ready and (pod.uid in state.places or now < state.began_at + _DECIDED_WITHIN)
+        return now < call and not (ready and now >= state.told_at + _SWARM)
+    return not ready and (pod.uid in state.places or now < state.told_at + _DECIDED_WITHIN)
 
 
 def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
     if call is None and any(p.uid not in state.places for p in stay):
-        return state.began_at + _DECIDED_WITHIN
+        return state.told_at + _DECIDED_WITHIN
     again = now + _LOOK_AGAIN
     if any(state.places.get(p.uid, False) for p in stay):
-        again = min(again, state.began_at + _SWARM)
+        again = min(again, state.told_at + _SWARM)
     return again if call is None else min(call, again)
 
 

@@ -294,6 +294,21 @@ def test_a_claim_that_was_given_back_and_is_gone_is_forgotten() -> None:
     assert stage.told() == ["NodeNeverCame", "NodeRegistered", "NodeInitialized"]
 
 
+def test_a_node_that_somebody_took_away_did_come() -> None:
+    stage = Living()
+    stage.launch(finalizers=(labels.TERMINATION_FINALIZER,))
+    stage.join()
+    stage.run(1000)
+
+    stage.api.patch_node("n1", NodePatch(remove_finalizers=stage.node().finalizers))
+    stage.api.delete("Node", "n1")
+    stage.run(10)
+
+    assert stage.claim().leaving
+    assert stage.termination.received == [ClaimGivenUp(name="c1", cause=Cause.DELETED, actor="")]
+    assert stage.told() == ["NodeRegistered", "NodeInitialized"]
+
+
 def test_a_node_that_joins_in_time_is_not_given_back() -> None:
     stage = Living()
     stage.launch()

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.builders import START, at, claim_of, view
+from treenail.domain import labels
 from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.early_notices import EarlyNotices
 from treenail.domain.nodes import NodeClaim
@@ -62,6 +63,18 @@ def test_an_instance_is_foreign_when_the_launches_before_its_first_notice_are_ov
     assert early.take_foreign() == ("i-a",)
     early.note("c2", replace(launching("c2"), deleting_since=START))
     assert early.take_foreign() == ("i-b",)
+
+
+def test_a_claim_that_goes_may_still_get_what_was_asked_for_before() -> None:
+    early = knowing("c1")
+    early.keep(notice("i-c1"))
+
+    asked = replace(launching("c1"), annotations={labels.LAUNCH: "5f1e/0/x"}, deleting_since=START)
+    early.note("c1", asked)
+    assert early.take_foreign() == ()
+    early.note("c1", replace(asked, provider_id="aws:///a/i-c1"))
+
+    assert early.take_found() == (notice("i-c1"),)
 
 
 def test_before_all_is_known_every_instance_may_be_ours() -> None:

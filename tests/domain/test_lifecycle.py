@@ -101,6 +101,12 @@ def test_a_claim_without_a_node_has_only_so_long(there: Any, seconds: float, ste
     assert next_step(NodeView(claim=there), at(seconds)) == step
 
 
+def test_a_claim_whose_registered_node_is_gone_was_deleted_by_somebody() -> None:
+    left = replace(registered(), node=None)
+
+    assert next_step(left, at(15 * MINUTE)) == GiveBack(claim=claim_of(left), cause=Cause.DELETED)
+
+
 def test_a_node_that_joins_gets_what_its_claim_says() -> None:
     there = joined(
         {"labels": {"mine": "kept"}, "taints": (UNREGISTERED, TEAM), "resource_version": 7},
