@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from tests.fuzz.manifests import Manifest
 from tests.fuzz.scenarios import text
+from tests.untroubled import untroubled
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.cli.simulation_report import as_json
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
@@ -26,7 +27,11 @@ class Treenail:
         self._settings = settings or Settings()
 
     def decide(self, items: Sequence[Manifest], *, repeat: int = 1) -> Written:
-        """Return the last of so many decisions, each from fresh objects; `seconds` has one figure each."""
+        """Return the last of so many decisions, each from fresh objects; `seconds` has one figure each.
+
+        Raises:
+            ProblemsMetError: something went wrong with a plan, though every pod has its place or its reason.
+        """
         manifests = parse_manifests(text(items).encode(), "scenario")
         seconds = []
         for _ in range(repeat):
@@ -35,4 +40,5 @@ class Treenail:
             began = perf_counter()
             simulation.decide()
             seconds.append(perf_counter() - began)
+            untroubled(simulation.plan)
         return as_json(simulation, seconds)

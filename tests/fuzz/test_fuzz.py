@@ -15,6 +15,8 @@ from tests.fuzz.scenarios import GENERATORS
 from tests.fuzz.situations import claim, decision, machine, pool, waiting
 from tests.fuzz.summary import summary
 from treenail.adapters.kwok.catalogue import read_catalogue
+from treenail.adapters.solver.inline import InlineSolver
+from treenail.domain.packing.plan import PackingPlan
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,16 @@ def test_decisions_on_random_scenarios_break_no_rule(types: Path, generator: str
     found = check(items, catalogue(), Treenail(types).decide(items))
 
     assert [str(fault) for fault in found.faults] == []
+
+
+def test_a_decision_for_which_something_failed_is_a_fault(
+    types: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InlineSolver, "solve", lambda *_: PackingPlan(problems=("no size was found",)))
+
+    match = play(1, [pool(), waiting("a")], Treenail(types))
+
+    assert match.treenail.faults == ["ProblemsMetError: no size was found"]
 
 
 class Decided:

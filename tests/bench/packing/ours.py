@@ -24,6 +24,7 @@ import pytest
 
 from tests.bench.packing.decisions import Claim, Decision, Failure, Requirement
 from tests.bench.packing.freshness import Pods, Pristine, forget, remembered
+from tests.untroubled import untroubled
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.embed import simulation
@@ -123,6 +124,7 @@ class Treenail:
 
         Raises:
             KeptError: something of this decision was kept for the next one.
+            ProblemsMetError: something went wrong that cost no pod its place.
         """
         first, self._decided = not self._decided, True
         problem = scenario.pristine.fresh()
@@ -135,7 +137,9 @@ class Treenail:
         took, computed = time.perf_counter() - began, time.process_time() - used
         if not first:
             _check(before)
-        return replace_times(decision_of(plan, scenario.read), took, computed, first=first, resident=resident)
+        return replace_times(
+            decision_of(untroubled(plan), scenario.read), took, computed, first=first, resident=resident
+        )
 
 
 def _check(before: Mapping[str, int]) -> None:

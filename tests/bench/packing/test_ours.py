@@ -68,6 +68,17 @@ def test_a_decision_that_fails_is_told_with_its_trace(
         read_decision(ask([str(path)], tmp_path)[0])
 
 
+def test_a_plan_for_which_something_failed_is_no_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pods.json"
+    path.write_text(json.dumps(manifests("generic", 3, 1)))
+    monkeypatch.setattr(ours, "pack", lambda _: PackingPlan(problems=("no size was found", "nor another")))
+
+    with pytest.raises(UndecidedError, match="ProblemsMetError: no size was found; nor another"):
+        read_decision(ask([str(path)], tmp_path)[0])
+
+
 def test_settings_are_read_by_their_names() -> None:
     assert settings_of(["order=memory", "steps=7"]) == Settings(order=PackingOrder.MEMORY, steps=7)
     assert settings_of(["most_nodes=inf"]).most_nodes == float("inf")

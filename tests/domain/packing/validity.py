@@ -22,6 +22,7 @@ def faults(problem: Problem, plan: PackingPlan) -> list[str]:
     """Return what is wrong with `plan`, in words; nothing if it is valid."""
     pods = {pod.uid: pod for pod in problem.pods}
     return [
+        *(f"something failed: {met}" for met in plan.problems),
         *_accounting(problem, plan),
         *_rooms(problem, plan, pods),
         *(fault for claim in plan.claims for fault in _claim(problem, claim, pods)),
