@@ -54,11 +54,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The smallest changes found with which packing places the pods: all of a class, or at least one."""
+    """The smallest changes found with which packing places the pods: all of a class, or at least one.
+
+    `node` is where, if they go onto one that is there; "" if they get new ones, or go onto several.
+    """
 
     changes: tuple[Change, ...]
     for_all: bool = True
+    node: str = ""
 
     def __str__(self) -> str:
         subject = "it" if self.for_all else "one of them"
-        return f"{subject} would fit if " + " and ".join(change.condition for change in self.changes)
+        where = f" onto node {self.node}" if self.node else ""
+        return f"{subject} would fit{where} if " + " and ".join(change.condition for change in self.changes)

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from rich.console import Console
 
-from treenail.adapters.embed.simulation import Simulation
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.reasons import Refusal
 from treenail.domain.remedies import Change, Remedy
 
 _MOST_SHOWN: Final = 5
-
-
-def refused_of(simulation: Simulation) -> tuple[RefusedClass, ...]:
-    """Return the classes refused, with nodes by the names that the manifests give them."""
-
-    def named(refusal: Refusal) -> Refusal:
-        return replace(refusal, node=simulation.node_of(refusal.node)) if refusal.node else refusal
-
-    return tuple(
-        replace(group, nearest=group.nearest and named(group.nearest)) for group in simulation.plan.refused
-    )
 
 
 def refused_as_json(refused: Sequence[RefusedClass], names: dict[str, str]) -> list[dict[str, object]]:
@@ -60,6 +47,7 @@ def _remedy(remedy: Remedy) -> dict[str, object]:
     return {
         "forAll": remedy.for_all,
         "changes": [_change(change) for change in remedy.changes],
+        "node": remedy.node or None,
         "sentence": str(remedy),
     }
 

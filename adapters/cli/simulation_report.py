@@ -7,7 +7,7 @@ from typing import Final, TextIO
 from rich.console import Console
 from rich.table import Table
 
-from treenail.adapters.cli.refusal_report import named, refused_as_json, refused_of, write_refused
+from treenail.adapters.cli.refusal_report import named, refused_as_json, write_refused
 from treenail.adapters.embed.simulation import Simulation
 from treenail.domain.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
@@ -18,12 +18,11 @@ _WIDE: Final = 10_000
 def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     """Return a decision as the command line's contract has it: prices in $/h, pods as namespace/name."""
     plan, names = simulation.plan, simulation.pod_names
-    refused = refused_of(simulation)
     return {
         "nodeClaims": [_claim(c, names) for c in plan.claims],
         "existing": _existing(simulation),
-        "unschedulable": {names[uid]: group.sentence for group in refused for uid in group.pods},
-        "refused": refused_as_json(refused, names),
+        "unschedulable": {names[uid]: group.sentence for group in plan.refused for uid in group.pods},
+        "refused": refused_as_json(plan.refused, names),
         "cost": plan.cost,
         "lowerBound": plan.lower_bound,
         "pods": len(names),
@@ -77,7 +76,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
         console.print(table)
     for node, pods in _existing(simulation).items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
-    write_refused(refused_of(simulation), names, console)
+    write_refused(plan.refused, names, console)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
         f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",

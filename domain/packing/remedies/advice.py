@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treenail.domain import labels
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Room
 from treenail.domain.packing.remedies.bystanders import Bystanders
@@ -111,6 +112,8 @@ class _Adviser:
         if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
             problem = self._remainder.problem((pod,), (), (rooms[0], *self._others(pod.spec, rooms[:1])))
             at_node = topology_against(problem, rooms[0].name, self._pack, lambda: self._tries.spend(1))
+        if at_node is not None:
+            at_node = replace(at_node, node=_node_of(rooms[0]))
         return furthest(refusal for refusal in (of_pools, at_node) if refusal is not None)
 
     def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
@@ -130,9 +133,10 @@ class _Adviser:
         for some, tries in self._shares(pods, everybody):
             problem = self._remainder.problem(some, pools, (*rooms, *others))
             together = bool(pods[0].spec.spread)
-            changes = Search(problem, self._pack, self._tries.part(tries), together=together).best(refusals)
-            if changes:
-                return Remedy(changes, for_all=some is everybody)
+            found = Search(problem, self._pack, self._tries.part(tries), together=together).best(refusals)
+            if found is not None:
+                node = next((_node_of(room) for room in rooms if room.name == found.room), "")
+                return Remedy(found.changes, for_all=some is everybody, node=node)
         return None
 
     def _shares(
@@ -149,6 +153,11 @@ class _Adviser:
         if self._bystanders is None:
             self._bystanders = Bystanders(self._remainder.rooms)
         return self._bystanders.without(rooms, spec)
+
+
+def _node_of(room: Room) -> str:
+    """Return the name of the node that a room is, or of the claim where it is still on its way."""
+    return room.labels.get(labels.NODE_NAME, room.name)
 
 
 def _depend(spec: PodSpec) -> bool:

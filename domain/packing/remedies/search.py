@@ -64,6 +64,14 @@ class _Attempt:
     offers: tuple[str, ...] = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Changes that place the pods: in one room, by name, or ("") on new nodes or in several."""
+
+    changes: tuple[Change, ...]
+    room: str
+
+
 class Search:
     """Tries the smallest set of changes first; where it does not help, what its refusals propose on top.
 
@@ -81,22 +89,22 @@ class Search:
         self._open: list[_Attempt] = []
         self._seen: set[tuple[frozenset[str], tuple[str, ...]]] = set()
 
-    def best(self, refusals: Iterable[Refusal]) -> tuple[Change, ...]:
-        """Return the smallest found, given what the pools say against the pods as they are; else nothing."""
+    def best(self, refusals: Iterable[Refusal]) -> Found | None:
+        """Return the smallest found, given what the pools say against the pods as they are; else None."""
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
         self._expand(self._problem, (), (*furthest_first, *self._of_rooms(self._problem)))
         while self._open:
             attempt = heapq.heappop(self._open)
             if not self._tries.spend(len(attempt.offers)):
-                return ()
+                return None
             problem = self._with(attempt)
             plan = self._pack(problem)
             if not plan.refused and not plan.deferred:
-                return tuple(step.change for step in attempt.steps)
+                return Found(tuple(step.change for step in attempt.steps), _only_room(plan))
             if len(attempt.steps) < _MOST_CHANGES:
                 of_pools = (r for group in plan.refused for r in group.refusals)
                 self._expand(problem, attempt.steps, (*of_pools, *self._of_rooms(problem)))
-        return ()
+        return None
 
     def _with(self, attempt: _Attempt) -> Problem:
         offers = tuple(o for o in self._problem.offers if o.pool.name in attempt.offers)
@@ -141,3 +149,8 @@ class Search:
         volumes = problem.volumes.get(pod.uid)
         rooms = [room for room in problem.rooms if room.open][:_ROOMS_ASKED]
         return [refusal for room in rooms if (refusal := against(pod.spec, volumes, room)) is not None]
+
+
+def _only_room(plan: PackingPlan) -> str:
+    rooms = set(plan.nominations.values())
+    return rooms.pop() if len(rooms) == 1 and not plan.claims else ""

@@ -189,6 +189,7 @@ def test_refusals_are_data_for_programs(tmp_path: Path, catalogue: str) -> None:
                         "to": {"cpu": "15900m"},
                     }
                 ],
+                "node": None,
                 "sentence": helpful,
             },
         }

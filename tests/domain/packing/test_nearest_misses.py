@@ -13,6 +13,7 @@ from tests.domain.packing.problems import (
     problem,
     room,
 )
+from treenail.domain import labels
 from treenail.domain.packing.problem import Room
 from treenail.domain.pods import PodSpec
 from treenail.domain.reasons import Reason
@@ -88,7 +89,25 @@ def test_where_all_cannot_be_helped_one_of_them_may() -> None:
 
     assert group.remedy is not None
     assert not group.remedy.for_all
-    assert str(group.remedy) == "one of them would fit if it asked for 4 of cpu instead of 5"
+    assert str(group.remedy) == "one of them would fit onto node n if it asked for 4 of cpu instead of 5"
+
+
+def test_a_node_goes_by_its_own_name_and_one_to_be_by_its_claims() -> None:
+    full = room("default-1", node_labels={labels.NODE_NAME: "ip-10-0-0-1"})
+    (there,) = advised(problem(pods("web", 1, asking(5)), offers=(), rooms=(full,)))
+    (to_be,) = advised(problem(pods("web", 1, asking(5)), offers=(), rooms=(room("default-1"),)))
+
+    assert [str(there.nearest), str(to_be.nearest)] == [
+        "node ip-10-0-0-1: cpu 5 is asked for, and 4 is free",
+        "node default-1: cpu 5 is asked for, and 4 is free",
+    ]
+    assert str(there.remedy).startswith("it would fit onto node ip-10-0-0-1 if")
+
+
+def test_where_they_would_go_onto_several_nodes_none_is_named() -> None:
+    (group,) = advised(problem(pods("web", 2, asking(5)), offers=(), rooms=(room("m"), room("n"))))
+
+    assert str(group.remedy) == "it would fit if it asked for 4 of cpu instead of 5"
 
 
 def test_nobody_is_told_to_put_up_with_a_node_that_is_not_ready() -> None:
