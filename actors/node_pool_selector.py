@@ -233,6 +233,8 @@ def _unready(pool: NodePool, node_class: NodeClass | None) -> str:
     """Return why a pool cannot buy at all, or nothing."""
     if pool.deleting:
         return "the pool is being deleted"
+    if pool.static:
+        return "the pool has replicas, and gets no nodes for pods"
     if node_class is None:
         return f"its node class {pool.node_class} is missing"
     if node_class.deleting:

@@ -136,6 +136,7 @@ class Simulation:
         offers = tuple(
             offer
             for pool in snapshot.pools
+            if not pool.static
             for offer in Stock.of(self._types[pool.name]).offers(
                 pool, snapshot.limits_left.get(pool.name), taken=snapshot.in_reservations
             )

@@ -240,6 +240,17 @@ def test_what_was_to_be_bought_before_is_not_offered_once_the_class_is_not_ready
     assert len(stage.packer.of(PackRequested)[-1].offers) == offers
 
 
+def test_a_pool_that_is_to_have_a_number_of_nodes_gets_none_for_pods() -> None:
+    stage = Selecting()
+
+    stage.take(replace(node_pool("fixed"), static=True), node_pool("good"))
+
+    request = stage.only()
+    assert [o.pool.name for o in request.offers] == ["good"]
+    why = "the pool has replicas, and gets no nodes for pods"
+    assert request.not_ready == (Refusal("fixed", Reason.POOL_NOT_READY, why),)
+
+
 def test_one_broken_pool_does_not_hold_up_the_others() -> None:
     stage = Selecting()
 

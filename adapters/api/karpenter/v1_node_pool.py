@@ -128,7 +128,8 @@ def node_pool(model: NodePoolModel, _reading: Reading) -> Translation:
         disruption=_disruption(spec),
         not_acted_on=_not_acted_on(spec),
     )
-    pool = replace(pool, termination_grace_period=_grace_period(template))
+    static = spec.replicas is not None
+    pool = replace(pool, termination_grace_period=_grace_period(template), static=static)
     return Translation(objects=(pool,), not_acted_on=pool.not_acted_on)
 
 

@@ -143,6 +143,18 @@ def test_kwoks_types_keep_100m_cpu_and_10mi_for_themselves(tmp_path: Path, catal
     assert grows["nodeClaims"][0]["instanceTypes"] == ["c-16x"]
 
 
+def test_pods_get_no_node_of_a_pool_that_is_to_have_a_number_of_its_own(
+    tmp_path: Path, catalogue: str
+) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text(text(changed(KWOK_POOL, "spec.replicas", 2), pod("a", "1")))
+
+    ran = treenail("simulate", "-f", str(file), "-o", "json", "--instance-types", catalogue)
+
+    assert json.loads(ran.out)["nodeClaims"] == []
+    assert "spec.replicas: is accepted, but not acted on yet" in ran.err
+
+
 def test_pods_that_go_nowhere_are_refused_with_a_reason(tmp_path: Path, catalogue: str) -> None:
     found = simulated(
         tmp_path,
