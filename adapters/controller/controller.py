@@ -152,6 +152,15 @@ class Controller:
     def _announce(self) -> None:
         for warning in self._settings.warnings:
             self.telemetry.log(warning, logger=_LOGGER, level="warning")
+        try:
+            self._failures.prepare()
+        except OSError as error:
+            self.telemetry.log(
+                "STATE_DIRECTORY cannot be written to: failures will not be counted",
+                logger=_LOGGER,
+                level="warning",
+                error=str(error),
+            )
         self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._provisioning))
         if not self._provisioning:
             self.telemetry.log(self._degraded(), logger=_LOGGER, level="error")

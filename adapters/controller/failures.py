@@ -25,6 +25,17 @@ class Failures:
         """Return how often the process failed within ten minutes. A file that cannot be read says nothing."""
         return len(self._recent())
 
+    def prepare(self) -> None:
+        """See to it that a failure can be noted.
+
+        Raises:
+            OSError: it could not be.
+        """
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        tried = self._file.with_suffix(".try")
+        tried.touch()
+        tried.unlink()
+
     def note(self) -> None:
         """Note that the process fails now.
 

@@ -10,6 +10,8 @@ from treenail.adapters.settings import values
 # Those that Karpenter has, with their defaults.
 GATES: Final = {
     "CapacityBuffer": False,
+    # Up to v0.37, whose chart always names it: nodes drift here in any case.
+    "Drift": True,
     "NodeOverlay": False,
     "NodeRepair": False,
     "ReservedCapacity": True,

@@ -44,7 +44,7 @@ class Settings:
     `warnings` say which variables were set that change nothing, one line each.
     """
 
-    cluster_name: str = field(metadata=_variable("", values.text, "The cluster's name. It must be given."))
+    cluster_name: str = field(metadata=_variable("", values.cluster, "The cluster's name. It must be given."))
     cloud: CloudName = field(
         metadata=_variable(
             "ec2",
@@ -65,7 +65,7 @@ class Settings:
     system_namespace: str = field(
         metadata=_variable(
             "",
-            values.text,
+            values.namespace,
             "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
         )
     )
@@ -81,7 +81,7 @@ class Settings:
     cluster_ca_bundle: str = field(
         metadata=_variable(
             "",
-            values.text,
+            values.certificates,
             "The API server's certificate authority (base64), for nodes; without it, EKS is asked.",
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -22,6 +23,13 @@ _FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
 _LAST_PORT: Final = 65_535
 _MINUTE: Final = 60.0
 _NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+# It goes into the keys of tags, and into names and paths of IAM. EKS allows no more; others name by domains.
+_CLUSTER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# What EC2 allows of an instance's tags.
+_MOST_TAGS: Final = 50
+_LONGEST_KEY: Final = 128
+_LONGEST_VALUE: Final = 256
 
 
 def text(written: str) -> str:
@@ -88,18 +96,53 @@ def share(written: str) -> float:
 
 def url(written: str) -> str:
     """Read an absolute URL; nothing is no URL."""
-    parts = urlsplit(written)
-    if written and not (parts.scheme in {"http", "https"} and parts.hostname):
+    if written and not (_host_of(written) and urlsplit(written).scheme in {"http", "https"}):
         raise ValueError("is not an absolute URL, such as https://10.0.0.1")
     return written
 
 
 def secure_url(written: str) -> str:
     """Read an absolute URL with https and nothing behind its path; nothing is no URL."""
+    problem = "is not an absolute URL with https, such as https://10.0.0.1:8443"
+    if written and not (_host_of(written) and urlsplit(written).scheme == "https"):
+        raise ValueError(problem)
     parts = urlsplit(written)
-    plain = not (parts.query or parts.fragment or parts.username or parts.password)
-    if written and not (parts.scheme == "https" and parts.hostname and plain):
-        raise ValueError("is not an absolute URL with https, such as https://10.0.0.1:8443")
+    if parts.query or parts.fragment or parts.username or parts.password:
+        raise ValueError(problem)
+    return written
+
+
+def _host_of(written: str) -> str:
+    """Return the host that a URL leads to, "" where it leads to none."""
+    try:
+        parts = urlsplit(written)
+        reachable = parts.port != 0 and not any(c.isspace() or not c.isprintable() for c in written)
+    except ValueError:
+        return ""
+    return (parts.hostname or "") if reachable else ""
+
+
+def certificates(written: str) -> str:
+    """Read certificates as base64, lines put together; nothing is none."""
+    joined = "".join(written.split())
+    try:
+        base64.b64decode(joined, validate=True)
+    except ValueError:
+        raise ValueError("is not base64") from None
+    return joined
+
+
+def cluster(written: str) -> str:
+    """Read a cluster's name; nothing is none."""
+    if written and not _CLUSTER.fullmatch(written):
+        raise ValueError("is not a name of letters, digits, hyphens, underscores and dots, 100 at most")
+    return written
+
+
+def namespace(written: str) -> str:
+    """Read the name of a namespace; nothing is none."""
+    if written and not _NAMESPACE.fullmatch(written):
+        raise ValueError("is not a name of lower-case letters, digits and hyphens")
     return written
 
 
@@ -136,7 +179,21 @@ def tags(written: str) -> dict[str, str]:
         check_tags(found, "", restricted=RESTRICTED_TAGS, prefix="kubernetes.io/cluster")
     except FieldError as error:
         raise ValueError(f"cannot be followed: {error}") from None
+    _check_limits(found)
     return found
+
+
+def _check_limits(tags: dict[str, str]) -> None:
+    """Raise ValueError if EC2 would refuse every launch for these tags."""
+    if len(tags) > _MOST_TAGS:
+        raise ValueError(f"cannot be followed: EC2 takes {_MOST_TAGS} tags at most")
+    for key, value in tags.items():
+        if key.lower().startswith("aws:"):
+            raise ValueError(f"cannot be followed: {key!r}: aws: is for AWS alone")
+        if len(key) > _LONGEST_KEY or len(value) > _LONGEST_VALUE:
+            raise ValueError(
+                f"cannot be followed: {key!r} or its value is longer than {_LONGEST_KEY} and {_LONGEST_VALUE}"
+            )
 
 
 def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:

@@ -218,3 +218,14 @@ def test_what_changes_nothing_is_warned_about(tmp_path: Path) -> None:
 
     (line,) = house.lines("MEMORY_LIMIT is set to '1', which changes nothing here")
     assert line["level"] == "WARNING"
+
+
+def test_a_state_directory_that_cannot_be_written_to_is_warned_about_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    house = House(tmp_path / "file")
+    house.start()
+    house.close()
+
+    (line,) = house.lines("STATE_DIRECTORY cannot be written to: failures will not be counted")
+    assert line["level"] == "WARNING"
+    assert str(tmp_path / "file") in line["error"]

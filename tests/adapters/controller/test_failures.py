@@ -41,3 +41,14 @@ def test_a_place_that_cannot_be_written_to_is_told_of(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="file"):
         Failures(tmp_path / "file", HeapAgenda()).note()
+
+    with pytest.raises(OSError, match="file"):
+        Failures(tmp_path / "file", HeapAgenda()).prepare()
+
+
+def test_nothing_is_left_behind_by_seeing_whether_failures_could_be_noted(tmp_path: Path) -> None:
+    directory = tmp_path / "not yet there"
+
+    Failures(directory, HeapAgenda()).prepare()
+
+    assert list(directory.iterdir()) == []

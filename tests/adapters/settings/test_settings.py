@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from treenail.adapters.settings.karpenter_settings import GATES, IGNORED, REFUSED
@@ -9,6 +11,8 @@ from treenail.domain.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}
+MANY_TAGS = json.dumps({f"tag-{n}": "" for n in range(51)})
+LONG_TAG = json.dumps({"a": "x" * 257})
 
 
 def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
@@ -51,6 +55,8 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("AMI_REFRESH_INTERVAL", "10m", "ami_refresh_interval", 600.0),
         ("SUBNET_REFRESH_INTERVAL", "1m", "subnet_refresh_interval", 60.0),
         ("EKS_CONTROL_PLANE", "true", "eks_control_plane", True),
+        ("CLUSTER_CA_BUNDLE", "Q0E\n=\n", "cluster_ca_bundle", "Q0E="),
+        ("CLUSTER_NAME", "Eu_1.example.com", "cluster_name", "Eu_1.example.com"),
         ("PRICE_OVERRIDES_FILE", "/etc/prices.yaml", "price_overrides_file", "/etc/prices.yaml"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
         ("DISABLE_WEBHOOK", "true", "disable_webhook", True),
@@ -88,6 +94,23 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ("ENABLE_ZONAL_SHIFT", "maybe", "is neither true nor false"),
         ("AWS_FEATURE_GATES", "CEL=true", "names the gate 'CEL'; there are NodeClassCEL"),
         ("CLUSTER_ENDPOINT", "10.0.0.1", "is not an absolute URL, such as https://10.0.0.1"),
+        ("CLUSTER_ENDPOINT", "https://10.0.0.1:99999", "is not an absolute URL, such as https://10.0.0.1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a b", "is not an absolute URL, such as https://10.0.0.1"),
+        (
+            "WEBHOOK_URL",
+            "https://10.0.0.1:99999",
+            "is not an absolute URL with https, such as https://10.0.0.1:8443",
+        ),
+        ("CLUSTER_CA_BUNDLE", "-----BEGIN CERTIFICATE-----", "is not base64"),
+        (
+            "CLUSTER_NAME",
+            "de mo",
+            "is not a name of letters, digits, hyphens, underscores and dots, 100 at most",
+        ),
+        ("SYSTEM_NAMESPACE", "Kube/System", "is not a name of lower-case letters, digits and hyphens"),
+        ("AWS_TAGS", '{"aws:x": "y"}', "cannot be followed: 'aws:x': aws: is for AWS alone"),
+        ("AWS_TAGS", MANY_TAGS, "cannot be followed: EC2 takes 50 tags at most"),
+        ("AWS_TAGS", LONG_TAG, "cannot be followed: 'a' or its value is longer than 128 and 256"),
         ("CLOUD", "azure", "is none of ec2, kwok"),
         ("LOG_LEVEL", "loud", "is none of debug, info, warning, error"),
         ("FEATURE_GATES", "NodeRepair=maybe", "sets NodeRepair to 'maybe', which is neither true nor false"),
@@ -204,3 +227,11 @@ def test_no_setting_of_karpenters_is_passed_over_in_silence() -> None:
     known = {*(v.name for v in VARIABLES), *IGNORED, *REFUSED}
 
     assert [name for name in KARPENTERS.split() if name not in known] == []
+
+
+def test_the_gates_that_the_charts_of_v0_32_to_v0_37_set_are_known_and_drift_is_always_on() -> None:
+    charts = read_settings({**NAMED, "FEATURE_GATES": "Drift=true,SpotToSpotConsolidation=false"}, {})
+    without = read_settings({**NAMED, "FEATURE_GATES": "Drift=false"}, {})
+
+    assert charts.warnings == ()
+    assert without.warnings == ("FEATURE_GATES sets Drift to false, which changes nothing here",)
