@@ -9,7 +9,7 @@ from treenail.actors.held_calls import HeldCalls
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.launch_recorder import LaunchRecorder
 from treenail.actors.launch_ticks import Adopt, Flushed, Probe, StepDone
-from treenail.actors.life_lines import tell_bought, tell_created, tell_launched
+from treenail.actors.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import labels, metrics
 from treenail.domain.cluster_facts import ObjectSeen
@@ -29,6 +29,7 @@ from treenail.domain.launch_steps import (
     again,
     backoff_seconds,
     cause_of,
+    cause_unmet,
     first,
 )
 from treenail.domain.launching import (
@@ -325,15 +326,15 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if ran_out:
             self._selector.tell(CapacityRanOut(offerings=ran_out))
         why = "; ".join(sorted({f"{e.code}: {e.message}" for e in answer.errors})) or "no instance given"
-        elsewhere = any(error.elsewhere for error in answer.errors)
-        if not answer.instances and not ran_out and not elsewhere:
+        if not answer.instances and not (ran_out or answer.elsewhere):
             self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=why))
-        self._deal(request.token, answer.instances, why)
+        self._deal(request.token, answer.instances, why, cause_unmet(answer, ran_out=bool(ran_out)))
 
     def _found(self, token: str, instances: tuple[Instance, ...]) -> None:
-        self._deal(token, instances, "its launch could not be repeated, and nothing was bought by it")
+        why = "its launch could not be repeated, and nothing was bought by it"
+        self._deal(token, instances, why, Cause.INSUFFICIENT_CAPACITY)
 
-    def _deal(self, token: str, instances: tuple[Instance, ...], why: str) -> None:
+    def _deal(self, token: str, instances: tuple[Instance, ...], why: str, cause: Cause) -> None:
         dealt = deal(self._book.marked(token), instances)
         for name in self._book.waiting_for(token):
             if name in dealt:
@@ -341,7 +342,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 tell_bought(self.log, dealt[name])
                 self._try(RecordInstance(name=name))
             else:
-                self._fail(name, Cause.INSUFFICIENT_CAPACITY, why)
+                self._fail(name, cause, why)
 
     def _call_failed(self, token: str, error: Exception, *, final: bool) -> None:
         group = self._book.group(token)
@@ -384,7 +385,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if claim is not None:
             self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
         self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
-        self.log("failed launching nodeclaim", nodeclaim=name, cause=cause.value, error=why)
+        tell_failed(self.log, name, cause, why)
         if written:
             self._book.give_up(name)
             self._taken_back[name] = DeleteClaim(name=name, cause=cause, why=why)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.disruption import Cause, NodeInterrupted
 from treenail.domain.end_records import EndRecord
 from treenail.domain.fleets import Instance
 from treenail.domain.log_facts import life_logger, named, packed_alike, shortened
 from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.tracing import SpanContext
 
 _MOST_PACKINGS: Final = 10
 
@@ -68,6 +69,33 @@ def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
         allocatable=claim.allocatable.format(),
         **named(claim),
     )
+
+
+def tell_failed(log: Log, name: str, cause: Cause, why: str) -> None:
+    """Tell that a claim got no instance: a warning, but where EC2 only had no capacity."""
+    expected = cause is Cause.INSUFFICIENT_CAPACITY
+    log(
+        "failed launching nodeclaim",
+        level="info" if expected else "warning",
+        nodeclaim=name,
+        cause=cause.value,
+        error=why,
+    )
+
+
+def tell_registered(log: Log, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
+    """Tell that a claim's node has joined, as its span does."""
+    _tell_stage(log, f"registered {_kind(claim)}", claim, node, span)
+
+
+def tell_initialized(log: Log, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
+    """Tell that a claim's node can be used, as its span does."""
+    _tell_stage(log, f"initialized {_kind(claim)}", claim, node, span)
+
+
+def _tell_stage(log: Log, text: str, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
+    ids = {"trace_id": span.trace_id, "span_id": span.span_id} if span is not None else {}
+    log(text, logger=life_logger(claim, "lifecycle"), node=node, **named(claim), **ids)
 
 
 def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.life_lines import tell_initialized, tell_registered
 from treenail.domain import labels, metrics
 from treenail.domain.disruption import Cause, ClaimGivenUp
 from treenail.domain.garbage import Garbage, garbage
@@ -38,6 +39,7 @@ from treenail.domain.ports import (
 )
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.tracing import SpanContext
 from treenail.domain.watching import NodeChanged
 
 _GARBAGE_SECONDS: Final = 120.0
@@ -248,28 +250,31 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         now = self._timers.now()
         match did.step:
             case PatchClaim(claim=claim, patch=patch) if patch.node_name:
-                self._span("register", claim, now)
+                span = self._span("register", claim, now)
                 where = {"nodepool": claim.pool, "zone": claim.zone}
                 self._telemetry.count(metrics.NODES_CREATED.name, **where)
                 registered = NodeRegistered(claim=claim, node=patch.node_name)
                 self._observer.tell(registered)
                 self._reporter.tell(registered)
-                self.log("registered nodeclaim", nodeclaim=claim.name, node=patch.node_name)
+                tell_registered(self.log, claim, patch.node_name, span)
             case PatchClaim(claim=claim, rivals=nodes) if nodes:
                 self.log(
                     "claim matches several nodes", level="warning", nodeclaim=claim.name, nodes=list(nodes)
                 )
             case MarkInitialized(claim=claim, node=node):
-                self._span("initialize", claim, now)
+                span = self._span("initialize", claim, now)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
-                self.log("initialized nodeclaim", nodeclaim=claim.name, node=node)
+                tell_initialized(self.log, claim, node, span)
             case _:
                 pass
 
-    def _span(self, stage: str, claim: NodeClaim, now: datetime) -> None:
-        view = self._views.get(claim.name)
-        for span in stage_span(stage, view or NodeView(claim=claim), now):
+    def _span(self, stage: str, claim: NodeClaim, now: datetime) -> SpanContext | None:
+        """Record the span of a stage, if there is one; return where it is."""
+        context = None
+        for span in stage_span(stage, self._views.get(claim.name) or NodeView(claim=claim), now):
             self._telemetry.record(span)
+            context = span.context
+        return context
 
     # --- garbage
 

@@ -102,8 +102,8 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             if self._room.refuse(pod.uid, now, pools_ready=pools_ready):
                 message = f"Failed to schedule pod, {group.sentence}"
                 self._publish(pod, "FailedScheduling", message, warning=True)
-        for pod, target in committed.nominations:
-            self._publish(pod, "Nominated", f"Pod should schedule on: {target}")
+        for pod, place in committed.places:
+            self._publish(pod, "Nominated", f"Pod should schedule on: {place}")
         self._ask_again()
 
     def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:

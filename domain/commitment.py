@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from treenail.domain.claims import claim_for
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.holding import HeldClaim, what_holds
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.event_subjects import place_name
+from treenail.domain.holding import Held, HeldClaim, what_holds
+from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise
@@ -38,9 +40,21 @@ def commit(
         claims=claims,
         nominations=held.nominations,
         refused=refused,
+        places=tuple(_places(model, held, claims)),
         node_classes={str(c.node_class): model.node_classes[str(c.node_class)] for c in claims},
         pools={c.pool: model.pools[c.pool] for c in claims},
     )
+
+
+def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> Iterator[tuple[Pod, str]]:
+    for pod, target in held.nominations:
+        view = model.view(target)
+        if view is not None:
+            yield pod, place_name(view)
+    for planned, claim in zip(held.claims, claims, strict=True):
+        name = place_name(NodeView(claim=claim))
+        for pod in planned.pods:
+            yield pod, name
 
 
 class _Committer:

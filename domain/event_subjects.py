@@ -33,3 +33,8 @@ def of_view(view: NodeView) -> tuple[ObjectRef, ...]:
     node = () if view.node is None else (of_node(view.node),)
     claim = () if view.claim is None else (of_claim(view.claim),)
     return (*node, *claim)
+
+
+def place_name(view: NodeView) -> str:
+    """Return what people know a place for pods by: its claim and its node, as far as they are there."""
+    return ", ".join(f"{about.kind.lower()}/{about.name}" for about in reversed(of_view(view)))

@@ -193,3 +193,8 @@ class FleetAnswer:
     fleet_id: str = ""
     request_id: str = ""
     waited_seconds: float = 0.0
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether something of what it did not give may be had elsewhere in the same zone."""
+        return any(error.elsewhere for error in self.errors)

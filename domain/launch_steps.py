@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from treenail.domain.disruption import Cause
+from treenail.domain.fleets import FleetAnswer
 from treenail.domain.ports import NodeClassNotReadyError
 
 
@@ -93,3 +94,12 @@ def cause_of(error: Exception) -> Cause:
     """Return why claims end whose launch failed for good with `error`."""
     not_ready = isinstance(error, NodeClassNotReadyError)
     return Cause.NODE_CLASS_NOT_READY if not_ready else Cause.LAUNCH_FAILED
+
+
+def cause_unmet(answer: FleetAnswer, *, ran_out: bool) -> Cause:
+    """Return why claims end for which `answer` has no instance; `ran_out` where some offering did by it.
+
+    Where all that EC2 says is something else, more capacity would not help.
+    """
+    lacking = ran_out or answer.elsewhere or not answer.errors
+    return Cause.INSUFFICIENT_CAPACITY if lacking else Cause.LAUNCH_FAILED

@@ -78,12 +78,14 @@ class PlanCommitted:
     """A plan, as far as it still held, has become promises and may be carried out.
 
     `claims` are to be written and launched; `nominations` are (pod, target); `refused` are (pod, the
-    class it was refused with).
+    class it was refused with). `places` are all pods that have one, each with what people know it by, as
+    "nodeclaim/default-0, node/ip-10-0-0-4".
     """
 
     decision: Decision
     claims: tuple[NodeClaim, ...]
     nominations: tuple[tuple[Pod, str], ...] = ()
     refused: tuple[tuple[Pod, RefusedClass], ...] = ()
+    places: tuple[tuple[Pod, str], ...] = ()
     node_classes: Mapping[str, NodeClass] = field(default_factory=dict)
     pools: Mapping[str, NodePool] = field(default_factory=dict)

@@ -170,7 +170,21 @@ def test_a_call_that_gives_nothing_for_another_reason_is_the_node_classs_fault()
     assert stage.selector.received == [
         LaunchFailed(node_class=node_class().ref, why="UnauthorizedOperation: not yours")
     ]
-    assert stage.failed() == {"a": Cause.INSUFFICIENT_CAPACITY}
+    assert stage.failed() == {"a": Cause.LAUNCH_FAILED}
+
+
+def test_a_launch_that_more_capacity_would_not_help_is_warned_about_and_one_without_capacity_is_not() -> None:
+    levels = {}
+    for code in ("UnauthorizedOperation", "InsufficientInstanceCapacity"):
+        stage = Launching()
+        stage.cloud.stock = 0
+        stage.cloud.shortage = (FleetError(code, "no"),)
+        stage.plan("a")
+        stage.run(60)
+        [line] = [one for one in stage.telemetry.logs if one.message == "failed launching nodeclaim"]
+        levels[code] = line.fields["level"]
+
+    assert levels == {"UnauthorizedOperation": "warning", "InsufficientInstanceCapacity": "info"}
 
 
 def test_a_claim_for_which_nothing_is_on_offer_any_more_fails() -> None:

@@ -176,16 +176,16 @@ def test_nobody_is_told_of_a_refused_pod_that_does_not_wait() -> None:
 def test_people_are_told_where_a_pod_should_go() -> None:
     stage = Watching()
 
-    stage.watcher.tell(PlanCommitted(decision=decision(), claims=(), nominations=((P1, "c1"),)))
+    stage.watcher.tell(PlanCommitted(decision=decision(), claims=(), places=((P1, "nodeclaim/c1"),)))
 
-    assert stage.events() == [("p1", "Nominated", "Pod should schedule on: c1", False)]
+    assert stage.events() == [("p1", "Nominated", "Pod should schedule on: nodeclaim/c1", False)]
 
 
 def test_an_event_that_cannot_be_published_is_dropped() -> None:
     stage = Watching()
     stage.api.unavailable_until(0.5)
 
-    stage.watcher.tell(PlanCommitted(decision=decision(), claims=(), nominations=((P1, "c1"),)))
+    stage.watcher.tell(PlanCommitted(decision=decision(), claims=(), places=((P1, "nodeclaim/c1"),)))
     stage.run(10)
 
     assert stage.api.events() == ()

@@ -71,6 +71,18 @@ def test_what_is_carried_out_comes_with_the_pool_and_class_it_is_bought_from() -
     assert committed.node_classes == {"EC2NodeClass/default": node_class()}
 
 
+def test_each_pod_with_a_place_is_named_with_it_be_it_a_node_or_a_claim_that_is_made_for_it() -> None:
+    known = model(*IN_USE, pending_pod("p1"), pending_pod("p2"), pending_pod("p3"))
+
+    committed = plan(known, planned_claim("p2", "p3"), p1="c1")
+
+    assert committed.places == (
+        (pending_pod("p1"), "nodeclaim/c1, node/n1"),
+        (pending_pod("p2"), "nodeclaim/default-d1-0"),
+        (pending_pod("p3"), "nodeclaim/default-d1-0"),
+    )
+
+
 def test_a_pod_nominated_to_a_node_in_use_keeps_its_place_for_a_while() -> None:
     known = model(*IN_USE, pending_pod("p1"))
 

@@ -107,6 +107,23 @@ def test_launched_machine_with_allocatable(inflate: Rehearsal) -> None:
     assert {"cpu", "memory", "pods"} <= line["allocatable"].keys()
 
 
+@pytest.mark.parametrize(
+    ("text", "stage"), [("registered machine", "register"), ("initialized machine", "initialize")]
+)
+def test_a_machine_that_registered_and_is_initialized(inflate: Rehearsal, text: str, stage: str) -> None:
+    [line] = [one.fields for one in inflate.telemetry.logs if one.message == text]
+    [(_, trace_id)] = inflate.decisions()
+    [span] = [span for span in inflate.telemetry.spans_of(trace_id) if span.name == stage]
+
+    assert line["logger"] == "controller.machine.lifecycle"
+    assert (line["machine"], line["provisioner"]) == (
+        the_line(inflate, "created machine")["machine"],
+        "default",
+    )
+    assert line["node"] == inflate.history()[0].name
+    assert (line["trace_id"], line["span_id"]) == (trace_id, span.context.span_id)
+
+
 def test_bound_pods(inflate: Rehearsal) -> None:
     line, created = the_line(inflate, "bound pods"), the_line(inflate, "created machine")
 
