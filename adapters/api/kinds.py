@@ -103,7 +103,30 @@ _ALL: Final[tuple[Kind[Any], ...]] = (
 )
 for _kind in _ALL:
     models.prepare(_kind.model)
+# Kinds of Kubernetes' own, by group, that stand in manifests beside ours and say nothing about pods or nodes.
+_PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset({"Endpoints", "Event", "Secret", "Service", "ServiceAccount"}),
+    "admissionregistration.k8s.io": frozenset(
+        {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+        | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    ),
+    "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
+    "apiregistration.k8s.io": frozenset({"APIService"}),
+    "apps": frozenset({"ControllerRevision"}),
+    "autoscaling": frozenset({"HorizontalPodAutoscaler"}),
+    "coordination.k8s.io": frozenset({"Lease"}),
+    "discovery.k8s.io": frozenset({"EndpointSlice"}),
+    "events.k8s.io": frozenset({"Event"}),
+    "networking.k8s.io": frozenset({"Ingress", "IngressClass", "NetworkPolicy"}),
+    "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
+}
 KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
+
+
+def passed_over(api_version: str, name: str) -> bool:
+    """Tell whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
+    group, slash, version = api_version.rpartition("/")
+    return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
 
 
 def kind_of(api_version: str, name: str) -> Kind[Any]:

@@ -10,7 +10,7 @@ from treenail.adapters.api.core.pod_specs import PodSpecs
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError
-from treenail.adapters.api.kinds import KINDS, kind_of
+from treenail.adapters.api.kinds import KINDS, kind_of, passed_over
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.claims import claim_manifest
@@ -59,6 +59,7 @@ def decode_all(
     `specs`, so that pods with equal specs share one.
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
+    Kinds of Kubernetes' own that say nothing about pods or nodes, such as a Service, are passed over.
     `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
     `lenient`, an object with something wrong is left out and its error put into `set_aside`.
 
@@ -75,6 +76,8 @@ def decode_all(
     reading = Reading(at=at, specs=specs or PodSpecs())
     entries: list[Entry] = []
     for manifest in manifests:
+        if passed_over(manifest.api_version, manifest.kind):
+            continue
         try:
             entries.append(Entry(manifest, _translated(manifest, reading)))
         except ManifestError as error:

@@ -148,6 +148,31 @@ def test_bound_pods_need_their_node() -> None:
     assert problem_of(pod_tree(nodeName="n-2"), NODE) == "Pod p: spec.nodeName: there is no Node n-2"
 
 
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("v1", "Service"),
+        ("networking.k8s.io/v1", "Ingress"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ],
+)
+def test_what_a_chart_has_beside_pods_is_passed_over(version: str, kind: str) -> None:
+    beside = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": {"anything": 1}}
+
+    assert [p.name for p in decoded(dumped(beside, named(pod_tree(), "p"), beside)).pods] == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [("", "Service"), ("/v1", "Service"), ("apps/v1", "Service"), ("v1", "Servis"), ("batch/v1", "Job")],
+)
+def test_what_is_no_such_kind_is_a_mistake_and_what_makes_pods_is_missed(version: str, kind: str) -> None:
+    beside = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}}
+
+    assert f'kind: "{kind}" is not known' in problem_of(beside)
+
+
 def test_a_lenient_reading_sets_bad_objects_aside_and_goes_on() -> None:
     set_ = decoded(
         dumped(
