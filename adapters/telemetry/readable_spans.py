@@ -34,9 +34,12 @@ _KINDS: Final = {
 def readable(span: Span, resource: Resource, scope: InstrumentationScope) -> ReadableSpan:
     """Return `span` as OpenTelemetry's exporters take it, with its own ids and times, and uncut.
 
+    One that took no time lasts a nanosecond: Jaeger warns of it as one of negative duration.
+
     Raises:
         ValueError: its ids are no hexadecimal numbers.
     """
+    start, end = _nanoseconds(span.start), _nanoseconds(span.end)
     return ReadableSpan(
         name=span.name,
         context=_context(span.context),
@@ -47,8 +50,8 @@ def readable(span: Span, resource: Resource, scope: InstrumentationScope) -> Rea
         links=[_link(link) for link in span.links],
         kind=_KINDS[span.kind],
         status=Status(StatusCode.ERROR, span.error) if span.error else Status(StatusCode.UNSET),
-        start_time=_nanoseconds(span.start),
-        end_time=_nanoseconds(span.end),
+        start_time=start,
+        end_time=start + 1 if end == start else end,
         instrumentation_scope=scope,
     )
 

@@ -5,7 +5,7 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
@@ -113,6 +113,18 @@ def test_a_hundred_thousand_events_and_links_are_not_cut() -> None:
 
     assert (len(read.events), len(read.links)) == (100_000, 100_000)
     assert (read.dropped_events, read.dropped_links, read.dropped_attributes) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("took", "lasts"), [(0, 1), (2, 2000)], ids=["no time", "two microseconds"])
+def test_a_span_that_took_no_time_lasts_a_nanosecond_for_jaeger_calls_it_negative(
+    took: int, lasts: int
+) -> None:
+    took_so_long = span(start=NOW, end=NOW + timedelta(microseconds=took))
+
+    read = readable(took_so_long, Resource({}), InstrumentationScope("test"))
+
+    assert read.start_time is not None
+    assert read.end_time == read.start_time + lasts
 
 
 def test_an_integer_of_more_than_64_bits_is_written_as_text() -> None:
