@@ -207,16 +207,16 @@ class Rehearsal:
         there = {one.name for one in (*self.cluster.objects(Namespace), *decoded.namespaces)}
         return tuple(one for one in namespaces_of(decoded) if one.name not in there)
 
-    def apply_file(self, path: str) -> None:
+    def apply_file(self, path: str | Path) -> None:
         """Apply a file as a cluster without our validation would: what is wrong is there, and set aside.
 
         Raises:
             ManifestError: the file cannot be read at all.
         """
         decoded = decode_all(
-            read_manifests([path]), lenient=True, at=self.world.now(), node_classes_optional=True
+            read_manifests([str(path)]), lenient=True, at=self.world.now(), node_classes_optional=True
         )
-        self.timeline.add("Applied", {"file": path})
+        self.timeline.add("Applied", {"file": str(path)})
         self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects())
         for error in decoded.set_aside:
             self.machines.apply_broken(error)

@@ -85,7 +85,8 @@ _TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields | None]]]] = {
     DisruptionRefused: ("Disruptor", lambda e: {"nodes": list(e.candidates), "why": e.why}),
     DisruptNodes: ("TerminationActor", _disrupt),
     NodeInterrupted: ("TerminationActor", lambda e: {"instance": e.instance_id, "cause": e.cause.value}),
-    ObjectSetAside: ("ClusterState", lambda e: {"object": str(e.about), "problem": e.problem}),
+    # ClusterState hears of it again and again, and by lists: it passes on what is news.
+    ObjectSetAside: ("StatusReporter", lambda e: {"object": str(e.about), "problem": e.problem}),
     ReadinessChanged: (
         "",
         lambda e: {

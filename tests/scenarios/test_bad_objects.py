@@ -55,6 +55,19 @@ def test_a_bad_pool_says_what_is_wrong_with_it_and_the_good_one_goes_on_serving(
         assert rehearsal.telemetry.counted("treenail_objects_set_aside_total", kind="NodePool") == 1
 
 
+def test_what_was_wrong_before_the_controller_came_is_told_too_and_once(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text(node_class(), heavy("broken")))
+    with Rehearsal(seed=2) as rehearsal:
+        rehearsal.apply_file(path)
+
+        rehearsal.run("30m")
+
+        [aside], [applied] = told(rehearsal, "ObjectSetAside"), told(rehearsal, "Applied")
+        assert aside.fields["object"] == "NodePool broken"
+        assert applied.fields == {"file": str(path)}
+
+
 def test_a_pool_put_right_serves_and_says_that_all_is_well(tmp_path: Path) -> None:
     with Rehearsal(seed=2) as rehearsal:
         apply(rehearsal, tmp_path / "bad.yaml", node_class(), heavy("broken"), deployment(replicas=2))
