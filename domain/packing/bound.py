@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Bools, Floats, count_fitting, holds
+from treenail.domain.packing.arrays import TINY, Bools, Floats, count_fitting, holds
 
 # A linear program with one row per resource: a library would take longer to start than this to end.
 _MOST_PIVOTS: Final = 60
@@ -55,16 +55,13 @@ def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
 def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
     """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types.
 
-    A cover may go without a row at a forbidding price, to begin with, and cover too much for nothing.
+    A cover may cover too much for nothing, and go without a row that no type covers together with the
+    others at a forbidding price, to begin with.
     """
-    types, rows = share.shape
-    dearest = float(np.maximum.reduce(prices))
-    costs: Floats = np.array([_UNPROVIDED * max(dearest, 1.0)] * rows)
+    types = len(share)
+    tolerance = _CLOSE * float(np.maximum.reduce(prices))
     # Which type stands in each row of the inverse; none where nothing covers it, or what is too much.
-    basis = [types] * rows
-    tolerance = _CLOSE * dearest
-    inverse = np.eye(rows)
-    amounts = [1.0] * rows
+    basis, costs, inverse, amounts = _start(share, prices)
     for _ in range(_MOST_PIVOTS):
         worth = costs @ inverse
         gain = share @ worth - prices
@@ -87,6 +84,32 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         amounts[leaving] = taken
     nodes = sum(amount for type_, amount in zip(basis, amounts, strict=True) if type_ < types)
     return np.maximum(worth, 0.0), nodes
+
+
+def _start(share: Floats, prices: Floats) -> tuple[list[int], Floats, Floats, list[float]]:
+    """Return a basis to begin with, what it costs by row, its inverse, and how much there is of each.
+
+    It is the one type that covers all rows for the least, and what that covers too much of the others;
+    where no type has some of everything, none of anything.
+    """
+    types, rows = share.shape
+    least = np.minimum.reduce(share, axis=1)
+    costs: Floats = np.zeros(rows)
+    inverse = np.eye(rows)
+    if not np.maximum.reduce(least) > 0:
+        costs[:] = _UNPROVIDED * max(float(np.maximum.reduce(prices)), 1.0)
+        return [types] * rows, costs, inverse, [1.0] * rows
+    one = int((prices / np.maximum(least, TINY)).argmin())
+    covered = share[one]
+    at = int(covered.argmin())
+    basis, costs[at] = [types] * rows, prices[one]
+    basis[at] = one
+    inverse *= -1.0
+    inverse[:, at] = covered / covered[at]
+    inverse[at, at] = 1.0 / covered[at]
+    amounts: list[float] = (inverse[:, at] - 1.0).tolist()
+    amounts[at] = float(inverse[at, at])
+    return basis, costs, inverse, amounts
 
 
 def _leaving(change: Sequence[float], amounts: Sequence[float]) -> int:

@@ -31,7 +31,7 @@ def listed(ledger: Ledger, family: Family, row: int, load: Floats) -> Bools | No
     if family.template.limited:
         own = family.capacity[row]
         able &= ledger.allowed(family, own)
-        if family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist()):
+        if family.choice is not None and not family.choice.enough(able):
             ledger.take(family.template, -own)
             return None
         ledger.take(family.template, family.capacity[able].max(axis=0) - own)

@@ -94,7 +94,7 @@ class Squeezing:
 def _cheapest(family: Family, load: Floats, allowed: Bools) -> int | None:
     """Return the row of the cheapest type that holds `load` (R), of those that leave enough choice."""
     able = holds(family.whole, load) & allowed
-    rows = np.flatnonzero(able)
-    if not len(rows) or (family.choice is not None and not family.choice.enough(rows.tolist())):
+    row = int(able.argmax())
+    if not able[row] or (family.choice is not None and not family.choice.enough(able)):
         return None
-    return int(rows[0])
+    return row

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.packing.arrays import Floats, Indices
+from treenail.domain.packing.arrays import Bools, Floats, Indices, holds
 from treenail.domain.packing.problem import MinValuesPolicy
 from treenail.domain.requirements import Requirement, Requirements
 
@@ -24,35 +24,39 @@ class Choice:
         self, types: Sequence[InstanceType], requirements: Requirements, policy: MinValuesPolicy
     ) -> None:
         self.requirements = requirements
-        self._wanted: list[tuple[int, list[frozenset[str]]]] = []
+        # How many values are asked for, and which of them each type may have (U, V), as ones.
+        self._wanted: list[tuple[int, Floats]] = []
         self.possible = True
         for requirement in requirements.in_order():
             if requirement.min_values is None:
                 continue
-            values = [one.values(requirement.key) for one in types]
-            there = len(frozenset[str]().union(*values))
+            offered = _offered(types, requirement.key)
+            there = offered.shape[1]
             least = requirement.min_values
             if there < least:
                 self.possible = self.possible and policy is MinValuesPolicy.BEST_EFFORT
                 least = there
                 self.requirements = _lowered(self.requirements, requirement, least)
-            self._wanted.append((least, values))
+            self._wanted.append((least, offered))
 
-    def enough(self, rows: Iterable[int]) -> bool:
-        """Tell whether the types in `rows` leave the choice that is asked for."""
-        known = list(rows)
-        return all(
-            len(frozenset[str]().union(*(values[row] for row in known))) >= least
-            for least, values in self._wanted
-        )
+    def enough(self, able: Bools) -> bool:
+        """Tell whether those types that are `able` (U) leave the choice that is asked for."""
+        return bool(self._enough(able[np.newaxis])[0])
+
+    def _enough(self, able: Bools) -> Bools:
+        """Tell of N times so many types (N, U) which leave the choice that is asked for."""
+        ones = able.astype(np.float64)
+        enough = np.ones(len(able), dtype=np.bool_)
+        for least, offered in self._wanted:
+            enough &= np.count_nonzero(ones @ offered, axis=1) >= least
+        return enough
 
     def room(self, room: Floats) -> Floats:
         """Return how much of each type's room (U, R) may be used: what enough types have besides."""
         usable = room.copy()
-        for row in range(len(room)):
-            alike = np.minimum(room, room[row])
-            if not self.enough(np.flatnonzero((alike >= room[row]).all(axis=1)).tolist()):
-                usable[row] = self._shared(alike, row)
+        lacking = ~self._enough(holds(room, room[:, np.newaxis]))
+        for row in lacking.nonzero()[0].tolist():
+            usable[row] = self._shared(np.minimum(room, room[row]), row)
         return usable
 
     def _shared(self, alike: Floats, row: int) -> Floats:
@@ -60,12 +64,23 @@ class Choice:
         share = (alike / np.maximum(alike[row], 1.0)).min(axis=1)
         share[row] = np.inf
         order: Indices = np.argsort(-share, kind="stable")
-        low, high = 1, len(order)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.enough(order[:middle].tolist()) else (middle + 1, high)
-        common: Floats = alike[order[:low]].min(axis=0)
+        enough = np.ones(len(order), dtype=np.bool_)
+        for least, offered in self._wanted:
+            reached = np.maximum.accumulate(offered[order], axis=0)
+            enough &= np.count_nonzero(reached, axis=1) >= least
+        # All of them are enough.
+        common: Floats = alike[order[: int(enough.argmax()) + 1]].min(axis=0)
         return common
+
+
+def _offered(types: Sequence[InstanceType], key: str) -> Floats:
+    """Return which types may have which of the values of a label that any has (U, V), as ones."""
+    values = [one.values(key) for one in types]
+    columns = {value: at for at, value in enumerate(sorted(frozenset[str]().union(*values)))}
+    offered = np.zeros((len(types), len(columns)))
+    for row, some in enumerate(values):
+        offered[row, [columns[value] for value in some]] = 1.0
+    return offered
 
 
 def _lowered(requirements: Requirements, requirement: Requirement, least: int) -> Requirements:

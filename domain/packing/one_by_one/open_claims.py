@@ -207,9 +207,7 @@ class OpenClaims:
             able = holds(family.room, load)
             return able if able[able.argmax()] else None
         able = holds(family.whole, load) & allowed
-        if not able[able.argmax()] or (
-            family.choice is not None and not family.choice.enough(np.flatnonzero(able).tolist())
-        ):
+        if not able[able.argmax()] or (family.choice is not None and not family.choice.enough(able)):
             return None
         return able
 
