@@ -86,6 +86,16 @@ class Attempt:
         waiting = (one for one in self._reading.classes if self._waits(one))
         return any(one.index not in self._hopeless and self._could_go(one) for one in waiting)
 
+    @property
+    def order_matters(self) -> bool:
+        """Whether pods were placed whose place depends on where others are, by domain or in company."""
+        for one in self._reading.classes:
+            for rung in () if one.index in self._hopeless else one.ladder.rungs:
+                scope = self._ground.scopes.of(one, rung)
+                if scope.by_domain or scope.together or scope.relies:
+                    return True
+        return False
+
     def _could_go(self, one: PodClass) -> bool:
         chains = self._ground.chains
         for rung in one.ladder.rungs:
@@ -187,6 +197,7 @@ class Attempt:
                 break
             if not (short or unsettled):
                 going = list(in_order)
+        drafts = self._nodes.cheaper()
         if any(self._waits(one) for one in in_order):
             drafts, lots = self._squeezed(in_order, drafts)
         self._buy(drafts, lots)

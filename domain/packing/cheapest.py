@@ -34,7 +34,8 @@ _CLOSE_ENOUGH: Final = 1.0005
 _FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
-# How often nodes are made dearer, to get fewer of them, and by how much each time.
+# How often nodes are made dearer, to get fewer of them, and by how much each time: for few units less often.
+_ATTEMPTS_FOR_FEW: Final = 2
 _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
 # For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
@@ -139,11 +140,16 @@ class Cheapest:
         # Where nobody else is there to share with, there is nothing to ration.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[Draft] | None = None
+        tried: list[_Start] = []
         for ration in rations if several else rations[:1] if apart else _RATIONS[:1]:
-            found = self._plan(wanted, per_node, first, ration)
+            start = self._begun(wanted, ration)
+            if start in tried:
+                continue
+            tried.append(start)
+            found = self._plan(start, per_node, first)
             if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
                 best = found
-            if self._starts[ration].settled:
+            if start.settled:
                 break
         return best or []
 
@@ -158,7 +164,7 @@ class Cheapest:
         yield _PER_NODE * bound
         if nodes_in(first) > 1:
             per_node = self._dear_enough(wanted, self._most_nodes(first), bound)
-            for attempt in range(_ATTEMPTS):
+            for attempt in range(_ATTEMPTS if sum(wanted) > _FEW_UNITS else _ATTEMPTS_FOR_FEW):
                 yield per_node * _DEARER**attempt
 
     def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
@@ -175,13 +181,9 @@ class Cheapest:
         of = zip(self._component.lots, wanted, strict=True)
         return [_Waiting(lot, units, lot.chain) for lot, units in of if units]
 
-    def _plan(
-        self, wanted: Sequence[int], per_node: float, first: list[Draft] | None, ration: float
-    ) -> list[Draft]:
-        """Plan nodes for the units `wanted`, family by family, the least flexible first."""
-        if ration not in self._starts:
-            self._starts[ration] = self._start(wanted, ration)
-        full, waiting = self._starts[ration].drafts, self._starts[ration].waiting
+    def _plan(self, start: _Start, per_node: float, first: list[Draft] | None) -> list[Draft]:
+        """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
+        full, waiting = start.drafts, start.waiting
         self._count(full, 1)
         drafts: list[Draft] = []
         while waiting and not self._steps.exhausted:
@@ -197,7 +199,7 @@ class Cheapest:
             # They were filled with whatever fits, but not as another family.
             drafts, full = [*full, *drafts], []
         drafts = [*full, *drafts]
-        key = tuple((d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts)
+        key = _written(drafts)
         if key in self._merged:
             self._count(drafts, -1)
         else:
@@ -224,6 +226,16 @@ class Cheapest:
         drafts = Sizing(family, lots, self._ledger, self._steps, per_node=per_node).drafts(some)
         left[free] = some
         return drafts
+
+    def _begun(self, wanted: Sequence[int], ration: float) -> _Start:
+        """Return the start that a ration gives, which is that of another where both are alike."""
+        known = self._starts.get(ration)
+        if known is None:
+            known = self._start(wanted, ration)
+            written = _written(known.drafts)
+            alike = (other for other in self._starts.values() if _written(other.drafts) == written)
+            known = self._starts[ration] = next(alike, known)
+        return known
 
     def _start(self, wanted: Sequence[int], ration: float) -> _Start:
         """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
@@ -263,6 +275,11 @@ class Cheapest:
         if sum(ours.values()) > sum(theirs.values()):
             return True
         return self._acceptable(found, first) and cost_of(found) < cost_of(best)
+
+
+def _written(drafts: Iterable[Draft]) -> tuple[object, ...]:
+    """Return what tells these nodes from others for the same lots."""
+    return tuple([(d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts])
 
 
 def _holds_more_or_costs_less(found: list[Draft], best: list[Draft]) -> bool:

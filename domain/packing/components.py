@@ -32,6 +32,11 @@ class Component:
     lots: tuple[Lot, ...]
     reach: tuple[tuple[Family, ...], ...]
 
+    @property
+    def limited(self) -> bool:
+        """Whether limits count for any of its nodes."""
+        return any(family.template.limited for reached in self.reach for family in reached)
+
     def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> float:
         """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index).
 

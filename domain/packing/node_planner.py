@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,9 +42,17 @@ class NodePlanner:
         # The components of the lots planned last, and their bounds.
         self._parted: tuple[tuple[Lot, ...], list[Component]] = ((), [])
         self._bounds: dict[tuple[Component, tuple[int, ...]], float] = {}
+        # For each of them, its nodes, and for some, by place, the first-fit nodes that cheaper ones are yet
+        # to be looked for instead of.
+        self._made: list[list[Draft]] = []
+        self._units: dict[int, int] = {}
+        self._waiting: set[int] = set()
 
     def planned(self, lots: Sequence[Lot]) -> list[Draft]:
-        """Return the nodes for `lots`, component by component, less those that limits leave too few types."""
+        """Return the nodes for `lots`, component by component, less those that limits leave too few types.
+
+        They hold who will have a node in the end; some may be dearer than need be until `cheaper` is asked.
+        """
         units = {lot.index: lot.units for lot in lots}
         self._rules = self._rules_of(lots)
         self.ledger = Ledger()
@@ -56,7 +64,18 @@ class NodePlanner:
                 return drafts
             # Where limits leave some out, first-fit leaves out no pod that Karpenter would place.
             self.ledger = Ledger()
-        return self._planned(lots, self._first_fit(lots, units), units)
+        first = self._first_fit(lots, units)
+        # Cheaper nodes never hold fewer. Where limits count, what a component takes is left to no other.
+        whole = sum(placed_in(first).values()) == sum(units.values()) and not _may_lack_choice(first)
+        return self._planned(lots, first, units, lambda component: whole or not component.limited)
+
+    def cheaper(self) -> list[Draft]:
+        """Return the nodes planned last, once cheaper ones have been looked for everywhere."""
+        for at in sorted(self._waiting):
+            component = self._parted[1][at]
+            self._made[at] = self._of_component(component, self._made[at], self._units)
+        self._waiting.clear()
+        return self._of_enough_choice([draft for drafts in self._made for draft in drafts])
 
     def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
         """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
@@ -69,14 +88,25 @@ class NodePlanner:
         self.ledger = before
         return self._of_enough_choice(first)
 
-    def _planned(self, lots: Sequence[Lot], first: list[Draft] | None, units: dict[int, int]) -> list[Draft]:
-        drafts: list[Draft] = []
+    def _planned(
+        self,
+        lots: Sequence[Lot],
+        first: list[Draft] | None,
+        units: dict[int, int],
+        may_wait: Callable[[Component], bool] = lambda _: False,
+    ) -> list[Draft]:
+        """Plan nodes for each component, but leave it at `first` where that holds all and it `may_wait`."""
         self._parted, self._bounds = (tuple(lots), components(lots, self._families)), {}
-        for component in self._parted[1]:
+        self._made, self._units, self._waiting = [], units, set()
+        for at, component in enumerate(self._parted[1]):
             members = {lot.index for lot in component.lots}
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
-            drafts += self._of_component(component, own, units)
-        return self._of_enough_choice(drafts)
+            if own is not None and may_wait(component) and _holds(own, component, units):
+                self._waiting.add(at)
+                self._made.append(own)
+            else:
+                self._made.append(self._of_component(component, own, units))
+        return self._of_enough_choice([draft for drafts in self._made for draft in drafts])
 
     def squeeze(
         self, drafts: list[Draft], lots: Sequence[Lot], lot: Lot, units: int
@@ -184,7 +214,7 @@ class NodePlanner:
 
     def _of_enough_choice(self, drafts: list[Draft]) -> list[Draft]:
         """Return `drafts` but for those that limits leave too few types."""
-        if not any(draft.family.choice is not None and draft.family.template.limited for draft in drafts):
+        if not _may_lack_choice(drafts):
             return drafts
         trial = self._finishing(self.ledger.copy())
         kept = []
@@ -201,3 +231,12 @@ class NodePlanner:
     def _finishing(self, ledger: Ledger) -> Finishing:
         requests = [kind.spec.requests for kind, _ in self._reading.parts]
         return Finishing(ledger, self._reading.axis, requests)
+
+
+def _may_lack_choice(drafts: Sequence[Draft]) -> bool:
+    return any(draft.family.choice is not None and draft.family.template.limited for draft in drafts)
+
+
+def _holds(drafts: Sequence[Draft], component: Component, units: Mapping[int, int]) -> bool:
+    """Tell whether `drafts`, which are a component's, hold all units of it."""
+    return sum(placed_in(drafts).values()) == sum([units[lot.index] for lot in component.lots])

@@ -52,7 +52,7 @@ def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
         return True
     if problem.settings.packing is not Packing.CHEAPEST or plan.cost <= plan.lower_bound * _TO_WIN:
         return False
-    return sum(len(claim.pods) for claim in plan.claims) <= _MOST_BOUGHT_FOR
+    return sum(len(claim.pods) for claim in plan.claims) <= _MOST_BOUGHT_FOR and first.order_matters
 
 
 def _better(second: Attempt, other: PackingPlan, first: Attempt, plan: PackingPlan) -> bool:
