@@ -45,6 +45,10 @@ class Requirement:
     at_most: int | None = None
     min_values: int | None = None
 
+    def __hash__(self) -> int:
+        # Those that differ in the rest alone are few: it takes longer to hash than to compare them.
+        return hash((self.key, self.values))
+
     @classmethod
     def of(
         cls, key: str, operator: Operator, values: Iterable[str] = (), *, min_values: int | None = None

@@ -117,7 +117,8 @@ def unequalled(rows: Floats) -> Indices:
     """Return which of `rows` (N, R) none before them exceeds or equals in every column."""
     if len(rows) <= _FEW_ROWS:
         # All pairs at once: that is quicker than a look at the rest for each that is kept.
-        equalled = np.triu(holds(rows[:, np.newaxis], rows), 1)
+        at = np.arange(len(rows))
+        equalled = holds(rows[:, np.newaxis], rows) & (at[:, np.newaxis] < at)
         first: Indices = (~np.logical_or.reduce(equalled, axis=0)).nonzero()[0]
         return first
     left = np.arange(len(rows))

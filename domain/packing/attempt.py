@@ -20,7 +20,6 @@ from treenail.domain.packing.outcome import Outcome, plan_of
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.refusals import Refusals
 from treenail.domain.packing.room_seats import RoomSeats
-from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.seating import Seating
 
 # So often all are seated at most: each time, fewer choices are left for those that got no node.
@@ -38,7 +37,7 @@ class Attempt:
         self._reading = ground.reading
         self._steps = ground.steps
         self._nodes = NodePlanner(ground.families, ground.reading, ground.problem.settings, ground.steps)
-        self._rooms = Rooms(ground.problem.rooms, ground.reading.axis)
+        self._rooms = ground.rooms
         self.outcome = Outcome(ground.reading, self._rooms.names)
         self._seats = RoomSeats(self._rooms, ground.universe, self.outcome)
         # The classes, by number, that nothing holds, whoever else is placed.

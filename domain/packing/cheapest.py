@@ -85,6 +85,7 @@ class Cheapest:
         # What a price per node does not change is done once, and so is what came of it if it changed nothing.
         self._starts: dict[float, _Start] = {}
         self._merged: dict[tuple[object, ...], list[Draft]] = {}
+        self._worth: Floats | None = None
 
     def improve(self, wanted: Sequence[int], first: list[Draft], bound: float) -> list[Draft]:
         """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
@@ -192,7 +193,7 @@ class Cheapest:
                 left = np.array([each.units for each in group], dtype=np.float64)
                 lots = [each.lot for each in group]
                 drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
-                if np.count_nonzero(left):
+                if np.logical_or.reduce(left):
                     drafts += self._sized(family, group, left, per_node)
                 going += _further(group, left)
             waiting = going
@@ -220,7 +221,7 @@ class Cheapest:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
         some = left[free]
-        if not np.count_nonzero(some):
+        if not np.logical_or.reduce(some):
             return []
         lots = [group[i].lot for i in free]
         drafts = Sizing(family, lots, self._ledger, self._steps, per_node=per_node).drafts(some)
@@ -245,9 +246,8 @@ class Cheapest:
         if not seeds:
             return _Start([], waiting)
         lots = [each.lot for each in waiting]
-        forced = Forced(
-            Stock(lots, left), self._families, self._rules, self._ledger, self._steps, _worth(waiting)
-        )
+        worth = self._worth = _worth(waiting) if self._worth is None else self._worth
+        forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration)
         self._count(drafts, -1)
         still = [

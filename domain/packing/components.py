@@ -136,7 +136,9 @@ def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family,
     for demands in lot.alternatives[: lot.chain[-1].alternative + 1]:
         for template in opened:
             family = families.of_all(template, demands)
-            if family is not None and family.holds(lot.requests):
+            if family is None or family.index in found:
+                continue
+            if any(link.family is family for link in lot.chain) or family.holds(lot.requests):
                 found[family.index] = family
     return tuple(found.values())
 

@@ -22,8 +22,8 @@ def fewest_first(held: Floats, fits: Floats, pods: float) -> Floats:
     low, high = int(held.min(initial=0.0)), int((held + np.minimum(fits, pods)).max())
     while low < high:
         level = (low + high + 1) // 2
-        low, high = (level, high) if np.clip(level - held, 0, fits).sum() <= pods else (low, level - 1)
-    dealt: Floats = np.clip(low - held, 0, fits)
+        low, high = (level, high) if np.add.reduce(_within(level - held, fits)) <= pods else (low, level - 1)
+    dealt: Floats = _within(low - held, fits)
     over = np.flatnonzero((held + dealt <= low) & (dealt < fits))
     dealt[over[: int(pods) - int(dealt.sum())]] += 1
     return dealt
@@ -54,7 +54,7 @@ def _few(held: list[float], fits: list[float], pods: float) -> Floats:
 def first_of(fits: Floats, pods: float) -> Floats:
     """Deal up to `pods` pods, each to the first place that can take one: how many to which."""
     within = np.minimum(fits, pods)
-    before = np.cumsum(within) - within
+    before = within.cumsum() - within
     dealt: Floats = np.minimum(within, np.maximum(pods - before, 0))
     return dealt
 
@@ -66,4 +66,9 @@ def evenly(held: Floats, fits: Floats, pods: float, skew: float, elsewhere: floa
     """
     # A place that fills up keeps the others down.
     lowest = min(float((held + fits).min(initial=np.inf)), elsewhere)
-    return fewest_first(held, np.clip(skew + lowest - held, 0.0, fits), pods)
+    return fewest_first(held, _within(skew + lowest - held, fits), pods)
+
+
+def _within(wanted: Floats, fits: Floats) -> Floats:
+    """Return what is `wanted` of each place as far as it fits, and nothing where less than that is wanted."""
+    return np.minimum(np.maximum(wanted, 0.0), fits)

@@ -123,7 +123,7 @@ class FirstFit:
             if both is not None:
                 met[family.index] = both
                 fits[rows] = most_pods(both, self._load[rows], one.requests, self._allowed(both, rows))
-        if not np.count_nonzero(fits):
+        if not np.logical_or.reduce(fits):
             return 0
         if not self._rules.free(one):
             self._keep_rules(one, fits, pods)
@@ -138,8 +138,8 @@ class FirstFit:
 
     def _keep_rules(self, one: Lot, fits: Floats, pods: int) -> None:
         """Cut down what fits where to what terms per node allow: of the emptiest claims that will do."""
-        candidates = np.flatnonzero(fits)
-        candidates = candidates[np.argsort(self._pods[candidates], kind="stable")]
+        candidates = fits.nonzero()[0]
+        candidates = candidates[self._pods[candidates].argsort(kind="stable")]
         enough = 0.0
         for number, at in enumerate(candidates.tolist()):
             if enough >= pods:
@@ -179,7 +179,7 @@ class FirstFit:
             # Claims that grow at once may want the same last bit of a limit: the earlier one has it.
             own = self._family[at].capacity[self._row[at]]
             able = holds(family.room, load) & self._allowed_one(family, at)
-            if not able.any():
+            if not np.logical_or.reduce(able):
                 return 0
             row = int(able.argmax())
             self._ledger.take(family.template, family.capacity[row] - own)

@@ -7,6 +7,7 @@ from treenail.domain.packing.compatibility.families import Families
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reading import read
 from treenail.domain.packing.relaxed_offers import with_relaxed_offers
+from treenail.domain.packing.rooms import Rooms
 from treenail.domain.packing.steps import Steps
 from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.blockers import Blockers
@@ -16,7 +17,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 
 class Ground:
-    """A problem, read, and what is found out about it once; only the counts of topologies change."""
+    """A problem, read, and what is found out about it once; only counts and what is in rooms change."""
 
     def __init__(self, problem: Problem) -> None:
         problem = with_relaxed_offers(problem)
@@ -26,6 +27,7 @@ class Ground:
         templates = Templates(problem.offers, problem.daemons, self.reading.axis, pods=len(problem.pods))
         self.families = Families(templates, problem.settings.min_values)
         self.chains = Chains(self.families)
+        self.rooms = Rooms(problem.rooms, self.reading.axis)
         self.universe = Universe(templates, problem.rooms)
         self.choices = Choices(self.chains, self.reading.demands, self.universe)
         self.scopes = Scopes(self.reading.groups)
@@ -36,4 +38,5 @@ class Ground:
         """Count nobody any longer but who was there before."""
         if not self._clear:
             self.reading.groups.recount()
+            self.rooms.clear()
         self._clear = False

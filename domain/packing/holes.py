@@ -27,21 +27,23 @@ def fill_holes(
 
     `left` (I) is how many units of each lot there are; those that found a place are taken off.
     """
+    if not drafts:
+        return []
     requests = np.array([lot.requests for lot in lots])
     ruled = [i for i, lot in enumerate(lots) if not rules.free(lot)]
     free = np.array([rules.free(lot) for lot in lots], dtype=np.bool_)
     filled: list[Draft] = []
-    least = requests.min(axis=0)
+    least = np.minimum.reduce(requests)
     rooms = np.array([draft.family.room[draft.row] for draft in drafts]).reshape(len(drafts), len(least))
     loads = np.array([draft.load for draft in drafts]).reshape(rooms.shape)
     roomy = holds(rooms - loads, least).tolist()
     for at, draft in enumerate(drafts):
         now = _same_node(draft, family, families) if roomy[at] else None
         copies = draft.copies
-        while now is not None and copies and left.any():
+        while now is not None and copies and np.logical_or.reduce(left):
             counts = _added(draft, lots, requests, left, free, ruled, rules)
             held = counts > 0
-            if not held.any():
+            if not np.logical_or.reduce(held):
                 break
             alike = int(min(copies, (left[held] // counts[held]).min()))
             left -= alike * counts
@@ -75,7 +77,7 @@ def _added(
                 counts[i] = units
                 room = room - units * requests[i]
                 rules.join(company, lots[i], int(units))
-    rest = np.flatnonzero(able & free)
+    rest = (able & free).nonzero()[0]
     if len(rest):
         none = np.zeros((1, len(rest)))
         counts[rest] = fill(room[np.newaxis], requests[rest], left[np.newaxis, rest], none)[0]
@@ -87,7 +89,7 @@ def _same_node(draft: Draft, family: Family, families: Families) -> tuple[Family
     narrowed = families.meet(draft.family, family)
     if narrowed is None or (narrowed is not draft.family and narrowed.choice is not None):
         return None
-    rows = np.flatnonzero(narrowed.types == draft.family.types[draft.row])
+    rows = (narrowed.types == draft.family.types[draft.row]).nonzero()[0]
     if not len(rows) or narrowed.prices[rows[0]] > draft.price:
         return None
     return narrowed, int(rows[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.covering import Covering
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import asked_for, by_proportions, fill, proportional
+from treenail.domain.packing.lazy import Lazy
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.steps import Steps
 
@@ -104,7 +104,7 @@ class Resizing:
             counts[self._places[index]] = units
         return counts
 
-    @cached_property
+    @Lazy
     def _with_none(self) -> tuple[Floats, Floats]:
         """Prices and room of the types, and of no type at all, which comes last."""
         return np.append(self._prices, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
@@ -148,7 +148,7 @@ class Resizing:
         of = zip(rows[best].tolist(), held, strict=True)
         return [_Node(float(self._prices[row]), counts[best]) for row, counts in of if counts[best].any()]
 
-    @cached_property
+    @Lazy
     def _order(self) -> Indices:
         return by_proportions(self._requests)
 

@@ -61,7 +61,7 @@ class RoomSeats:
         if not scope.by_domain:
             return self.fill(one, scope, rows, first_of(fits, pods))
         able = fits > 0
-        cells = self._cells(scope, rows[able], fits[able]) if able.any() else []
+        cells = self._cells(scope, rows[able], fits[able]) if np.logical_or.reduce(able) else []
         spread = scope.sole_spread
         if spread is not None:
             return self._spread(one, scope, spread, cells, pods)
@@ -76,7 +76,7 @@ class RoomSeats:
         if not scope.may_begin:
             for restriction in scope.together:
                 fits = np.where(restriction.group.on_rooms[rows] > 0, fits, 0.0)
-        for at in np.flatnonzero(fits).tolist():
+        for at in fits.nonzero()[0].tolist():
             if scope.quota(self._rooms.labels(int(rows[at])), self._universe) >= 1:
                 return bool(self.fill(one, scope, rows[at : at + 1], np.ones(1)))
         return False
@@ -84,13 +84,13 @@ class RoomSeats:
     def any_left(self, one: PodClass, rung: Rung, scope: Scope) -> bool:
         """Tell whether some room could take a pod, domains left aside."""
         rows = self._rooms.open_to(rung.demand)
-        return bool(len(rows)) and bool(self.fits(one, scope, rows).any())
+        return bool(len(rows)) and bool(np.logical_or.reduce(self.fits(one, scope, rows)))
 
     def fits(self, one: PodClass, scope: Scope, rows: Indices) -> Floats:
         """Return how many pods of the class each of `rows` can take, terms per node counted."""
         fits = self._rooms.fits(rows, one.requests, one.kind.volumes)
         if scope.by_node:
-            np.minimum(fits, scope.most_on(rows), out=fits)
+            fits = np.minimum(fits, scope.most_on(rows))
         return fits
 
     def together(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, begin: bool) -> int:
@@ -109,7 +109,7 @@ class RoomSeats:
             for restriction in scope.together:
                 fits = np.where(restriction.group.on_rooms[rows] > 0, fits, 0.0)
         placed = 0
-        for at in np.flatnonzero(fits):
+        for at in fits.nonzero()[0].tolist():
             quota = min(scope.quota(self._rooms.labels(int(rows[at])), self._universe), pods - placed)
             placed += self.fill(one, scope, rows[at : at + 1], np.minimum(fits[at : at + 1], quota))
         return placed
@@ -123,7 +123,7 @@ class RoomSeats:
 
     def fill(self, one: PodClass, scope: Scope, rows: Indices, dealt: Floats) -> int:
         """Put so many pods (`dealt`, by row) into `rows`; return how many that are."""
-        filled = np.flatnonzero(dealt)
+        filled = dealt.nonzero()[0]
         rows, dealt = rows[filled], dealt[filled]
         if len(filled):
             self._rooms.take(rows, dealt, one.requests, one.kind.volumes)

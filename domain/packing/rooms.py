@@ -29,21 +29,29 @@ class Rooms:
         self._attachments = Attachments(rooms)
         self._open_to: dict[Demand, Indices] = {}
         self._at_first = self._free.copy()
+        # Which rows were looked at last, for which requests, and what fits there, as long as nobody comes.
+        self._looked: tuple[Indices, Floats, Floats] | None = None
+
+    def clear(self) -> None:
+        """Take out again all who were put in."""
+        self._free = self._at_first.copy()
+        self._attachments = Attachments(self._rooms)
+        self._looked = None
 
     def open_to(self, demand: Demand) -> Indices:
         """Return, in order, the rooms whose labels and taints suit `demand`."""
         rows = self._open_to.get(demand)
         if rows is None:
             mask = self._usable & tolerated(self._rooms, demand.tolerations)
-            if mask.any():
+            if np.logical_or.reduce(mask):
                 mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
-            rows = self._open_to[demand] = np.flatnonzero(mask)
+            rows = self._open_to[demand] = mask.nonzero()[0]
         return rows
 
     def could_take(self, demand: Demand, requests: Floats) -> bool:
         """Tell whether some room that suits `demand` could hold `requests` (R) before anybody was placed."""
         rows = self.open_to(demand)
-        return bool(len(rows)) and bool(holds(self._at_first[rows], requests).any())
+        return bool(len(rows)) and bool(np.logical_or.reduce(holds(self._at_first[rows], requests)))
 
     def labels(self, row: int) -> Mapping[str, str]:
         """Return the labels of a room."""
@@ -54,15 +62,18 @@ class Rooms:
         return self._masks.values(key)
 
     def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
-        """Return how many pods of `requests` (R) each of `rows` can take."""
-        fits = count_fitting(self._free[rows], requests)
+        """Return how many pods of `requests` (R) each of `rows` can take: not to be changed."""
+        looked = self._looked
+        if looked is None or looked[0] is not rows or looked[1] is not requests:
+            looked = self._looked = (rows, requests, count_fitting(self._free[rows], requests))
         if volumes is not None:
-            np.minimum(fits, self._attachments.fits(rows, volumes), out=fits)
-        return fits
+            return np.minimum(looked[2], self._attachments.fits(rows, volumes))
+        return looked[2]
 
     def take(self, rows: Indices, counts: Floats, requests: Floats, volumes: VolumeNeeds | None) -> None:
         """Put so many pods (`counts`, by row) of `requests` (R) into `rows`."""
         self._free[rows] -= counts[:, np.newaxis] * requests
+        self._looked = None
         if volumes is not None:
             self._attachments.take(rows, counts, volumes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.arrays import Axis, Floats
 from treenail.domain.packing.compatibility.masks import Offers, TypeMasks
+from treenail.domain.packing.lazy import Lazy
 
 T = TypeVar("T")
 
@@ -54,14 +55,14 @@ class Shelf:
             self._rooms[axis.names] = known
         return known
 
-    @cached_property
+    @Lazy
     def _allocatable(self) -> tuple[Mapping[str, int], Floats]:
         """What is allocatable of each type, by resource (A, T), and at which place each resource is."""
         axis = Axis([t.allocatable for t in self.types])
         places = {name: place for place, name in enumerate(axis.names)}
         return places, axis.rooms([t.allocatable for t in self.types]).T
 
-    @cached_property
+    @Lazy
     def capacities(self) -> tuple[tuple[str, ...], Floats]:
         """The resources any type has, and how much of them each has (T, C)."""
         names = tuple(sorted({name for t in self.types for name in t.capacity}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
 from treenail.domain.packing.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.first_fit import cheapest_allowed
+from treenail.domain.packing.lazy import Lazy
 from treenail.domain.packing.limits import Ledger
 from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.steps import Steps
@@ -59,30 +59,30 @@ class Sizing:
         self._classes = list(classes.values())
         self._whole_requests: Floats = np.array([lots[members[0]].requests for members in self._classes])
 
-    @cached_property
+    @Lazy
     def _asked(self) -> Bools:
         """Which resources are asked for at all (R)."""
         return asked_for(self._whole_requests)
 
-    @cached_property
+    @Lazy
     def _requests(self) -> Floats:
         return self._whole_requests[:, self._asked]
 
-    @cached_property
+    @Lazy
     def _room(self) -> Floats:
         return self._family.room[self._family.bargains][:, self._asked]
 
-    @cached_property
+    @Lazy
     def _prices(self) -> Floats:
         return self._family.prices[self._family.bargains] + self._per_node
 
-    @cached_property
+    @Lazy
     def _least(self) -> Floats:
         """What a node costs at least that holds a pod of each class (I)."""
         rows = first_holding(self._family.room, self._whole_requests)
         return np.append(self._family.prices, np.inf)[rows] + self._per_node
 
-    @cached_property
+    @Lazy
     def _order(self) -> Indices:
         return by_proportions(self._requests)
 
@@ -90,8 +90,8 @@ class Sizing:
         """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
         drafts: list[Draft] = []
         of_lots = units.tolist()
-        left: Floats = np.array([units[members].sum() for members in self._classes])
-        while np.count_nonzero(left) and not self._steps.exhausted:
+        left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])
+        while np.logical_or.reduce(left) and not self._steps.exhausted:
             self._steps.spend()
             choice = self._next(left)
             if choice is None:

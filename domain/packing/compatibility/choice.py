@@ -48,7 +48,7 @@ class Choice:
         ones = able.astype(np.float64)
         enough = np.ones(len(able), dtype=np.bool_)
         for least, offered in self._wanted:
-            enough &= np.count_nonzero(ones @ offered, axis=1) >= least
+            enough &= np.add.reduce(ones @ offered > 0, axis=1) >= least
         return enough
 
     def room(self, room: Floats) -> Floats:
@@ -67,7 +67,7 @@ class Choice:
         enough = np.ones(len(order), dtype=np.bool_)
         for least, offered in self._wanted:
             reached = np.maximum.accumulate(offered[order], axis=0)
-            enough &= np.count_nonzero(reached, axis=1) >= least
+            enough &= np.add.reduce(reached, axis=1) >= least
         # All of them are enough.
         common: Floats = alike[order[: int(enough.argmax()) + 1]].min(axis=0)
         return common

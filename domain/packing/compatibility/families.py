@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.arrays import Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.compatibility.choice import Choice
 from treenail.domain.packing.compatibility.demands import Demand
+from treenail.domain.packing.lazy import Lazy
 from treenail.domain.packing.problem import MinValuesPolicy
 from treenail.domain.packing.templates import Template, Templates
 from treenail.domain.packing.topology.terms import ports_conflict
@@ -45,36 +45,36 @@ class Family:
     taken: tuple[HostPort, ...] = ()
     choice: Choice | None = None
 
-    @cached_property
+    @Lazy
     def room(self) -> Floats:
         return self.whole if self.choice is None else self.choice.room(self.whole)
 
-    @cached_property
+    @Lazy
     def whole(self) -> Floats:
         """What pods would get of each type (U, R) if no other had to do as well."""
         return self.template.room[self.types]
 
-    @cached_property
+    @Lazy
     def rows(self) -> frozenset[int]:
         """The rows of its types in the template."""
         return frozenset(self.types.tolist())
 
-    @cached_property
+    @Lazy
     def capacity(self) -> Floats:
         return self.template.capacity[self.types]
 
-    @cached_property
+    @Lazy
     def largest(self) -> Floats:
         """The rooms (F, R) no other room of the family exceeds: what fits in any fits in one of these."""
         return maximal_rows(self.room)
 
-    @cached_property
+    @Lazy
     def most(self) -> Floats:
         """The most of each resource (R) that any type has room for."""
         most: Floats = np.maximum.reduce(self.room)
         return most
 
-    @cached_property
+    @Lazy
     def bargains(self) -> Indices:
         """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
         merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
@@ -94,11 +94,11 @@ class Family:
         number = bisect_right(prices, price)
         return most[number - 1] if number else None
 
-    @cached_property
+    @Lazy
     def _by_price(self) -> tuple[list[float], list[list[float]]]:
         return self.prices.tolist(), np.maximum.accumulate(self.room).tolist()
 
-    @cached_property
+    @Lazy
     def _largest_one(self) -> Floats:
         """The room (R) of the type with the most of the first resource."""
         room: Floats = self.room[int(self.room[:, 0].argmax())]
