@@ -101,7 +101,8 @@ def _against_volumes(volumes: VolumeNeeds, room: Room) -> Refusal | None:
         fresh, known_there = volumes.of(driver)
         wanted = fresh + sum(one not in room.attached for one in known_there)
         if wanted > left:
-            detail = f"{wanted} more volumes of {driver} are to be attached, and {left} can be"
+            named = "volume" if wanted == 1 else "volumes"
+            detail = f"{wanted} more {named} of {driver} would have to be attached, and {left} can be"
             values = Values(driver, str(wanted), (str(left),))
             return Refusal("", Reason.VOLUME_LIMIT, detail, values, node=room.name)
     return None

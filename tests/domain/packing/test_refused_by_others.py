@@ -305,7 +305,7 @@ def test_a_node_that_takes_no_more_volumes() -> None:
 
     assert nearest is not None
     assert (nearest.node, nearest.reason) == ("n", Reason.VOLUME_LIMIT)
-    assert nearest.detail == "2 more volumes of ebs.csi.aws.com are to be attached, and 1 can be"
+    assert nearest.detail == "2 more volumes of ebs.csi.aws.com would have to be attached, and 1 can be"
 
 
 def test_a_node_out_of_a_volumes_reach() -> None:

@@ -200,4 +200,4 @@ def test_a_volume_attached_for_another_takes_no_place_from_those_left_over() -> 
     (group,) = advised(with_volumes(several, 3, rooms=(takes("n1", 2),), offers=()))
 
     assert group.nearest is not None
-    assert group.nearest.detail == "1 more volumes of ebs.csi.aws.com are to be attached, and 0 can be"
+    assert group.nearest.detail == "1 more volume of ebs.csi.aws.com would have to be attached, and 0 can be"
