@@ -55,6 +55,7 @@ def launch(backend: Any, pool: Pool, count: int, order: Order) -> list[Any]:
         **_block_devices(data),
     )
     for instance in reservation.instances:
+        _make_volumes_as_wanted(backend, instance, data)
         instance.placement.tenancy = data.get("Placement", {}).get("Tenancy", "default")
         if profile:
             backend.associate_iam_instance_profile(
@@ -86,8 +87,26 @@ def _tags(pool: Pool, order: Order) -> dict[str, dict[str, str]]:
 
 def _block_devices(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the argument that replaces moto's own root volume, where the template has volumes."""
-    devices = [device for device in data.get("BlockDeviceMappings") or () if "Ebs" in device]
+    devices = [
+        # moto makes volumes without what they are to do, and so none of a type that must be told it.
+        {**device, "Ebs": {**device["Ebs"], "VolumeType": "gp3"}}
+        for device in _volumes(data)
+    ]
     return {"block_device_mappings": devices} if devices else {}
+
+
+def _volumes(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [device for device in data.get("BlockDeviceMappings") or () if "Ebs" in device]
+
+
+def _make_volumes_as_wanted(backend: Any, instance: Any, data: Mapping[str, Any]) -> None:
+    """Give the volumes of an instance the type and the speed that its template says."""
+    for device in _volumes(data):
+        volume = backend.get_volume(instance.block_device_mapping[device["DeviceName"]].volume_id)
+        volume.volume_type = device["Ebs"].get("VolumeType", "gp2")
+        iops, throughput = device["Ebs"].get("Iops"), device["Ebs"].get("Throughput")
+        volume.iops = int(iops) if iops else (volume.iops if volume.volume_type == "gp3" else None)
+        volume.throughput = int(throughput) if throughput else None
 
 
 def _check_profile(backend: Any, profile: Mapping[str, str]) -> None:

@@ -174,6 +174,26 @@ def test_a_call_made_again_with_its_token_buys_nothing_more(lab: Lab) -> None:
     assert len(lab.client("ec2").describe_instances()["Reservations"]) == 1
 
 
+def test_volumes_are_as_fast_as_their_template_wants_them(lab: Lab) -> None:
+    devices = [
+        {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 4, "VolumeType": "gp3", "Iops": 4000}},
+        {"DeviceName": "/dev/xvdb", "Ebs": {"VolumeSize": 100, "VolumeType": "io2", "Iops": 5000}},
+    ]
+    chosen = template(lab, BlockDeviceMappings=devices)
+
+    answer = fleet(lab, [override(lab, "c5.large")], template_id=chosen)
+    (made,) = described(lab, *ids(answer))
+    volumes = lab.client("ec2").describe_volumes(
+        VolumeIds=[m["Ebs"]["VolumeId"] for m in made["BlockDeviceMappings"]]
+    )["Volumes"]
+
+    assert not answer.get("Errors")
+    assert sorted((v["VolumeType"], v["Size"], v["Iops"]) for v in volumes) == [
+        ("gp3", 4, 4000),
+        ("io2", 100, 5000),
+    ]
+
+
 def test_a_token_used_for_another_request_is_refused(lab: Lab) -> None:
     chosen = template(lab)
     fleet(lab, [override(lab, "c5.large")], template_id=chosen, ClientToken="token")
