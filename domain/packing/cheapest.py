@@ -57,11 +57,15 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Start:
-    """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything."""
+    """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything.
+
+    `early` are nodes for those whom limits would leave without one: there is room on them for others.
+    """
 
     drafts: list[Draft]
     waiting: list[_Waiting]
     settled: bool = True
+    early: Sequence[Draft] = ()
 
 
 class Cheapest:
@@ -84,6 +88,8 @@ class Cheapest:
         self._most = most
         # What a price per node does not change is done once, and so is what came of it if it changed nothing.
         self._starts: dict[float, _Start] = {}
+        # The lots, by index, for which others left too little of a limit.
+        self._left_out: set[int] = set()
         self._merged: dict[tuple[object, ...], list[Draft]] = {}
         self._worth: Floats | None = None
 
@@ -104,6 +110,8 @@ class Cheapest:
                 break
             rations = (_LOOSER**attempt,) if attempt else _RATIONS
             found = self._planned(wanted, per_node, first, rations)
+            if self._leaves_out(found, best):
+                found = self._planned(wanted, per_node, first, rations)
             if not self._steps.exhausted and self._better(found, best, first):
                 best = found
             # Making nodes dearer makes fewer of them, and never a cheaper plan.
@@ -112,6 +120,18 @@ class Cheapest:
         best = self._resized(best, first, bound)
         self._count(best, 1)
         return best
+
+    def _leaves_out(self, found: list[Draft], best: list[Draft]) -> bool:
+        """Tell whether `found` leaves units out that `best` holds; from then on their lots come first."""
+        if self._steps.exhausted or not any(draft.family.template.limited for draft in best):
+            return False
+        held = placed_in(found)
+        short = {index for index, units in placed_in(best).items() if held.get(index, 0) < units}
+        if short <= self._left_out:
+            return False
+        self._left_out |= short
+        self._starts.clear()
+        return True
 
     def _resized(self, best: list[Draft], first: list[Draft], bound: float) -> list[Draft]:
         """Look for other sizes for some of the nodes, where nothing keeps pods apart and no limit matters."""
@@ -184,9 +204,8 @@ class Cheapest:
 
     def _plan(self, start: _Start, per_node: float, first: list[Draft] | None) -> list[Draft]:
         """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
-        full, waiting = start.drafts, start.waiting
-        self._count(full, 1)
-        drafts: list[Draft] = []
+        full, waiting, drafts = start.drafts, start.waiting, list(start.early)
+        self._count([*full, *drafts], 1)
         while waiting and not self._steps.exhausted:
             going: list[_Waiting] = []
             for family, group in _by_family(waiting):
@@ -241,19 +260,37 @@ class Cheapest:
     def _start(self, wanted: Sequence[int], ration: float) -> _Start:
         """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
         waiting = self._waiting(wanted)
+        early = self._early([each for each in waiting if each.lot.index in self._left_out])
+        if early:
+            held = placed_in(early)
+            rest = [(each, each.units - held.get(each.lot.index, 0)) for each in waiting]
+            waiting = [_Waiting(each.lot, units, each.chain) for each, units in rest if units]
         left = {each.lot.index: each.units for each in waiting}
         seeds = seeds_of([each.lot for each in waiting], left)
         if not seeds:
-            return _Start([], waiting)
+            self._count(early, -1)
+            return _Start([], waiting, early=early)
         lots = [each.lot for each in waiting]
         worth = self._worth = _worth(waiting) if self._worth is None else self._worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration)
-        self._count(drafts, -1)
+        self._count([*early, *drafts], -1)
         still = [
             _Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
         ]
-        return _Start(drafts, still, forced.settled)
+        return _Start(drafts, still, forced.settled, early)
+
+    def _early(self, waiting: list[_Waiting]) -> list[Draft]:
+        """Return nodes, which the ledger counts, for those of whom nothing is kept apart."""
+        drafts: list[Draft] = []
+        while waiting:
+            going: list[_Waiting] = []
+            for family, group in _by_family(waiting):
+                left = np.array([each.units for each in group], dtype=np.float64)
+                drafts += self._sized(family, group, left, 0.0)
+                going += _further(group, left)
+            waiting = going
+        return drafts
 
     def _most_nodes(self, first: Iterable[Draft]) -> float:
         nodes = self._most * nodes_in(first) + _ROUNDING

@@ -24,7 +24,7 @@ from treenail.domain import labels
 from treenail.domain.labels import LEFT_OPEN
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Packing, PackingOrder, Problem, Settings
-from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.pods import HostPort, Pod, PodSpec
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import total
 
@@ -118,6 +118,26 @@ def test_what_does_not_fill_a_large_node_goes_onto_several_small_ones(
     assert faults(of, plan) == []
     assert len(plan.claims) > 4
     assert plan.cost < 1.05 * plan.lower_bound
+
+
+@pytest.mark.parametrize("apart", [4, 6])
+def test_those_who_can_go_nowhere_else_get_their_share_of_a_limit_before_cheaper_nodes_for_others(
+    apart: int,
+) -> None:
+    """Else one is left out, and the plan goes for it."""
+    of = problem(
+        pods("picky", 1, asking(3, "20Gi", selector={labels.NODEPOOL: "few"})),
+        pods("apart", apart, replace(asking("500m"), host_ports=(HostPort(80),))),
+        pods("some", 20, asking("1500m", "3Gi")),
+        pods("more", 20, asking("250m", "5Gi")),
+        offers=(offer(pool("few", weight=10), limits={"cpu": 16}), offer(pool("many"))),
+    )
+
+    plan = pack(of)
+
+    assert faults(of, plan) == []
+    assert plan.refused == ()
+    assert plan.cost < 0.8 * pack(first_fit(of)).cost
 
 
 def test_classes_that_cannot_share_a_node_are_planned_apart() -> None:
