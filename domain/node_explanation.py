@@ -10,6 +10,7 @@ from treenail.domain.claims import promised_pods
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
 from treenail.domain.durations import format_duration
+from treenail.domain.emptiness import empty_since
 from treenail.domain.end_records import said_of_end
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.explanation import Statement, ago, named, origin, progress, what_is
@@ -88,7 +89,9 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
     pool = model.pools.get(claim.pool)
     empty = model.empty(view.name)
     if empty:
-        yield Statement("future", f"Nothing but daemons is on it; {_patience(pool)}.")
+        since = empty_since(view)
+        known = f", since {write_instant(since)}" if since is not None else ""
+        yield Statement("future", f"Nothing but daemons is on it{known}; {_patience(pool)}.")
     if claim.drift is not None:
         yield Statement("future", f"It drifted: {claim.drift}.")
     end = expires_at(claim, pool)

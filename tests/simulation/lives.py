@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,8 +14,10 @@ from tests.scenarios.manifests import Manifest, deployment, need, node_class, no
 from tests.simulation.invariants import Invariants
 from tests.simulation.migration import old_node_class, provisioner
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
-from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
+from treenail.adapters.fake.cluster import EKS_DAEMONS, Change, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.domain import labels
+from treenail.domain.nodes import NodeClaim
 
 _APPS: Final = ("api", "job", "web")
 _MOST_REPLICAS: Final = 12
@@ -33,6 +37,8 @@ class Lives:
     dice: random.Random = field(init=False)
     rehearsal: Rehearsal = field(init=False)
     generation: int = 0
+    # By claim: each cause that it, its event or the timeline named last.
+    causes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -58,6 +64,7 @@ class Lives:
             ),
         )
         self.rehearsal = Rehearsal(seed=self.seed, conditions=conditions)
+        self.rehearsal.cluster.on_change(self._note)
 
     def run(self) -> int:
         """Let nodes come and go until enough have gone; give the rest back; return how many there were."""
@@ -131,8 +138,29 @@ class Lives:
             self.rehearsal.scale(app, 0)
         self.rehearsal.run(_EMPTYING)
 
+    def _note(self, change: Change) -> None:
+        claim = change.after
+        if isinstance(claim, NodeClaim) and labels.CAUSE in claim.annotations:
+            end = json.loads(claim.annotations.get(labels.END, "{}"))
+            named = {"claim": claim.annotations[labels.CAUSE], "record": end.get("cause", "")}
+            self.causes.setdefault(claim.name, {}).update({who: said for who, said in named.items() if said})
+
+    def _check_agreement(self) -> None:
+        """Check that claim, event and timeline name the same cause of each end."""
+        for record in self.rehearsal.cluster.events():
+            if record.event.reason == "Ended":
+                cause = re.split("[ ,]", record.event.message.removeprefix("Ended: "))[0]
+                self.causes.setdefault(record.event.about.name, {})["event"] = cause
+        for entry in self.rehearsal.timeline.entries:
+            if entry.event == "InstanceTerminated":
+                name, cause = str(entry.fields["nodeClaim"]), str(entry.fields["cause"])
+                self.causes.setdefault(name, {})["timeline"] = cause
+        at_odds = {name: said for name, said in self.causes.items() if len(set(said.values())) > 1}
+        assert not at_odds, f"told of as ended for different causes: {at_odds}"
+
     def _check_causes(self) -> None:
         """Check that no instance was said to have ended for two causes, whoever said so, and when."""
+        self._check_agreement()
         said: dict[object, dict[object, None]] = {}
         for entry in self.rehearsal.timeline.entries:
             if entry.event == "InstanceTerminated":
