@@ -31,6 +31,7 @@ from treenail.domain.launch_steps import (
     cause_of,
     cause_unmet,
     first,
+    next_look,
 )
 from treenail.domain.launching import (
     CapacityRanOut,
@@ -45,20 +46,13 @@ from treenail.domain.launching import (
 )
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.planning import PlanCommitted
-from treenail.domain.ports import (
-    ConflictError,
-    InvalidError,
-    NodeClassNotReadyError,
-    NotFoundError,
-)
+from treenail.domain.ports import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.runtime import Done, Failed, Ref
 from treenail.domain.watching import NodeChanged
 
 _MOST_ATTEMPTS: Final = 8
 _FLUSH_SECONDS: Final = 0.2
 _ADOPT_AFTER: Final = 2.0
-# Longer than a call may take and than new instances may stay invisible.
-_FIND_AFTER: Final = 60.0
 
 
 LauncherInbox: TypeAlias = (
@@ -184,8 +178,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._marked(name, token, value)
             case CallFleet(token=token) if isinstance(value, FleetAnswer):
                 self._answered(token, value)
-            case FindInstances(token=token) if isinstance(value, tuple):
-                self._found(token, value)
+            case FindInstances() if isinstance(value, tuple):
+                self._found(step, value)
             case RecordInstance(name=name) if isinstance(value, NodeClaim):
                 self._recorded(name, value)
             case DeleteClaim(name=name):
@@ -300,7 +294,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if launch is not None:
             self._launch(launch, batch, unmarked=tuple(c.name for c in unmarked if c.name in members))
         else:
-            self.later(("find", batch.token), FindInstances(token=batch.token), seconds=_FIND_AFTER)
+            self._try(FindInstances(token=batch.token))
         self._prepare(self._book.again((c.name for c in unmarked if c.name not in members), batch))
 
     def _marked(self, name: str, token: str, claim: NodeClaim) -> None:
@@ -325,14 +319,18 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._ran_out.update(dict.fromkeys(ran_out, True))
         if ran_out:
             self._selector.tell(CapacityRanOut(offerings=ran_out))
-        why = "; ".join(sorted({f"{e.code}: {e.message}" for e in answer.errors})) or "no instance given"
         if not answer.instances and not (ran_out or answer.elsewhere):
-            self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=why))
-        self._deal(request.token, answer.instances, why, cause_unmet(answer, ran_out=bool(ran_out)))
+            self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=answer.why))
+        self._deal(token, answer.instances, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
 
-    def _found(self, token: str, instances: tuple[Instance, ...]) -> None:
+    def _found(self, step: FindInstances, instances: tuple[Instance, ...]) -> None:
+        dealt = deal(self._book.marked(step.token), instances)
+        missed = set(self._book.waiting_for(step.token)) - dealt.keys()
+        if missed and (then := next_look(step)):
+            self.later(then[0], then[0], seconds=then[1])
+            return
         why = "its launch could not be repeated, and nothing was bought by it"
-        self._deal(token, instances, why, Cause.INSUFFICIENT_CAPACITY)
+        self._deal(step.token, instances, why, Cause.INSUFFICIENT_CAPACITY)
 
     def _deal(self, token: str, instances: tuple[Instance, ...], why: str, cause: Cause) -> None:
         dealt = deal(self._book.marked(token), instances)

@@ -195,6 +195,11 @@ class FleetAnswer:
     waited_seconds: float = 0.0
 
     @property
+    def why(self) -> str:
+        """Why it did not give more, as EC2 says it."""
+        return "; ".join(sorted({f"{e.code}: {e.message}" for e in self.errors})) or "no instance given"
+
+    @property
     def elsewhere(self) -> bool:
         """Whether something of what it did not give may be had elsewhere in the same zone."""
         return any(error.elsewhere for error in self.errors)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from treenail.domain.disruption import Cause
 from treenail.domain.fleets import FleetAnswer
 from treenail.domain.ports import NodeClassNotReadyError
+
+# Together longer than new instances may stay invisible, and a call may take whose process has died.
+_LOOKS_APART: Final = (5.0, 10.0, 15.0, 15.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +48,10 @@ class CallFleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindInstances:
-    """Look for what was bought under a token whose call cannot be repeated."""
+    """Look for what was bought under a token whose call cannot be repeated; `look` tells how often before."""
 
     token: str
+    look: int = 0
     attempt: int = 0
 
 
@@ -83,6 +87,13 @@ def again(step: StepT) -> StepT:
 def first(step: StepT) -> StepT:
     """Return `step` as it was tried first: equal for all its attempts."""
     return replace(step, attempt=0)
+
+
+def next_look(step: FindInstances) -> tuple[FindInstances, float] | None:
+    """Return the look after one that did not find all, and in how many seconds; None after the last."""
+    if step.look == len(_LOOKS_APART):
+        return None
+    return FindInstances(token=step.token, look=step.look + 1), _LOOKS_APART[step.look]
 
 
 def backoff_seconds(attempt: int, chance: float) -> float:

@@ -113,12 +113,24 @@ def test_a_call_that_cannot_be_repeated_is_looked_up_by_its_tag() -> None:
     stage = half_done(called=True)
     stage.cloud.types = (LARGE,)
 
-    resumed(stage, seconds=30)
-    assert "launched_by" not in stage.cloud.troubles.calls
-    stage.run(60)
+    resumed(stage, seconds=5)
 
     stage.assert_each_has_its_own("a", "b")
     assert stage.cloud.troubles.calls[-1] == "launched_by"
+
+
+def test_what_a_call_bought_that_cannot_be_repeated_is_looked_for_as_long_as_it_may_be_invisible() -> None:
+    stage = half_done(called=True)
+    stage.cloud.types = (LARGE,)
+    bought = dict(stage.cloud.bought)
+    stage.cloud.bought.clear()
+
+    resumed(stage, seconds=35)
+    assert stage.failed() == {}
+    stage.cloud.bought.update(bought)
+    stage.run(20)
+
+    stage.assert_each_has_its_own("a", "b")
 
 
 def test_a_call_that_cannot_be_repeated_and_bought_nothing_fails_its_claims() -> None:
