@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.ending_trace import CAUSE, interruption_context
 from treenail.domain.ports import QueueMessage
 from treenail.domain.tracing import Attribute, Span, SpanKind
-
-_QUEUE: Final = "interruptions"
 
 
 def notice_spans(notice: NodeInterrupted, message: QueueMessage, end: datetime) -> tuple[Span, ...]:
@@ -18,7 +15,7 @@ def notice_spans(notice: NodeInterrupted, message: QueueMessage, end: datetime) 
     root = interruption_context(notice.instance_id, notice.cause)
     known: dict[str, Attribute] = {
         "messaging.system": "aws_sqs",
-        "messaging.destination.name": _QUEUE,
+        "messaging.destination.name": message.queue,
         "messaging.message.id": message.id,
         "host.id": notice.instance_id,
         CAUSE: notice.cause.value,
@@ -26,7 +23,7 @@ def notice_spans(notice: NodeInterrupted, message: QueueMessage, end: datetime) 
     return (
         Span(
             context=root,
-            name=f"receive {_QUEUE}",
+            name="receive interruptions",
             kind=SpanKind.CONSUMER,
             start=min(message.sent_at, notice.noticed_at),
             end=notice.noticed_at,
@@ -35,7 +32,7 @@ def notice_spans(notice: NodeInterrupted, message: QueueMessage, end: datetime) 
         Span(
             context=root.child("process"),
             parent=root,
-            name=f"process {_QUEUE}",
+            name="process interruptions",
             kind=SpanKind.CONSUMER,
             start=notice.noticed_at,
             end=end,

@@ -340,12 +340,13 @@ class Cloud(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueMessage:
-    """A message as the queue gave it. `body` is EventBridge's JSON."""
+    """A message as the queue of that name gave it. `body` is EventBridge's JSON."""
 
     id: str
     receipt: str
     body: str
     sent_at: datetime
+    queue: str
 
 
 class InterruptionQueue(Protocol):

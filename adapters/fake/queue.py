@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import takewhile
+from typing import Final
 
 from treenail.adapters.fake.luck import Span, chance, draw, uuid
 from treenail.domain.ports import InvalidError, QueueMessage, UnavailableError
 from treenail.domain.runtime import Agenda, Ref
+
+# As the stack calls it: after the cluster, which is called so in rehearsals.
+NAME: Final = "demo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +174,7 @@ class FakeQueue:
         held.received += 1
         receipt = f"{known}#{held.received}"
         self._receipts[receipt] = known
-        return QueueMessage(id=known, receipt=receipt, body=held.body, sent_at=held.sent_at)
+        return QueueMessage(id=known, receipt=receipt, body=held.body, sent_at=held.sent_at, queue=NAME)
 
     def _drop_old(self) -> None:
         now = self._agenda.monotonic()

@@ -80,7 +80,7 @@ class Receiver:
             # What is received but not told comes again.
             if self._stopping.is_set():
                 return
-            self._to.tell(_read(message))
+            self._to.tell(_read(message, self._settings.name))
 
     def _after(self, error: Exception) -> float:
         """Log a failure, and return how many seconds to wait after it."""
@@ -116,11 +116,12 @@ class Receiver:
         )
 
 
-def _read(message: MessageTypeDef) -> QueueMessage:
+def _read(message: MessageTypeDef, queue: str) -> QueueMessage:
     sent = int(message.get("Attributes", {}).get("SentTimestamp", "0"))
     return QueueMessage(
         id=message.get("MessageId", ""),
         receipt=message.get("ReceiptHandle", ""),
         body=message.get("Body", ""),
         sent_at=datetime.fromtimestamp(sent / 1000, UTC),
+        queue=queue,
     )

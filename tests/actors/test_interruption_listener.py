@@ -12,7 +12,7 @@ from tests.actors.stage import Stage
 from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.interruption_listener import InterruptionListener
-from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
+from treenail.adapters.fake.queue import NAME, FakeQueue, QueueFaults, QueueSettings
 from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
 from treenail.domain.ending_trace import interruption_context
 from treenail.domain.interruption_policy import InterruptionPolicy
@@ -261,4 +261,5 @@ def test_an_interruption_is_traced_from_the_queue_on() -> None:
     assert (receive.name, process.name) == ("receive interruptions", "process interruptions")
     assert receive.context == process.parent == interruption_context("i-1", Cause.SPOT_INTERRUPTED)
     assert {s.attributes["messaging.message.id"] for s in (receive, process)} == {message_id}
+    assert {s.attributes["messaging.destination.name"] for s in (receive, process)} == {NAME}
     assert (receive.start, process.end) == (at(5), at(5))

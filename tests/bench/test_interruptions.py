@@ -111,7 +111,8 @@ def test_a_queue_of_fifteen_thousand_warnings_is_worked_off(
     assert isinstance(outside, Answering)
     outside.know(*outside.claims.values(), *outside.nodes.values())
     waiting = [
-        QueueMessage(id=str(n), receipt=str(n), body=body, sent_at=NOW) for n, body in enumerate(bodies())
+        QueueMessage(id=str(n), receipt=str(n), body=body, sent_at=NOW, queue="q")
+        for n, body in enumerate(bodies())
     ]
     bench.settle()
 

@@ -227,7 +227,9 @@ class Bench:
     def interrupt(self, number: int) -> None:
         body = warning(f"i-{number:08x}")
         assert self.outside.listener is not None
-        self.outside.listener.tell(QueueMessage(id=str(number), receipt=str(number), body=body, sent_at=NOW))
+        self.outside.listener.tell(
+            QueueMessage(id=str(number), receipt=str(number), body=body, sent_at=NOW, queue="q")
+        )
 
     def settle(self) -> None:
         """Wait until every message is handled."""

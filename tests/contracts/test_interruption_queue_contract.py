@@ -15,7 +15,7 @@ from tests.agenda import HeapAgenda
 from tests.real.lab.fixtures import lab, lab_process  # noqa: F401
 from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import Reader
-from treenail.adapters.fake.queue import FakeQueue
+from treenail.adapters.fake.queue import NAME, FakeQueue
 from treenail.adapters.sqs import SqsSettings
 from treenail.domain.ports import InterruptionQueue, QueueMessage
 
@@ -39,6 +39,7 @@ class Setup:
     send: Callable[[str], object]
     mailbox: Box
     wait: Callable[[float], None]
+    name: str
 
 
 @pytest.fixture(params=["fake", pytest.param("sqs", marks=pytest.mark.xdist_group("real control plane"))])
@@ -46,11 +47,12 @@ def setup(request: pytest.FixtureRequest) -> Iterator[Setup]:
     if request.param == "fake":
         agenda = HeapAgenda()
         queue = FakeQueue(agenda, random.Random(1))
-        yield Setup(queue, queue.put, Mailbox(agenda), agenda.run)
+        yield Setup(queue, queue.put, Mailbox(agenda), agenda.run, NAME)
         return
     laboratory: Lab = request.getfixturevalue("lab")
     reader = Reader(laboratory, SqsSettings(name=laboratory.cluster, wait_seconds=1, visibility_seconds=2))
-    yield Setup(reader.queue, reader.send, reader.box, lambda seconds: time.sleep(max(1.0, seconds * PACE)))
+    wait: Callable[[float], None] = lambda seconds: time.sleep(max(1.0, seconds * PACE))  # noqa: E731
+    yield Setup(reader.queue, reader.send, reader.box, wait, laboratory.cluster)
     reader.queue.stop()
     assert reader.defects == []
 
@@ -66,6 +68,7 @@ def test_every_message_is_received_with_its_body_untouched(setup: Setup) -> None
     assert sorted(m.body for m in setup.mailbox.messages) == sorted(bodies)
     assert all(m.sent_at.tzinfo is not None for m in setup.mailbox.messages)
     assert len({m.id for m in setup.mailbox.messages}) == 3
+    assert {m.queue for m in setup.mailbox.messages} == {setup.name}
 
 
 def test_what_was_sent_before_anybody_listened_is_received(setup: Setup) -> None:
