@@ -28,7 +28,8 @@ class Discoveries:
         name = str(node_class.ref)
         subnets = sorted(f"{one.id} ({one.zone})" for one in meaning.subnets)
         groups = [one.id for one in meaning.security_groups]
-        images = [one.id for one in meaning.images]
+        # One image may be for several kinds of types.
+        images = list(dict.fromkeys(one.id for one in meaning.images))
         for message, what, found in (
             ("discovered subnets", "subnets", subnets),
             ("discovered security groups", "security_groups", groups),
