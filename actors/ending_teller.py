@@ -59,8 +59,8 @@ class EndingTeller:
 
     def warned(self, view: NodeView, notice: NodeInterrupted, *, news: bool, ends: bool) -> None:
         """Tell what EC2, or who else, warned of where that is `news`, and whether it `ends` the node."""
-        if news:
-            self._publish(warned(view, notice))
+        for event in warned(view, notice) if news else ():
+            publish(self._tasks, self._writer, event)  # several warnings may have one reason
         if ends:
             self._publish(ended_by_warning(view))
 

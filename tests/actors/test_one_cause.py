@@ -155,6 +155,22 @@ def test_people_see_what_ec2_warns_of_a_node_that_goes_already(cause: Cause, rea
     assert not [e for e in about if e[1] == "TerminatingOnInterruption"]  # it goes for the drift
 
 
+def test_two_warnings_under_one_reason_are_both_told() -> None:
+    stage = Ending()
+    stage.pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
+
+    stage.interrupt(seconds=None, cause=Cause.SCHEDULED_CHANGE)
+    stage.run(5)
+    stage.interrupt(seconds=600, cause=Cause.EVENT_STATUS)
+    stage.run(5)
+
+    said = [r.event.message for r in stage.api.events() if r.event.reason == "InstanceUnhealthy"]
+    assert said == [
+        *["AWS Health announced a change of the instance"] * 2,
+        *["EC2 has planned an event of the instance"] * 2,
+    ]
+
+
 def test_that_an_instance_stops_which_we_terminated_is_no_news() -> None:
     stage = Ending()
     stage.cloud.lingers = True
