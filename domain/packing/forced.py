@@ -78,6 +78,9 @@ class Forced:
         self.settled = True
         self._types: dict[int, tuple[Indices, Floats, Floats, Floats]] = {}
         self._units = [sum([self._left[lot.index] for lot in lots]) for lots in self._queues]
+        # What each lot asks for now, and after how many that it could have no more of.
+        self._asked: dict[int, Family] = {lot.index: lot.chain[0].family for lot in stock.lots}
+        self._turned: dict[int, int] = {}
 
     def drafts(self, seeds: Sequence[Lot], ration: float) -> list[Draft]:
         """Return nodes for all units of `seeds`, and for what of the rest is on them."""
@@ -87,9 +90,18 @@ class Forced:
             group, others = _apart_from_first(waiting)
             made = self._for_group(group, others, ration)
             drafts += made
-            # Of those that limits left no node for, others may have nodes of other types.
-            waiting = [lot for lot in (waiting if made else others) if self._left[lot.index]]
+            # Those that limits left no node for ask for another family, if there is one for them.
+            turned = [] if made else [lot for lot in group if self._turn(lot)]
+            waiting = [lot for lot in (waiting if made else [*turned, *others]) if self._left[lot.index]]
         return drafts
+
+    def _turn(self, lot: Lot) -> bool:
+        """Have a lot ask for the next family of its chain; tell whether there is one."""
+        turns = self._turned.get(lot.index, 0) + 1
+        if turns == len(lot.chain):
+            return False
+        self._turned[lot.index], self._asked[lot.index] = turns, lot.chain[turns].family
+        return True
 
     def _for_group(self, group: Sequence[Lot], others: Sequence[Lot], ration: float) -> list[Draft]:
         """Open nodes for the units left of a group, as far as the limits go with the types chosen now."""
@@ -132,7 +144,7 @@ class Forced:
         nodes: list[_Node] = []
         free: list[Floats] = []
         for lot, second in zip(units, seconds, strict=True):
-            family = lot.chain[0].family
+            family = self._asked[lot.index]
             key = (family.index, id(lot.requests), 0 if second is None else id(second.requests))
             if key not in rows:
                 self._steps.spend()
@@ -187,7 +199,7 @@ class Forced:
     def _alone(self, lot: Lot, units: int) -> list[Draft]:
         """Return nodes of one unit each for which there is no company."""
         drafts: list[Draft] = []
-        family = lot.chain[0].family
+        family = self._asked[lot.index]
         while units:
             row = cheapest_allowed(family, lot.requests, self._ledger, 0.0)
             if row is None:
@@ -221,7 +233,7 @@ class Forced:
         """Put up to `units` of one shape on a node; return how many found a place."""
         wanted, tried = units, 0
         for lot in tuple(queue):
-            if node.met.get(lot.chain[0].family.index, node.family) is None:
+            if node.met.get(self._asked[lot.index].index, node.family) is None:
                 continue
             units -= self._join(node, lot, units)
             tried += 1
@@ -231,7 +243,7 @@ class Forced:
 
     def _join(self, node: _Node, lot: Lot, units: int) -> int:
         """Put up to `units` of a lot on a node, where there is room for them; return how many may join."""
-        both = self._met(node, lot.chain[0].family)
+        both = self._met(node, self._asked[lot.index])
         if both is None:
             return 0
         units, joined = min(units, self._left[lot.index]), 0

@@ -120,17 +120,17 @@ def test_what_does_not_fill_a_large_node_goes_onto_several_small_ones(
     assert plan.cost < 1.05 * plan.lower_bound
 
 
-@pytest.mark.parametrize("apart", [4, 6])
+@pytest.mark.parametrize(("apart", "cpu"), [(4, 8), (4, 16), (6, 16)])
 def test_those_who_can_go_nowhere_else_get_their_share_of_a_limit_before_cheaper_nodes_for_others(
-    apart: int,
+    apart: int, cpu: int
 ) -> None:
-    """Else one is left out, and the plan goes for it."""
+    """And those kept apart go on to the next pool: the whole plan would go for one left out."""
     of = problem(
         pods("picky", 1, asking(3, "20Gi", selector={labels.NODEPOOL: "few"})),
         pods("apart", apart, replace(asking("500m"), host_ports=(HostPort(80),))),
         pods("some", 20, asking("1500m", "3Gi")),
         pods("more", 20, asking("250m", "5Gi")),
-        offers=(offer(pool("few", weight=10), limits={"cpu": 16}), offer(pool("many"))),
+        offers=(offer(pool("few", weight=10), limits={"cpu": cpu}), offer(pool("many"))),
     )
 
     plan = pack(of)
