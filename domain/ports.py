@@ -56,8 +56,7 @@ class UnavailableError(PortError):
 class NodeClassNotReadyError(PortError):
     """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
 
-    `selector` names what its selector finds none of ("subnets"), where that is why. `reason` is that of the
-    condition that shows it, as Karpenter has it ("SubnetsNotFound"), where one is known.
+    `selector` ("subnets") is what finds none, `reason` ("SubnetsNotFound") the condition's; "" where unknown.
     """
 
     def __init__(self, problem: str, *, selector: str = "", reason: str = "") -> None:
@@ -332,8 +331,7 @@ class Cloud(Protocol):
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
         """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
 
-        Left alone are those of `node_classes`, those that instances bear, and those made, or needed by a
-        node class, within the last hour.
+        Left alone are those of `node_classes` and of instances, and those made or needed within the last hour.
         """
         ...
 
