@@ -331,7 +331,7 @@ class Cloud(Protocol):
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
         """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
 
-        Left alone are those of `node_classes` and of instances, and those made or needed within the last hour.
+        Left alone are those of `node_classes` and of instances, and those made or needed in the last hour.
         """
         ...
 
