@@ -61,7 +61,7 @@ STUDIES: Final[Mapping[str, Study]] = {
     "cost": Study(
         table=costs,
         workloads=("generic", "replicas", "diverse"),
-        pods=(100, 300, 2_000, 10_000),
+        pods=(100, 300, 1_000, 2_000, 10_000),
         seeds=tuple(range(201, 211)),
         runs=2,
         variants=(_OURS, _ANY_NODES),
