@@ -20,7 +20,7 @@ from treenail.domain.ending_events import (
     hurried,
 )
 from treenail.domain.event_subjects import of_claim
-from treenail.domain.events import ClusterEvent
+from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.instants import write_instant
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
@@ -107,8 +107,9 @@ class EndingTeller:
         self._show(view, *ended(view, volumes_left=view.name in self._volumes), record=record)
 
     def gone(self, claim: NodeClaim, record: EndRecord) -> None:
-        """Tell why a claim that is gone ended."""
-        self._publish((ClusterEvent(of_claim(claim), "Ended", record.sentence()),))
+        """Tell why a claim that is gone ended, and its node: people know it by that name."""
+        node = (ObjectRef("Node", claim.node_name),) if claim.node_name else ()
+        self._publish(ClusterEvent(about, "Ended", record.sentence()) for about in (of_claim(claim), *node))
 
     def forget(self, name: str) -> None:
         """Take in that a node is gone, or stays."""

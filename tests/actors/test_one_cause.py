@@ -21,7 +21,7 @@ def expect_told_alike(stage: Ending, last: NodeClaim, cause: Cause) -> None:
     """Check that claim, log, event and observer agree on why the node of c1 went."""
     assert [m.cause for m in stage.observer.of(InstanceTerminated)] == [cause]
     assert [line["cause"] for line in stage.logged("deleted node")] == [cause.value]
-    (ended,) = (r.event.message for r in stage.api.events() if r.event.reason == "Ended")
+    (ended,) = {r.event.message for r in stage.api.events() if r.event.reason == "Ended"}
     assert ended.startswith(f"Ended: {cause.value}")
     assert last.annotations[labels.CAUSE] == cause.value
     assert json.loads(last.annotations[labels.END])["cause"] == cause.value
@@ -125,7 +125,7 @@ def test_who_gave_a_claim_up_is_told_as_well() -> None:
     expect_told_alike(stage, seen[-1], Cause.EXPIRED)
     said = json.loads(seen[-1].annotations[labels.END])
     assert (said["actor"], said["method"]) == ("NodeLifecycle", "expiration")
-    (ended,) = (r.event.message for r in stage.api.events() if r.event.reason == "Ended")
+    (ended,) = {r.event.message for r in stage.api.events() if r.event.reason == "Ended"}
     assert ended.startswith("Ended: expired, by expiration of NodeLifecycle")
 
 

@@ -24,8 +24,9 @@ def test_a_machine_tells_its_milestones_and_why_it_goes() -> None:
         moved = "Status condition transitioned, Type: Machine{0}, Status: Unknown -> True, Reason: {0}"
         milestones = ("Initialized", "Launched", "Registered")
         every = sorted(told(rehearsal, "Machine", "Node"))
-        [(whom, _, why)] = [event for event in every if event[1] == "Ended"]
-        assert whom == "Machine"
+        ended = [event for event in every if event[1] == "Ended"]
+        why = ended[0][2]
+        assert ended == [("Machine", "Ended", why), ("Node", "Ended", why)]
         assert why.startswith("Ended: empty, by emptiness of Disruptor; ")
         assert [event for event in every if event[1] != "Ended"] == [
             ("Machine", "DisruptionTerminating", "Disrupting Machine: Empty"),

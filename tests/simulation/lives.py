@@ -148,7 +148,7 @@ class Lives:
     def _check_agreement(self) -> None:
         """Check that claim, event and timeline name the same cause of each end."""
         for record in self.rehearsal.cluster.events():
-            if record.event.reason == "Ended":
+            if record.event.reason == "Ended" and record.event.about.kind != "Node":
                 cause = re.split("[ ,]", record.event.message.removeprefix("Ended: "))[0]
                 self.causes.setdefault(record.event.about.name, {})["event"] = cause
         for entry in self.rehearsal.timeline.entries:
