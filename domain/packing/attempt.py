@@ -253,13 +253,10 @@ class Attempt:
 
 
 def _wanted(lots: Iterable[Lot]) -> Mapping[object, int]:
-    """Return how many units of each kind are to get nodes: of equal requests, first family to try and rules.
-
-    What they may have when that is not to be had makes no difference where there are nodes for all.
-    """
+    """Return how many units of each kind are to get nodes: of equal requests, families to try and rules."""
     units: dict[object, int] = {}
     for lot in lots:
-        kind = (lot.requests.tobytes(), lot.chain[0].family.index, lot.rules)
+        kind = (lot.requests.tobytes(), tuple(link.family.index for link in lot.chain), lot.rules)
         units[kind] = units.get(kind, 0) + lot.units
     return {kind: count for kind, count in units.items() if count}
 

@@ -34,8 +34,7 @@ _CLOSE_ENOUGH: Final = 1.0005
 _FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
-# How often nodes are made dearer, to get fewer of them, and by how much each time: for few units less often.
-_ATTEMPTS_FOR_FEW: Final = 2
+# How often nodes are made dearer, to get fewer of them, and by how much each time.
 _ATTEMPTS: Final = 4
 _DEARER: Final = 2.0
 # For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
@@ -185,7 +184,7 @@ class Cheapest:
         yield _PER_NODE * bound
         if nodes_in(first) > 1:
             per_node = self._dear_enough(wanted, self._most_nodes(first), bound)
-            for attempt in range(_ATTEMPTS if sum(wanted) > _FEW_UNITS else _ATTEMPTS_FOR_FEW):
+            for attempt in range(_ATTEMPTS):
                 yield per_node * _DEARER**attempt
 
     def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
