@@ -71,22 +71,29 @@ class NodePlanner:
 
     def cheaper(self) -> list[Draft]:
         """Return the nodes planned last, once cheaper ones have been looked for everywhere."""
+        first, before = self._all_made(), self.ledger.copy()
         for at in sorted(self._waiting):
             component = self._parted[1][at]
             self._made[at] = self._of_component(component, self._made[at], self._units)
         self._waiting.clear()
-        return self._of_enough_choice([draft for drafts in self._made for draft in drafts])
+        return self._unless_fewer(self._of_enough_choice(self._all_made()), first, before)
 
     def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
         """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
         self._rules = self._rules_of(lots)
         self.ledger, before = ledger, ledger.copy()
         drafts = self._planned(lots, first, {lot.index: lot.units for lot in lots})
+        return self._unless_fewer(drafts, first, before)
+
+    def _unless_fewer(self, drafts: list[Draft], first: list[Draft], before: Ledger) -> list[Draft]:
+        """Return `drafts`, or `first`, counted by the ledger `before`, if those left some too few types."""
         if sum(placed_in(drafts).values()) >= sum(placed_in(first).values()):
             return drafts
-        # The cheaper nodes left some of them too few types.
         self.ledger = before
         return self._of_enough_choice(first)
+
+    def _all_made(self) -> list[Draft]:
+        return [draft for drafts in self._made for draft in drafts]
 
     def _planned(
         self,
@@ -106,7 +113,7 @@ class NodePlanner:
                 self._made.append(own)
             else:
                 self._made.append(self._of_component(component, own, units))
-        return self._of_enough_choice([draft for drafts in self._made for draft in drafts])
+        return self._of_enough_choice(self._all_made())
 
     def squeeze(
         self, drafts: list[Draft], lots: Sequence[Lot], lot: Lot, units: int
