@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.adapters.api.conversion.drawn import of_v1, of_v1beta1
 from tests.real.kubernetes.definitions import CRDS, holds, ok, place
 from tests.real.kubernetes.subject import CRDS as FILES
-from tests.real.kubernetes.subject import install_crds, remove_crds
+from tests.real.kubernetes.subject import install_crds, remove_crd, remove_crds
 from tests.real.kubernetes.webhooks import Replica, bundles, forget_authority, stored, v1beta1
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE
@@ -325,7 +325,7 @@ def of_before(resource: Resource) -> dict[str, Any]:
 
 
 def test_what_was_stored_in_v1beta1_stands_in_v1_after_the_start(server: ControlPlane) -> None:
-    ok_gone(server)
+    remove_crd(server, str(NODE_POOL))
     ok(server.request("POST", CRDS, of_before(NODE_POOL)))
     eventually(lambda: server.request("GET", OLD_POOLS)[0] == 200, "v1beta1 is not served")
     names = [f"pool-{n}" for n in range(130)]
@@ -347,8 +347,3 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_after_the_start(server: Control
         assert after[name]["metadata"]["uid"] == before[name]["metadata"]["uid"]
     assert any("migrated stored objects" in line and '"written": 130' in line for line in replica.said)
     clean(server, replica)
-
-
-def ok_gone(server: ControlPlane) -> None:
-    server.request("DELETE", POOLS_CRD)
-    eventually(lambda: server.request("GET", POOLS_CRD)[0] == 404, "the definition does not go")
