@@ -1,6 +1,6 @@
 """Small scenarios, those of tests/fuzz, timed beside Karpenter: both sides decide on each in turns.
 
-    python -m tests.bench.packing small [--kinds plain,extended] [--seeds 1-500] [--runs 5]
+    python -m tests.bench.packing small [--kinds plain,extended] [--seeds 1-500] [--runs 5] [--set NAME=VALUE]
 
 Each side is one process for all of them. A scenario's time is the median of its decisions after the first.
 """
@@ -37,15 +37,19 @@ class Timed:
     our_processors: float
 
 
-def timed(kind: str, seeds: Iterable[int], folder: Path, *, runs: int) -> Iterator[Timed]:
+def timed(
+    kind: str, seeds: Iterable[int], folder: Path, *, runs: int, settings: Sequence[str] = ()
+) -> Iterator[Timed]:
     """Decide on the scenarios of a kind, `runs` times after the first; files are written into `folder`.
+
+    `settings` of ours are NAME=VALUE.
 
     Raises:
         PeerNotBuiltError: Karpenter's scheduler is not built.
     """
     types = folder / "types.json"
     types.write_text(json.dumps(catalogue()))
-    with karpenter(types) as theirs, treenail(types) as ours:
+    with karpenter(types) as theirs, treenail(types, settings=settings) as ours:
         for seed in seeds:
             path = folder / f"{kind}-{seed}.json"
             path.write_text(text(GENERATORS[kind](seed)))
@@ -129,12 +133,15 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--kinds", default=",".join(GENERATORS), help=f"of {', '.join(GENERATORS)}")
     parser.add_argument("--seeds", type=numbers, default=numbers("1-500"), help="such as 7, 1-500 or 3,8")
     parser.add_argument("--runs", type=int, default=5, help="decisions of each side after its first")
+    parser.add_argument(
+        "--set", action="append", default=[], help="a setting of ours: packing=first-fit-descending"
+    )
     asked = parser.parse_args(arguments)
     found: list[Timed] = []
     with tempfile.TemporaryDirectory() as folder:
         try:
             for kind in asked.kinds.split(","):
-                found += timed(kind, asked.seeds, Path(folder), runs=asked.runs)
+                found += timed(kind, asked.seeds, Path(folder), runs=asked.runs, settings=asked.set)
         except PeerNotBuiltError as error:
             sys.exit(str(error))
     sys.stdout.write(table(found))
