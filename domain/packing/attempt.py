@@ -88,12 +88,8 @@ class Attempt:
     @property
     def order_matters(self) -> bool:
         """Whether pods were placed whose place depends on where others are, by domain or in company."""
-        for one in self._reading.classes:
-            for rung in () if one.index in self._hopeless else one.ladder.rungs:
-                scope = self._ground.scopes.of(one, rung)
-                if scope.by_domain or scope.together or scope.relies:
-                    return True
-        return False
+        placed = (one for one in self._reading.classes if one.index not in self._hopeless)
+        return any(self._ground.scopes.of(one, rung).depends for one in placed for rung in one.ladder.rungs)
 
     def _could_go(self, one: PodClass) -> bool:
         chains = self._ground.chains

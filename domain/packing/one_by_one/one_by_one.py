@@ -115,7 +115,7 @@ class OneByOne:
         self._steps.spend()
         one = run.one
         scope = self._scopes.of(one, rung)
-        if scope.by_domain or scope.together or scope.relies:
+        if scope.depends:
             if self._rooms.first(one, rung, scope):
                 return 1
         elif rung is one.ladder.rungs[0] and (placed := self._rooms.seat(one, rung, scope, run.pods)):

@@ -51,6 +51,11 @@ class Scope:
         return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
 
     @property
+    def depends(self) -> bool:
+        """Whether where the pods may go depends on where others are: in which domains, or near whom."""
+        return bool(self.by_domain or self.together)
+
+    @property
     def relies(self) -> bool:
         """Whether the pods may be where they are only as long as others are where those are."""
         return bool(self.together) or any(
