@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.reading import LONG_AGO
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.kwok.machine_record import (
@@ -41,7 +41,6 @@ FAKE: Final = "kwok.x-k8s.io/node"
 _PARTITION: Final = {"kwok-partition": "a"}
 # Where eks-node-viewer looks for the price of a node.
 _PRICE: Final = "eks-node-viewer/instance-price"
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class KwokCloud:
@@ -160,7 +159,7 @@ class KwokCloud:
             raise InvalidError(f"{request.count} instances cannot be launched")
         if not request.overrides:
             raise InvalidError("there are no overrides to choose from")
-        if not request.token or _NAME.fullmatch(_name(request.token, request.count)) is None:
+        if not request.token or not is_dns_label(_name(request.token, request.count)):
             raise InvalidError(f"nodes cannot be called after the token {request.token!r}")
         unknown = sorted({o.instance_type for o in request.overrides} - self._types.keys())
         if unknown:

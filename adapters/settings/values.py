@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from treenail.adapters.api.aws.launch_options import check_tags
 from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.names import is_dns_label
 from treenail.domain.durations import parse_duration
 
 E = TypeVar("E", bound=Enum)
@@ -23,7 +24,6 @@ _FALSE: Final = frozenset({"0", "f", "false", "no", "off"})
 _LAST_PORT: Final = 65_535
 _MINUTE: Final = 60.0
 _NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 # It goes into the keys of tags, and into names and paths of IAM. EKS allows no more; others name by domains.
 _CLUSTER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # What EC2 allows of an instance's tags.
@@ -96,30 +96,29 @@ def share(written: str) -> float:
 
 def url(written: str) -> str:
     """Read an absolute URL; nothing is no URL."""
-    if written and not (_host_of(written) and urlsplit(written).scheme in {"http", "https"}):
+    parts = _parts_of(written)
+    if written and (parts is None or parts.scheme not in {"http", "https"}):
         raise ValueError("is not an absolute URL, such as https://10.0.0.1")
     return written
 
 
 def secure_url(written: str) -> str:
     """Read an absolute URL with https and nothing behind its path; nothing is no URL."""
-    problem = "is not an absolute URL with https, such as https://10.0.0.1:8443"
-    if written and not (_host_of(written) and urlsplit(written).scheme == "https"):
-        raise ValueError(problem)
-    parts = urlsplit(written)
-    if parts.query or parts.fragment or parts.username or parts.password:
-        raise ValueError(problem)
+    parts = _parts_of(written)
+    plain = parts is not None and not (parts.query or parts.fragment or parts.username or parts.password)
+    if written and (parts is None or parts.scheme != "https" or not plain):
+        raise ValueError("is not an absolute URL with https, such as https://10.0.0.1:8443")
     return written
 
 
-def _host_of(written: str) -> str:
-    """Return the host that a URL leads to, "" where it leads to none."""
+def _parts_of(written: str) -> SplitResult | None:
+    """Return the parts of a URL that leads to a host, None where it leads to none."""
     try:
         parts = urlsplit(written)
         reachable = parts.port != 0 and not any(c.isspace() or not c.isprintable() for c in written)
     except ValueError:
-        return ""
-    return (parts.hostname or "") if reachable else ""
+        return None
+    return parts if reachable and parts.hostname else None
 
 
 def certificates(written: str) -> str:
@@ -141,7 +140,7 @@ def cluster(written: str) -> str:
 
 def namespace(written: str) -> str:
     """Read the name of a namespace; nothing is none."""
-    if written and not _NAMESPACE.fullmatch(written):
+    if written and not is_dns_label(written):
         raise ValueError("is not a name of lower-case letters, digits and hyphens")
     return written
 
