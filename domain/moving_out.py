@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.disruption import REPLACED, TAKEN, Cause
+from treenail.domain.disruption import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.leaving import Leaving
 from treenail.domain.pods import Pod
 
@@ -17,15 +17,7 @@ _WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
 # Of machines that go already, pods leave as soon as that is decided for all of them: those that come in their
 # stead would be decided on one after the other, and get more nodes.
-_GOING: Final = frozenset(
-    {
-        Cause.INSTANCE_STOPPED,
-        Cause.INSTANCE_TERMINATED,
-        Cause.INSTANCE_STATUS,
-        Cause.SYSTEM_STATUS,
-        Cause.UNHEALTHY,
-    }
-)
+_GOING: Final = STOPPING | {Cause.INSTANCE_STATUS, Cause.SYSTEM_STATUS, Cause.UNHEALTHY}
 _DECIDED_AT_ONCE: Final = timedelta(seconds=1)
 # EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.
 _SWARM: Final = timedelta(seconds=5)
