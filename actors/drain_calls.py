@@ -147,16 +147,19 @@ def cause_of(view: NodeView) -> Cause:
 
 
 def leaving_for(
-    view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool = False
+    view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool, actor: str
 ) -> Leaving:
-    """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says."""
+    """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says.
+
+    That is also who decided so, where `actor` does not.
+    """
     claim = view.claim
     says_so = cause_said(claim) is cause
     own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{view.name}")
     return Leaving(
         cause=cause,
         why=reason_of(claim) if says_so else "",
-        actor=actor_of(claim) if says_so else "",
+        actor=actor or (actor_of(claim) if says_so else ""),
         trace=_trace_of(view) or own,
         deadline=deadline_of(view),
         ends_at=machine_ends_at(claim),

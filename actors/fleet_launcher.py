@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from treenail.actors.base import DomainActor, Runtime
@@ -321,19 +322,20 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._selector.tell(CapacityRanOut(offerings=ran_out))
         if not answer.instances and not (ran_out or answer.elsewhere):
             self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=answer.why))
-        self._deal(token, answer.instances, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
+        dealt = deal(self._book.marked(token), answer.instances)
+        self._deal(token, dealt, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
 
     def _found(self, step: FindInstances, instances: tuple[Instance, ...]) -> None:
         dealt = deal(self._book.marked(step.token), instances)
-        missed = set(self._book.waiting_for(step.token)) - dealt.keys()
-        if missed and (then := next_look(step)):
-            self.later(then[0], then[0], seconds=then[1])
+        then = next_look(step)
+        if then is not None and not dealt.keys() >= set(self._book.waiting_for(step.token)):
+            look, seconds = then
+            self.later(look, look, seconds=seconds)
             return
         why = "its launch could not be repeated, and nothing was bought by it"
-        self._deal(step.token, instances, why, Cause.INSUFFICIENT_CAPACITY)
+        self._deal(step.token, dealt, why, Cause.INSUFFICIENT_CAPACITY)
 
-    def _deal(self, token: str, instances: tuple[Instance, ...], why: str, cause: Cause) -> None:
-        dealt = deal(self._book.marked(token), instances)
+    def _deal(self, token: str, dealt: Mapping[str, Instance], why: str, cause: Cause) -> None:
         for name in self._book.waiting_for(token):
             if name in dealt:
                 self._book.give(name, dealt[name])

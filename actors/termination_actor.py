@@ -192,8 +192,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if view.name in self._leaving:
             return
         began_at = min(began_at, self._timers.now())
-        state = leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first)
-        state.actor = actor or state.actor
+        state = leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first, actor=actor)
         self._leave(view, state)
         self._look(view.name)
 
