@@ -47,10 +47,11 @@ def commit(
 
 
 def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> Iterator[tuple[Pod, str]]:
+    views = {target: model.view(target) for target in dict.fromkeys(target for _, target in held.nominations)}
+    names = {target: place_name(view) for target, view in views.items() if view is not None}
     for pod, target in held.nominations:
-        view = model.view(target)
-        if view is not None:
-            yield pod, place_name(view)
+        if target in names:
+            yield pod, names[target]
     for planned, claim in zip(held.claims, claims, strict=True):
         name = place_name(NodeView(claim=claim))
         for pod in planned.pods:

@@ -20,7 +20,7 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     plan, names = simulation.plan, simulation.pod_names
     return {
         "nodeClaims": [_claim(c, names) for c in plan.claims],
-        "existing": _existing(simulation),
+        "existing": _existing(simulation, names),
         "unschedulable": {names[uid]: group.sentence for group in plan.refused for uid in group.pods},
         "refused": refused_as_json(plan.refused, names),
         "cost": plan.cost,
@@ -30,9 +30,8 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     }
 
 
-def _existing(simulation: Simulation) -> dict[str, list[str]]:
+def _existing(simulation: Simulation, names: dict[str, str]) -> dict[str, list[str]]:
     """Return the pods that go onto nodes that are there, by node, all sorted."""
-    names = simulation.pod_names
     found: dict[str, list[str]] = {}
     for uid, room in simulation.plan.nominations.items():
         found.setdefault(simulation.node_of(room), []).append(names[uid])
@@ -74,7 +73,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
         )
     if plan.claims:
         console.print(table)
-    for node, pods in _existing(simulation).items():
+    for node, pods in _existing(simulation, names).items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(plan.refused, names, console)
     console.print(
