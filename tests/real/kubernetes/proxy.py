@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -19,7 +19,8 @@ from tests.real.kubernetes.http_passing import Head, answer
 from tests.real.parts.control_plane import ControlPlane
 
 _LOOK_EVERY: Final = 0.05
-_TURNS: Final = 0.05
+# What is let in, or aborted, is so after two turns of the loop.
+_TURNS: Final = 4
 _PATIENCE: Final = 30.0
 
 R = TypeVar("R")
@@ -95,18 +96,19 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
     async def _open(self) -> None:
-        self._door = await asyncio.start_server(self._serve, "127.0.0.1", self._port, ssl=self._shown)
+        self._door = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
         self._port = self._door.sockets[0].getsockname()[1]
 
     async def _end(self) -> None:
         if self._door is not None:
             self._door.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # What was aborted is closed in the next turns of the loop.
-        await asyncio.sleep(_TURNS)
+        await _let_turns_pass()
+        while self._tasks:
+            tasks = list(self._tasks)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await _let_turns_pass()
 
     async def _cut(self) -> int:
         cut = list(self._watches)
@@ -116,32 +118,36 @@ class Proxy:
 
     async def _serve(self, asking: asyncio.StreamReader, near: asyncio.StreamWriter) -> None:
         """See one connection through, to its end on either side."""
-        with self._under_way():
+        with self._under_way(), ExitStack() as opened, suppress(OSError):
+            # TLS ends with words on both sides, but not all who go away say them.
+            opened.callback(near.transport.abort)
+            await near.start_tls(self._shown)
             try:
-                answering, far = await self._reach_server()
+                answering, far = await asyncio.open_connection(*self._server)
+                opened.callback(far.transport.abort)
+                await far.start_tls(self._trusted, server_hostname=self._server[0])
             except OSError:
-                near.transport.abort()
                 self._close_the_door()
                 return
-            ends = [self._loop.create_task(_end_with(*pair)) for pair in ((near, far), (far, near))]
-            try:
-                with suppress(OSError, EOFError):
-                    while True:
-                        await self._pass_on(asking, near, answering, far)
-            finally:
-                near.close()
-                await asyncio.gather(*ends)
+            await self._pass_all_on(asking, near, answering, far)
 
-    async def _reach_server(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection to the server. One that is given up in the middle is still seen to its end."""
-        opening = self._loop.create_task(asyncio.open_connection(*self._server, ssl=self._trusted))
+    async def _pass_all_on(
+        self,
+        asking: asyncio.StreamReader,
+        near: asyncio.StreamWriter,
+        answering: asyncio.StreamReader,
+        far: asyncio.StreamWriter,
+    ) -> None:
+        ends = [self._loop.create_task(_end_with(*pair)) for pair in ((near, far), (far, near))]
         try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            with suppress(OSError):
-                _, far = await opening
-                far.transport.abort()
-            raise
+            with suppress(OSError, EOFError):
+                while True:
+                    await self._pass_on(asking, near, answering, far)
+            near.close()
+            await asyncio.gather(*ends)
+        finally:
+            for end in ends:
+                end.cancel()
 
     async def _pass_on(
         self,
@@ -222,6 +228,11 @@ async def _end_with(one: asyncio.StreamWriter, other: asyncio.StreamWriter) -> N
     with suppress(OSError):
         await one.wait_closed()
     other.close()
+
+
+async def _let_turns_pass() -> None:
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
 
 
 def _error(fault: Fault) -> bytes:

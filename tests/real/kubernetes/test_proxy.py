@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import gc
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -29,8 +32,12 @@ def proxy(api_server: ControlPlane, tmp_path: Path) -> Iterator[Proxy]:
 
 @pytest.fixture
 def connection(proxy: Proxy) -> Iterator[Connection]:
-    with closing(Connection.open(kubeconfig=proxy.kubeconfig, qps=1000, burst=1000)) as connection:
+    with closing(way_through(proxy)) as connection:
         yield connection
+
+
+def way_through(proxy: Proxy) -> Connection:
+    return Connection.open(kubeconfig=proxy.kubeconfig, qps=1000, burst=1000)
 
 
 class Watch:
@@ -126,6 +133,35 @@ def test_connections_are_refused_while_the_server_is_away(
         api_server.start_part("kube-apiserver")
 
     connection.request("GET", NODES)
+
+
+def test_it_ends_with_nothing_left_open_though_the_server_does_not_say_good_bye(
+    api_server: ControlPlane, tmp_path: Path
+) -> None:
+    try:
+        with Proxy(api_server, tmp_path) as proxy, closing(way_through(proxy)) as connection:
+            watch = Watch(connection)
+            eventually(lambda: proxy.watches == 1, "no watch")
+            api_server.pause_part("kube-apiserver")
+            proxy.cut_watches()
+            watch.ended()
+    finally:
+        api_server.resume_part("kube-apiserver")
+
+    # What was left open is told of when it is collected, and fails the test.
+    gc.collect()
+
+
+def test_it_ends_with_nothing_left_open_though_a_client_never_says_a_word(
+    api_server: ControlPlane, tmp_path: Path
+) -> None:
+    with ExitStack() as opened:
+        with Proxy(api_server, tmp_path) as proxy, closing(way_through(proxy)) as connection:
+            opened.enter_context(socket.create_connection(("127.0.0.1", urlsplit(connection.url).port)))
+            # Who came later is served: the silent one was let in.
+            connection.request("GET", NODES)
+
+    gc.collect()
 
 
 @pytest.mark.parametrize(
