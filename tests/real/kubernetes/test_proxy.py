@@ -155,11 +155,14 @@ def test_it_ends_with_nothing_left_open_though_the_server_does_not_say_good_bye(
 def test_it_ends_with_nothing_left_open_though_a_client_never_says_a_word(
     api_server: ControlPlane, tmp_path: Path
 ) -> None:
-    with ExitStack() as opened:
-        with Proxy(api_server, tmp_path) as proxy, closing(way_through(proxy)) as connection:
-            opened.enter_context(socket.create_connection(("127.0.0.1", urlsplit(connection.url).port)))
-            # Who came later is served: the silent one was let in.
-            connection.request("GET", NODES)
+    with (
+        ExitStack() as silent,
+        Proxy(api_server, tmp_path) as proxy,
+        closing(way_through(proxy)) as connection,
+    ):
+        silent.enter_context(socket.create_connection(("127.0.0.1", urlsplit(connection.url).port)))
+        # Who came later is served: the silent one was let in.
+        connection.request("GET", NODES)
 
     gc.collect()
 
