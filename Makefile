@@ -35,7 +35,7 @@ check: install   ## style, types and direction of imports
 	PYTHONPATH=.dev $(BIN)/lint-imports
 	$(BIN)/python .ci/lock.py --check
 
-test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with what was skipped and why
+test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with what was skipped, or tried twice, and why
 	@tests/real/parts/build > /dev/null || echo "real parts: tests that need them are skipped, and named at the end" >&2
 	$(PYTEST) $(SPREAD) --benchmark-disable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -13,9 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-from tests.real.skipped import pytest_terminal_summary
-
-__all__ = ["pytest_terminal_summary"]
+from tests.real.closing_lines import say_what_was_skipped, say_what_was_tried_again
 
 BARE_NAMES: Final = frozenset({"actors", "adapters", "domain"})
 
@@ -41,6 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     sys.meta_path.insert(0, _BareNames())
     settings.load_profile("soak" if config.getoption("--soak") else "quick")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    yield
+    say_what_was_tried_again(terminalreporter)
+    say_what_was_skipped(terminalreporter)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
