@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.adapters.api.karpenter.cron import BACKWARDS, CRON, DESCENDING, LONGEST, NEVER, NEVER_COMES
+from treenail.adapters.api.karpenter.cron import BACKWARDS, CRON, DESCENDING, LONGEST
 from treenail.adapters.api.karpenter.v1_node_pool import NODES
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule, below
@@ -12,10 +12,7 @@ from treenail.adapters.api.schema.rules import forms
 
 _TOGETHER: Final = Rule("has(self.schedule) == has(self.duration)", "needs schedule and duration, or neither")
 
-_FOLLOWED: Final = (
-    Rule(f"!self.matches({cel.text(DESCENDING)})", BACKWARDS),
-    Rule(f"!self.matches({cel.text(NEVER)})", NEVER_COMES),
-)
+_FORWARD: Final = Rule(f"!self.matches({cel.text(DESCENDING)})", BACKWARDS)
 
 
 def budgets(path: str) -> Constraints:
@@ -27,6 +24,6 @@ def budgets(path: str) -> Constraints:
             "[]": Constraint([_TOGETHER]),
             "[].nodes": Constraint().otherwise(NODES),
             "[].duration": forms.duration(),
-            "[].schedule": Constraint(_FOLLOWED, {"pattern": CRON, "maxLength": LONGEST}),
+            "[].schedule": Constraint([_FORWARD], {"pattern": CRON, "maxLength": LONGEST}),
         },
     )

@@ -9,6 +9,11 @@ from tests.adapters.api.schema.trees import LONG, Refused, budget
 
 _NO_SCHEDULE: Final = ("should match", "is not a cron schedule (such as '0 9 * * 1-5' or @daily)")
 
+_BACKWARDS: Final = (
+    "a range that ends before it begins",
+    "is a cron schedule with a range that ends before it begins",
+)
+
 
 def _refused_schedule(schedule: str, says: str, reads: str) -> Refused:
     return Refused(
@@ -56,15 +61,9 @@ REFUSED_DISRUPTION: Final[dict[str, Refused]] = {
     "half a cron schedule": _refused_schedule("* * *", *_NO_SCHEDULE),
     "minute 99 of a cron schedule": _refused_schedule("99 * * * *", *_NO_SCHEDULE),
     "day 32 of a cron schedule": _refused_schedule("0 0 32 * *", *_NO_SCHEDULE),
-    "cron schedule from Friday back to Monday": _refused_schedule("0 0 * * FRI-MON", *_NO_SCHEDULE),
-    "cron schedule that runs backwards": _refused_schedule(
-        "0 17-9 * * *",
-        "a range that ends before it begins",
-        "is a cron schedule with a range that ends before it begins",
-    ),
-    "cron schedule that never comes": _refused_schedule(
-        "0 0 30 2 *", "that never comes", "is a cron schedule that never comes"
-    ),
+    "day 7 of a week in a cron schedule": _refused_schedule("0 0 * * 7", *_NO_SCHEDULE),
+    "cron schedule from Friday back to Monday": _refused_schedule("0 0 * * FRI-MON", *_BACKWARDS),
+    "cron schedule that runs backwards": _refused_schedule("0 17-9 * * *", *_BACKWARDS),
     "budget for seconds": Refused(
         budget(schedule="@daily", duration="30s"),
         "spec.disruption.budgets[0].duration",
