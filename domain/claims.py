@@ -19,6 +19,7 @@ from treenail.domain.resources import NOTHING, Resources
 COUNTS_AS: Final = "treenail.sh/counts-as"
 DECISION: Final = "treenail.sh/decision"
 PROMISED: Final = "treenail.sh/pods"
+REPLACES: Final = "treenail.sh/replaces"
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
 _AMOUNT: Final = re.compile("[0-9]{1,19}")
@@ -37,12 +38,15 @@ def claim_for(
     decision: Decision,
     index: int,
     now: datetime,
+    replaces: Iterable[str] = (),
 ) -> NodeClaim:
     """Return the claim to be written for `planned`, the decision's claim number `index`.
 
     `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
-    so that a restart finds the promises again.
+    so that a restart finds the promises again. It also says which nodes some of them are to leave for it,
+    whose names are those it `replaces`.
     """
+    left = ",".join(replaces)
     asked = planned.requirements.get(labels.INSTANCE_TYPE)
     least = asked.min_values if asked is not None else None
     types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
@@ -61,6 +65,7 @@ def claim_for(
             COUNTS_AS: write_amounts(planned.largest),
             DECISION: decision.id,
             PROMISED: ",".join(pods),
+            **({REPLACES: left} if left else {}),
         },
         owners=(Owner(kind=pool.generation.pool_kind, name=pool.name, uid=pool.uid, block_deletion=True),),
         finalizers=(labels.TERMINATION_FINALIZER,),
@@ -96,6 +101,11 @@ def _expire_after(pool: NodePool) -> timedelta | None:
 def promised_pods(claim: NodeClaim) -> tuple[str, ...]:
     """Return the uids of the pods a claim was made for."""
     return tuple(filter(None, claim.annotations.get(PROMISED, "").split(",")))
+
+
+def replaced_nodes(claim: NodeClaim) -> tuple[str, ...]:
+    """Return the names of the nodes that pods of a claim were to leave for it when it was decided on."""
+    return tuple(filter(None, claim.annotations.get(REPLACES, "").split(",")))
 
 
 def write_amounts(amounts: Resources) -> str:

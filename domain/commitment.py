@@ -74,9 +74,15 @@ class _Committer:
     def make(self, held: HeldClaim) -> NodeClaim:
         pool = self._model.pools[held.planned.pool]
         node_class = self._model.node_classes[str(pool.node_class)]
-        uids = (pod.uid for pod in held.pods)
-        decision = self._decided.decision
-        made = claim_for(held.planned, uids, pool=pool, decision=decision, index=held.index, now=self._now)
+        made = claim_for(
+            held.planned,
+            (pod.uid for pod in held.pods),
+            pool=pool,
+            decision=self._decided.decision,
+            index=held.index,
+            now=self._now,
+            replaces=dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound)),
+        )
         claim = stamped(made, pool, node_class)
         self._model.add_claim(claim)
         for pod in held.pods:

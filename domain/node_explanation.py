@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from treenail.domain import labels
-from treenail.domain.claims import promised_pods
+from treenail.domain.claims import promised_pods, replaced_nodes
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
 from treenail.domain.durations import format_duration
@@ -44,6 +44,7 @@ def explain_node(
         for says in progress(claim):
             yield Statement("node", says)
     yield from _pods(pods)
+    yield from _successors(model, view, now)
     if view.ending:
         yield from _end(claim, pods, now)
     elif view.initialized:
@@ -59,6 +60,28 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
         names = [pod.key for uid in uids if (pod := model.pods.get(uid)) is not None]
         there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
         yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
+    for name in replaced_nodes(claim):
+        yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
+
+
+def _fate(model: ClusterModel, name: str) -> str:
+    """Return what has become of a node that another was made in place of."""
+    view = model.view(model.view_name(name))
+    if view is None:
+        return ", which is gone"
+    return ", which is on its way out" if view.leaving else ", which is there still"
+
+
+def _successors(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
+    for name, claim in sorted(model.claims.items()):
+        if not view.node_name or view.node_name not in replaced_nodes(claim):
+            continue
+        node = f", node {claim.node_name}" if claim.node_name else ""
+        yield Statement(
+            "end",
+            f"{claim.generation.claim_kind} {name}{node} was made in its place {ago(claim.created_at, now)}: "
+            f"{what_is(claim)}.",
+        )
 
 
 def _pods(pods: Sequence[Pod]) -> Iterator[Statement]:

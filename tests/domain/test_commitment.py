@@ -18,6 +18,7 @@ from tests.builders import (
     planned_claim,
     resources,
 )
+from treenail.domain.claims import replaced_nodes
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen
 from treenail.domain.commitment import commit
@@ -48,6 +49,15 @@ def plan(known: ClusterModel, *claims: PlannedClaim, **nominations: str) -> Plan
 
 def promised(known: ClusterModel) -> dict[str, str]:
     return {p.pod: p.target for p in known.promises.all()}
+
+
+def test_a_claim_says_which_nodes_its_pods_are_to_leave_for_it() -> None:
+    known = model(*IN_USE, bound_pod("p1", "n1"), bound_pod("p2", "n1"), pending_pod("p3"))
+    known.condemn("c1")
+
+    committed = plan(known, planned_claim("p1", "p2", "p3"))
+
+    assert [replaced_nodes(made) for made in committed.claims] == [("n1",)]
 
 
 def test_the_pods_of_a_new_claim_are_promised_a_place_on_it_until_it_is_there() -> None:

@@ -150,3 +150,28 @@ def test_a_node_on_its_way_out_says_why_and_what_it_waits_for() -> None:
         assert any(says.startswith("It is on its way out, deleted ") for says in told), told
         assert f"1 pods have yet to leave: {pod.key}." in told
         assert f"{labels.DO_NOT_DISRUPT} keeps {pod.key}." in told
+
+
+def test_a_node_and_the_one_made_in_its_place_name_each_other() -> None:
+    with small() as rehearsal:
+        (old,) = rehearsal.nodes()
+        rehearsal.apply(text(node_pool(labels={"generation": "two"})))
+        rehearsal.run_until(lambda: len(rehearsal.nodes()) == 2, within="5m")
+
+        (claim,) = (one for one in rehearsal.claims() if one.node_name != old.name)
+        place = f"It was made in place of node {old.name}"
+
+        assert f"{place}, which is on its way out." in of_node(rehearsal, claim.name)
+        (said,) = (says for says in of_node(rehearsal, old.name) if "in its place" in says)
+        assert said.startswith(f"NodeClaim {claim.name} was made in its place ")
+
+        rehearsal.run_until(lambda: len(rehearsal.nodes()) == 1, within="10m")
+
+        assert f"{place}, which is gone." in of_node(rehearsal, claim.name)
+
+
+def test_a_node_for_pods_that_waited_is_in_place_of_none() -> None:
+    with small() as rehearsal:
+        (node,) = rehearsal.nodes()
+
+        assert not any("place" in says for says in of_node(rehearsal, node.name))
