@@ -46,11 +46,16 @@ class EndingTeller:
         self._drains: dict[str, None] = {}
         self._volumes: dict[str, None] = {}
 
-    def expiring(self, view: NodeView, state: Leaving) -> None:
-        """Tell when a claim's termination grace period ends, as long as its node is not drained."""
+    def expiring(self, view: NodeView, state: Leaving, pods: Iterable[Pod]) -> None:
+        """Tell when a claim's termination grace period ends, as long as its node is not drained.
+
+        The claim says so in any case; people are warned where there are pods that may be cut short.
+        """
         if state.deadline is None or state.drained_at is not None:
             return
-        self._publish(expiring(view, state.deadline))
+        now = self._now()
+        if any(pod.drainable(now) and not pod.daemon for pod in pods):
+            self._publish(expiring(view, state.deadline))
         claim = view.claim
         unsaid = claim is not None and claim.leaving and labels.TERMINATION_TIMESTAMP not in claim.annotations
         if unsaid and view.name not in self._dated:

@@ -239,7 +239,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         now = self._timers.now()
         step = next_step(view, self._pods(name), state, now)
         self.within(state.trace)
-        self._teller.expiring(view, state)
+        self._teller.expiring(view, state, self._pods(name))
         match step:
             case datetime():
                 self.later(name, Look(name), seconds=max(0.1, (step - now).total_seconds()))

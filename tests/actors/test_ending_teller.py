@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.actors.ending import Ending
-from tests.builders import spec
+from tests.builders import claim, spec
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
 from treenail.domain.node_pools import Generation
 from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector, PodVolume
+from treenail.domain.pods import LabelSelector, Owner, PodVolume
 from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
@@ -132,6 +133,22 @@ def test_a_claim_says_until_when_its_node_may_take() -> None:
     (claim,) = stage.api.claims()
     assert claim.annotations[labels.TERMINATION_TIMESTAMP] == "2026-01-01T00:02:30Z"
     assert stage.api.troubles.calls.count("patch_claim c1") == 1
+
+
+def test_where_there_is_no_pod_to_lose_nobody_is_warned_of_the_end() -> None:
+    hour = timedelta(hours=1)
+    stage = Ending(termination_grace_period=hour)
+    stage.pod("log", owners=(Owner(kind="DaemonSet", name="log", uid="log"),))
+    held = (labels.TERMINATION_FINALIZER,)
+    stage.api.apply(replace(claim("c2"), uid="", finalizers=held, termination_grace_period=hour))
+    stage.run(1)
+
+    stage.api.delete("NodeClaim", "c1")
+    stage.api.delete("NodeClaim", "c2")
+    stage.run(60)
+
+    assert stage.api.claims() == ()
+    assert told(stage, "TerminationGracePeriodExpiring") == []
 
 
 def test_without_a_termination_grace_period_nothing_expires() -> None:
