@@ -26,6 +26,11 @@ class NodeClassRef:
         """Whether the node class stands within a Provisioner, and is no object of its own."""
         return self.kind == "Provisioner"
 
+    @property
+    def played(self) -> bool:
+        """Whether its nodes have no machines: KWOK plays them."""
+        return self.kind == "KWOKNodeClass"
+
 
 class AmiFamily(StrEnum):
     """The operating system image family of a node class."""

@@ -17,7 +17,7 @@ from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.cli.told_settings import told_by
-from treenail.adapters.embed.simulation import Catalogues, EC2Catalogues, FixedCatalogue, Simulation
+from treenail.adapters.embed.simulation import Catalogues, FixedCatalogue, ShippedCatalogues, Simulation
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy, Settings
@@ -29,7 +29,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
     instance_types: Annotated[
         Path | None,
-        typer.Option(help="Instance types as KWOK's provider writes them; without, those of EC2."),
+        typer.Option(
+            help="Instance types as KWOK's provider writes them; without, those of the node classes."
+        ),
     ] = None,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How to print it.")
@@ -68,7 +70,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     decoded = decode_all(manifests, node_classes_optional=instance_types is not None)
     told = told_by(decoded, manifests)
     catalogues: Catalogues = (
-        EC2Catalogues(seed=seed, prices=prices, sizes=sizes_of(told))
+        ShippedCatalogues(seed=seed, prices=prices, sizes=sizes_of(told))
         if instance_types is None
         else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )

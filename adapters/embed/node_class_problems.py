@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest
@@ -10,6 +11,10 @@ from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.readiness import selector_field
+
+_PLAYED: Final = (
+    "is for nodes that KWOK plays, and rehearsals have machines of EC2; `treenail simulate` decides for it"
+)
 
 
 def check_node_classes(
@@ -27,6 +32,8 @@ def check_node_classes(
         node_class = classes.get(pool.node_class)
         if node_class is None:
             continue
+        if node_class.ref.played:
+            raise _complaint(node_class.ref, "", _PLAYED, manifests)
         try:
             launchable(pool, node_class)
         except NodeClassNotReadyError as error:
@@ -37,7 +44,10 @@ def problem_of(
     ref: NodeClassRef, error: NodeClassNotReadyError, manifests: Sequence[Manifest]
 ) -> ManifestError:
     """Return `error` as one that names the file and the field of the node class."""
-    named = (m.file for m in manifests if (m.kind, m.name) == (ref.kind, ref.name))
     field = selector_field(ref, error.selector) or "spec"
-    problem = str(error).removeprefix(f"{ref}: ")
+    return _complaint(ref, field, str(error).removeprefix(f"{ref}: "), manifests)
+
+
+def _complaint(ref: NodeClassRef, field: str, problem: str, manifests: Sequence[Manifest]) -> ManifestError:
+    named = (m.file for m in manifests if (m.kind, m.name) == (ref.kind, ref.name))
     return ManifestError(next(named, "manifests"), f"{ref.kind} {ref.name}", field, problem)

@@ -18,6 +18,7 @@ from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
+from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject, Resynced
@@ -61,8 +62,11 @@ class FixedCatalogue:
         return self._types
 
 
-class EC2Catalogues:
-    """The types of EC2, sized by `sizes`, at the prices of the fake of that seed, less what `prices` say."""
+class ShippedCatalogues:
+    """The types of EC2, sized by `sizes`, at the prices of the fake of that seed, less what `prices` say.
+
+    A pool of a KWOKNodeClass has those that are offered where KWOK plays the nodes.
+    """
 
     def __init__(
         self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES, sizes: ClusterSettings = _SIZES
@@ -72,11 +76,14 @@ class EC2Catalogues:
         queue = FakeQueue(agenda=world, dice=dice)
         catalogue = PricedCatalogue(Catalogue.shipped(settings=sizes), prices)
         self._ec2 = FakeEC2(agenda=world, dice=dice, catalogue=catalogue, cluster_name=_CLUSTER, queue=queue)
+        self._prices = prices
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
         """Return the types that the pool's node class could launch."""
         if node_class is None:
             raise NodeClassNotReadyError(f"{pool.node_class} is missing")
+        if pool.node_class.played:
+            return self._prices.applied(generic_types())
         return self._ec2.instance_types(node_class, pool.kubelet or node_class.kubelet)
 
 

@@ -21,33 +21,12 @@ from tests.real.parts.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]
 TREENAIL = Path(sys.executable).parent / "treenail"
-POOL = """
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 1s}
-  template:
-    spec:
-      requirements: []
-      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
----
-apiVersion: karpenter.kwok.sh/v1alpha1
-kind: KWOKNodeClass
-metadata: {name: default}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: inflate}
-spec:
-  replicas: 5
-  selector: {matchLabels: {app: inflate}}
-  template:
-    metadata: {labels: {app: inflate}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers: [{name: c, image: pause, resources: {requests: {cpu: 1}}}]
-"""
+# The example, but for its patience with empty nodes.
+PLAYED = (
+    (ROOT / "examples" / "005-kwok.yaml")
+    .read_text(encoding="utf-8")
+    .replace("consolidateAfter: 30s", "consolidateAfter: 1s")
+)
 
 
 def until(true: Callable[[], bool], *, seconds: float = 180) -> None:
@@ -154,7 +133,7 @@ def test_pods_get_nodes_and_give_them_back_and_the_process_ends_when_it_is_told(
 
     print(f"ready after {controller.wait_until_ready():.1f} s, {controller.resident()} MiB")  # noqa: T201
     began = time.monotonic()
-    kubectl("apply", "-f", "-", stdin=POOL)
+    kubectl("apply", "-f", "-", stdin=PLAYED)
     until(lambda: running() == 5)
     print(f"running after {time.monotonic() - began:.1f} s, {controller.resident()} MiB")  # noqa: T201
     assert controller.resident() < 300

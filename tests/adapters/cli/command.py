@@ -12,6 +12,7 @@ from treenail.adapters.cli.main import main
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INFLATE = str(EXAMPLES / "001-inflate.yaml")
+PLAYED = str(EXAMPLES / "005-kwok.yaml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.cli.command import INFLATE, treenail
+from tests.adapters.cli.command import INFLATE, PLAYED, treenail
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 
 GIVEN_BACK = ("rehearse", "-f", INFLATE, "--for", "15m", "--at", "5m", "scale=inflate:0", "--seed", "3")
@@ -161,3 +161,13 @@ def test_help_and_version_go_to_stdout() -> None:
 
         assert (ran.code, ran.err) == (0, "")
         assert "treenail" in ran.out.lower() or "Usage" in ran.out
+
+
+def test_nodes_that_kwok_plays_cannot_be_rehearsed() -> None:
+    ran = treenail("rehearse", "-f", PLAYED)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"treenail: {PLAYED}: KWOKNodeClass kwok: is for nodes that KWOK plays, and rehearsals have machines of "
+        "EC2; `treenail simulate` decides for it\n"
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.cli.command import INFLATE, treenail
+from tests.adapters.cli.command import INFLATE, PLAYED, treenail
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 
 NODE: Manifest = {
@@ -314,3 +314,12 @@ def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogu
         "it would fit if it asked for 15900m of cpu instead of 900",
     ]
     assert lines[-1].startswith("3 pods, 1 nodes to buy for $0.1000/h")
+
+
+def test_a_pool_of_nodes_that_kwok_plays_has_the_types_that_the_controller_offers_there() -> None:
+    ran = treenail("simulate", "-f", PLAYED, "-o", "json")
+
+    assert (ran.code, ran.err) == (0, "")
+    (claim,) = json.loads(ran.out)["nodeClaims"]
+    assert claim["instanceTypes"][0] == "c-8x-amd64-linux"
+    assert claim["pods"] == [f"default/inflate-{n}" for n in range(5)]

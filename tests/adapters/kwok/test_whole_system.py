@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.scenarios.manifests import Manifest, deployment, need, text
 from treenail.actors.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.actors.world import Process, SeededDice, World
-from treenail.adapters.api.manifests import decode_all, parse_manifests
+from treenail.adapters.api.manifests import decode_all, parse_manifests, read_manifests
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
@@ -19,6 +20,7 @@ from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain import labels
 from treenail.domain.pods import Phase
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "005-kwok.yaml"
 KWOK_CLASS: Manifest = {
     "apiVersion": "karpenter.kwok.sh/v1alpha1",
     "kind": "KWOKNodeClass",
@@ -95,6 +97,21 @@ class Rig:
 
     def running(self) -> int:
         return sum(p.phase is Phase.RUNNING and p.ready for p in self.cluster.pods())
+
+
+def test_the_example_runs_and_gives_its_node_back() -> None:
+    rig = Rig(1)
+    rig.cluster.apply(*decode_all(read_manifests([EXAMPLE])).objects())
+    rig.run(60)
+
+    assert rig.running() == 5
+    (node,) = rig.cluster.nodes()
+    assert node.labels[labels.INSTANCE_TYPE] == "c-8x-amd64-linux"
+
+    rig.cluster.scale("inflate", 0)
+    rig.run(60)
+
+    assert (rig.cluster.nodes(), rig.cluster.claims()) == ((), ())
 
 
 @pytest.mark.seeds(quick=5, soak=100)
