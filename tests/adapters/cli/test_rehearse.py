@@ -168,6 +168,6 @@ def test_nodes_that_kwok_plays_cannot_be_rehearsed() -> None:
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"treenail: {PLAYED}: KWOKNodeClass kwok: is for nodes that KWOK plays, and rehearsals have machines of "
-        "EC2; `treenail simulate` decides for it\n"
+        f"treenail: {PLAYED}: KWOKNodeClass kwok: is for nodes that KWOK plays, and rehearsals have machines "
+        "of EC2; `treenail simulate` decides for it\n"
     )
