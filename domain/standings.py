@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from treenail.domain import labels
 from treenail.domain.drain import machine_ends_at
 from treenail.domain.inventory import Inventory
 from treenail.domain.node_pools import NodePool, heaviest_first
@@ -126,7 +127,7 @@ class Standings(Inventory):
                 room = self._measure(view, tuple(p for p in there if p.uid not in moving), closed=True)
             if room is not None:
                 rooms.append(room)
-        rooms.sort(key=lambda r: (not r.initialized, r.name))
+        rooms.sort(key=lambda r: (not r.initialized, r.labels.get(labels.NODE_NAME, r.name), r.name))
         return tuple(rooms), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
     def _must_move(self, pod: Pod, now: datetime, *, doomed: bool) -> bool:

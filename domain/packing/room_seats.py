@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -52,8 +52,18 @@ class RoomSeats:
         self._universe = universe
         self._outcome = outcome
 
-    def seat(self, one: PodClass, rung: Rung, scope: Scope, pods: int) -> int:
-        """Put up to `pods` pods into rooms; return how many found a place."""
+    def seat(
+        self,
+        one: PodClass,
+        rung: Rung,
+        scope: Scope,
+        pods: int,
+        bought_in: Collection[Mapping[str, str]] = (),
+    ) -> int:
+        """Put up to `pods` pods into rooms; return how many found a place.
+
+        `bought_in` are domains in which those that gather, and find no room there, will have new nodes.
+        """
         rows = self._rooms.open_to(rung.demand)
         if not len(rows):
             return 0
@@ -65,7 +75,7 @@ class RoomSeats:
         spread = scope.sole_spread
         if spread is not None:
             return self._spread(one, scope, spread, cells, pods)
-        return self._one_by_one(one, scope, cells, pods)
+        return self._one_by_one(one, scope, cells, pods, bought_in)
 
     def first(self, one: PodClass, rung: Rung, scope: Scope) -> bool:
         """Put one pod into the first room that takes it as things stand; tell whether there is one."""
@@ -197,21 +207,44 @@ class RoomSeats:
             if most
         )
 
-    def _one_by_one(self, one: PodClass, scope: Scope, cells: list[_Cell], pods: int) -> int:
-        """Put pods into the least crowded cell, as many as may go there before it is asked again."""
+    def _one_by_one(
+        self,
+        one: PodClass,
+        scope: Scope,
+        cells: list[_Cell],
+        pods: int,
+        bought_in: Collection[Mapping[str, str]],
+    ) -> int:
+        """Put pods into the least crowded cell, as many as may go there before it is asked again.
+
+        Those that gather begin where there is a place for the most of them.
+        """
         placed = 0
         several = bool(scope.spreads)
         while placed < pods:
+            left = pods - placed
             open_to = [
-                (scope.crowding(cell.domains), int(cell.rows[0]), at)
+                (
+                    scope.crowding(cell.domains),
+                    -_reach(cell, left, bought_in) if scope.gathers else 0.0,
+                    int(cell.rows[0]),
+                    at,
+                )
                 for at, cell in enumerate(cells)
                 if cell.fits.any() and scope.quota(cell.domains, self._universe)
             ]
             if not open_to:
                 break
-            cell = cells[min(open_to)[2]]
-            quota = min(scope.quota(cell.domains, self._universe), pods - placed, 1 if several else pods)
+            cell = cells[min(open_to)[-1]]
+            quota = min(scope.quota(cell.domains, self._universe), left, 1 if several else pods)
             dealt = first_of(cell.fits, quota)
             cell.fits[:] -= dealt
             placed += self.fill(one, scope, cell.rows, dealt)
         return placed
+
+
+def _reach(cell: _Cell, pods: int, bought_in: Collection[Mapping[str, str]]) -> float:
+    """Return for how many of `pods` pods there is a place in the domain of a cell."""
+    if any(cell.domains.items() <= domains.items() for domains in bought_in):
+        return pods
+    return min(float(cell.fits.sum()), pods)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -196,13 +196,21 @@ class Seating:
 
     def _by_turns(self, one: PodClass, rung: Rung, scope: Scope, left: int) -> None:
         """Fill rooms and new nodes by turns: each may make way for the other."""
+        bought_in = self._bought_in(one, rung, scope) if scope.gathers else ()
         while left:
-            placed = self._rooms.seat(one, rung, scope, left)
+            placed = self._rooms.seat(one, rung, scope, left, bought_in)
             if not placed:
                 placed = self._choose(one, rung, scope, left)
             if not placed or self._squeezing:
                 return
             left -= placed
+
+    def _bought_in(self, one: PodClass, rung: Rung, scope: Scope) -> list[Mapping[str, str]]:
+        """Return the domains in which there are new nodes for all pods of a class: no limit is near."""
+        choices = self._choices.by_price(
+            rung.demand, scope.keys, scope.targets, one.requests, unlimited_first=True
+        )
+        return [choice.known for choice in choices if not self._choices.limited(choice, one.requests)]
 
     def _open(self, one: PodClass, number: int, rung: Rung, scope: Scope, left: int) -> None:
         if scope.free:

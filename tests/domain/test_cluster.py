@@ -213,15 +213,16 @@ def test_a_room_is_what_is_free_of_pods_promises_and_daemons_to_come() -> None:
     assert rooms(known) == {"c1": 1500}
 
 
-def test_nodes_in_use_are_filled_before_those_on_their_way() -> None:
+def test_nodes_in_use_are_filled_before_those_on_their_way_each_by_the_names_of_nodes() -> None:
     known = model(
         claim("a", provider_id="aws:///a/i-a", room=ROOM),
         claim("unlaunched"),
         *IN_USE,
         node("b", room=ROOM),
+        node("d", room=ROOM),
     )
 
-    assert list(rooms(known)) == ["b", "c1", "a"]
+    assert list(rooms(known)) == ["b", "d", "c1", "a"]
 
 
 def test_pools_come_heaviest_first_with_what_their_limits_leave() -> None:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from tests.fuzz.manifests import Manifest
-from tests.fuzz.scenarios import text
+from tests.fuzz.scenarios import pending, pod_name, text
 
 Written: TypeAlias = dict[str, Any]
 
@@ -54,7 +54,7 @@ class Karpenter:
         Raises:
             KarpenterError: the scheduler failed on the scenario.
         """
-        self._file.write_text(text(items))
+        self._file.write_text(text([_with_uid(one) if pending(one) else one for one in items]))
         answers = [self._ask(str(self._file)), *(self._ask("") for _ in range(repeat - 1))]
         seconds = [figure for answer in answers for figure in answer["seconds"]]
         return {**answers[-1], "seconds": seconds}
@@ -71,3 +71,8 @@ class Karpenter:
         if "error" in answer:
             raise KarpenterError(str(answer["error"]))
         return answer
+
+
+def _with_uid(pod: Manifest) -> Manifest:
+    """Return a pod with the uid that `simulate` gives it: uids tell who of equally large ones is first."""
+    return {**pod, "metadata": {"uid": pod_name(pod), **pod["metadata"]}}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzz.check.faults import Kind
 from tests.fuzz.check.preferences import GivenUp
-from tests.fuzz.manifests import PREFERRED, ZONE, need
+from tests.fuzz.manifests import ARCH, CAPACITY_TYPE, OS, PREFERRED, ZONE, need, node_pool
 from tests.fuzz.situations import (
     LARGE,
     SMALL,
@@ -75,6 +75,15 @@ def test_a_claim_counts_with_its_largest_type_against_what_is_left() -> None:
     assert kinds(items, decision(claim("b", types=[LARGE]), refused=["a"])) == REFUSED
     full = [items[0], items[1], waiting("b", cpu="15")]
     assert kinds(full, decision(claim("b", types=[LARGE]), refused=["a"])) == set()
+
+
+def test_who_is_on_a_claim_counts_once_the_pod_would_settle_what_it_is() -> None:
+    lines = [need(OS, "In", "linux"), need(CAPACITY_TYPE, "In", "on-demand")]
+    either = node_pool("default", lines, {}, limits={"nodes": "1"})
+    there = claim("b", types=[LARGE, LARGE.replace("amd64", "arm64")], zone=A)
+    for skew, expected in ((1, set()), (2, REFUSED)):
+        asking = waiting("a", nodeSelector={ARCH: "arm64"}, topologySpreadConstraints=spread(skew=skew))
+        assert kinds([either, asking, waiting("b")], decision(there, refused=["a"])) == expected
 
 
 def test_going_over_a_limit_with_the_largest_types_is_told_and_no_fault() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from treenail.domain.packing.one_by_one.domains import Domains, Place
 from treenail.domain.packing.rules import FREE
 from treenail.domain.packing.topology.scope import Scope
 from treenail.domain.packing.topology.terms import Term
+
+_pods: Final = attrgetter("pods")
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +64,8 @@ class OpenClaims:
 
     def __init__(self, chains: Chains, domains: Domains, terms: Mapping[int, Term]) -> None:
         self.claims: list[OpenClaim] = []
+        # The same, the emptiest first: as in Karpenter, one of as many pods keeps its place before others.
+        self._in_turn: list[OpenClaim] = []
         self.ledger = Ledger()
         self._chains = chains
         self._families = chains.families
@@ -113,7 +119,8 @@ class OpenClaims:
     def join(self, one: PodClass, rung: Rung, scope: Scope) -> Place | None:
         """Put a pod on the claim with the fewest pods that takes it; return what that became."""
         asked = (id(one.requests), rung.demand, id(scope.rules))
-        for claim in sorted(self.claims, key=lambda claim: claim.pods):
+        self._in_turn.sort(key=_pods)
+        for claim in self._in_turn:
             if asked in claim.refused or not self._in_company(claim, scope):
                 continue
             wanted = self._families.of(claim.family.template.index, rung.demand)
@@ -221,6 +228,7 @@ class OpenClaims:
                 self._cautious.take(family.template, family.capacity[able].max(axis=0))
         claim = OpenClaim(family, np.zeros_like(one.requests), row, reserved)
         self.claims.append(claim)
+        self._in_turn.append(claim)
         self._admit(claim, place, one, rung, scope)
 
     def _grow(

@@ -148,6 +148,13 @@ def test_where_a_room_holds_all_of_them_they_begin_there() -> None:
     assert set(solved(problem(app("web", 3, BY_NODE), rooms=rooms)).nominations.values()) == {"n2"}
 
 
+def test_by_zone_they_begin_where_there_is_a_place_for_the_most_of_them() -> None:
+    rooms = (node("n1", A, cpu=1), node("n2", B, cpu=4))
+
+    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=())) == {B: 3}
+    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(zones=(A,)),))) == {A: 5}
+
+
 def test_two_that_must_each_be_near_the_other_and_not_their_like_cannot_begin() -> None:
     web, db = with_terms(near(DB)), with_terms(near(WEB))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, TypeAlias
@@ -99,7 +100,8 @@ class Elsewhere:
         new = self._decision.newcomers(claim.home)
         if clash(pod.shape, [other.shape for other in new]):
             return False
-        return self._fits(pod, claim.home, claim.pool, requests_of([*new, pod]), NOTHING_MORE, between)
+        joined = between.joining([(other.shape, claim.home) for other in new])
+        return self._fits(pod, claim.home, claim.pool, requests_of([*new, pod]), NOTHING_MORE, joined)
 
     def _on_new_node(self, pod: Pod, wish: Wish, between: _Between) -> str | None:
         for pool in self._scenario.pools.values():
@@ -223,11 +225,25 @@ class _Between:
                 self._apart.append((rule, taken))
         used = [rule.key for rule, _ in self._orderly] + [rule.key for rule, _ in self._apart]
         self.keys = list(dict.fromkeys(used))
+        self._mates: Sequence[tuple[Shape, Home]] = ()
+
+    def joining(self, mates: Sequence[tuple[Shape, Home]]) -> _Between:
+        """Return the same for a node on which these are to be: once it is settled, they may count."""
+        joined = copy(self)
+        joined._mates = mates
+        return joined
 
     def allows(self, home: Home) -> bool:
         return all(
-            rule.allows(home, tally, more=int(rule.selects(self._shape))) for rule, tally in self._orderly
+            rule.allows(home, tally, more=int(rule.selects(self._shape)) + self._turned(rule, home))
+            for rule, tally in self._orderly
         ) and not any(home.landings(rule.key) & taken for rule, taken in self._apart)
+
+    def _turned(self, rule: Rule, home: Home) -> int:
+        """Return how many mates count on the node as `home`, and did not as it was."""
+        if not rule.passes(home):
+            return 0
+        return sum(rule.selects(shape) and not rule.passes(before) for shape, before in self._mates)
 
 
 def _tally(rule: Rule, residents: Sequence[tuple[Shape, Home]]) -> Tally:
