@@ -14,7 +14,7 @@ from treenail.domain.disruption import Cause, ClaimGivenUp
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
-from treenail.domain.learned_memory import MemoryLearned, lesson_of
+from treenail.domain.learned_sizes import SizeLearned, memory_lesson, room_lesson
 from treenail.domain.lifecycle import (
     GiveBack,
     MarkInitialized,
@@ -92,8 +92,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     """Register nodes, initialize them, and collect what is left over on either side.
 
     Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
-    `NodeNeverCame` to those who want to know, the reporter among them, the selector `MemoryLearned`, and the
-    termination actor `ClaimGivenUp`.
+    `NodeNeverCame` to those who want to know, the reporter among them, the selector `MemoryLearned` and
+    `RoomLearned`, and the termination actor `ClaimGivenUp`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         runtime: Runtime,
         *,
         observer: Ref[LifecycleTells],
-        selector: Ref[MemoryLearned],
+        selector: Ref[SizeLearned],
         reporter: Ref[NodeRegistered | NodeNeverCame],
         termination: Ref[ClaimGivenUp],
         reader: ClusterReader,
@@ -158,13 +158,15 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         known = self._views.get(name)
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
-        self._learn(self._views[name])
+        self._learn(memory_lesson(self._views[name]))
+        if known is None:
+            # In use before this process saw it: after a restart.
+            self._learn(room_lesson(view, coming=False))
         self._look(name)
 
-    def _learn(self, view: NodeView) -> None:
+    def _learn(self, lesson: SizeLearned | None) -> None:
         """Tell what a node's real size says of those that will be bought."""
-        lesson = lesson_of(view)
-        if lesson is not None and self._cloud.learn(lesson.instance_type, lesson.image_id, lesson.memory):
+        if lesson is not None and self._cloud.learn(lesson):
             self._selector.tell(lesson)
 
     def _look(self, name: str) -> None:
@@ -236,6 +238,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self.later(name, _Look(name), seconds=seconds)
             return
         self._attempts.pop(name, None)
+        if isinstance(did.step, MarkInitialized):
+            self._learn(room_lesson(tried_on, coming=True))
         self._report(did)
         view = self._views.get(name)
         if view is None:

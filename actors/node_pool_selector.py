@@ -12,7 +12,7 @@ from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain.broken_classes import BrokenClasses
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.learned_memory import MemoryLearned
+from treenail.domain.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
 from treenail.domain.log_facts import filled_by_system
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
@@ -42,7 +42,7 @@ class _CatalogueRead:
 
 
 SelectorInbox: TypeAlias = (
-    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | MemoryLearned | _CatalogueRead
+    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | SizeLearned | _CatalogueRead
 )
 
 
@@ -78,7 +78,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}
         # Those being read, with what was learned meanwhile: the answer may not know of it.
-        self._asked: dict[CatalogueKey, tuple[MemoryLearned, ...]] = {}
+        self._asked: dict[CatalogueKey, tuple[SizeLearned, ...]] = {}
 
     def handle(self, message: SelectorInbox) -> None:
         match message:
@@ -93,7 +93,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                     self._ran_out[offering] = True
             case LaunchFailed():
                 self._broken.failed(message.node_class, message.why, self._timers.monotonic())
-            case MemoryLearned():
+            case MemoryLearned() | RoomLearned():
                 self._unlearn(message)
             case _CatalogueRead():
                 self._note(message)
@@ -104,7 +104,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             with self._catalogues.timer, self._problems.timer:
                 self._select(self._waiting)
 
-    def _unlearn(self, learned: MemoryLearned) -> None:
+    def _unlearn(self, learned: SizeLearned) -> None:
         """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""
         for key, stock in list(self._catalogues.items()):
             if learned.disproves(stock.types):

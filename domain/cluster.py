@@ -209,7 +209,7 @@ class ClusterModel(Standings):
         view = self.view(name)
         if view is None or not self.promises.at(name) or not view.launched:
             return
-        free = view.allocatable.minus(total(p.spec.requests for p in self.pods_on(name)))
+        free = view.promised_room.minus(total(p.spec.requests for p in self.pods_on(name)))
         for promise in self.promises.withdraw_overdrawn(name, free):
             self._note_promise(promise)
         self._touch(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from treenail.domain.claims import claim_for
@@ -13,7 +14,7 @@ from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.pods import Pod
 from treenail.domain.promises import Promise
-from treenail.domain.template_hash import stamped
+from treenail.domain.template_hash import claim_stamps
 
 
 def commit(
@@ -66,6 +67,7 @@ class _Committer:
         self._decided = decided
         self._now = now
         self._promise_lasts = promise_lasts
+        self._stamps: dict[str, dict[str, str]] = {}
 
     def nominate(self, pod: Pod, target: str) -> None:
         there = self._model.ready(target) and not self._model.loses_its_node(pod)
@@ -83,7 +85,9 @@ class _Committer:
             now=self._now,
             replaces=dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound)),
         )
-        claim = stamped(made, pool, node_class)
+        if pool.name not in self._stamps:  # alike for all claims of a pool, and there may be a thousand
+            self._stamps[pool.name] = claim_stamps(pool, node_class)
+        claim = replace(made, annotations={**made.annotations, **self._stamps[pool.name]})
         self._model.add_claim(claim)
         for pod in held.pods:
             self._promise(pod, claim.name, expires_at=None)

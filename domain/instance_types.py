@@ -50,15 +50,17 @@ class Offering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """What of an instance's capacity no pod gets."""
+    """What of an instance's capacity no pod gets. `missing` is what nodes were seen to have less for them."""
 
     kube_reserved: Resources = NOTHING
     system_reserved: Resources = NOTHING
     eviction_threshold: Resources = NOTHING
+    missing: Resources = NOTHING
 
     @property
     def total(self) -> Resources:
-        return self.kube_reserved.plus(self.system_reserved).plus(self.eviction_threshold)
+        kept = self.kube_reserved.plus(self.system_reserved).plus(self.eviction_threshold)
+        return kept.plus(self.missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,6 +246,12 @@ class NodeView:
     def capacity(self) -> Resources:
         return self._known("capacity")
 
+    @property
+    def promised_room(self) -> Resources:
+        """What pods were promised places in: a node before it is initialized may yet have less, or more."""
+        there = self.allocatable
+        return there if self.claim is None or self.initialized else there.largest(self.claim.allocatable)
+
     def _known(self, which: str) -> Resources:
         of_node: Resources = getattr(self.node, which) if self.node is not None else NOTHING
         if self.claim is None or self.initialized:

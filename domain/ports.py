@@ -12,6 +12,7 @@ from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
@@ -269,11 +270,13 @@ class Cloud(Protocol):
         """
         ...
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        """Take in that a node of this type which runs this image has so many bytes of memory.
+    def learn(self, lesson: SizeLearned) -> bool:
+        """Take in how much a node turned out to have.
 
-        Catalogues asked for from now on say the least that was seen, in place of any estimate. Return
-        whether that is news: no node of this kind was seen before, or all had more. At once, without fail.
+        Catalogues asked for from now on say of its type the least memory that was seen, in place of any
+        estimate; and of room for pods no more than nodes of the same node class and kubelet had. Return
+        whether that is news: no node of this kind was seen before, or what is known of it has changed. At
+        once, without fail.
         """
         ...
 

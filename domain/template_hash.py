@@ -14,7 +14,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import NodeClaim
 
@@ -22,6 +22,8 @@ HASH_VERSION: Final = "treenail.sh/v1"
 NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 PROVISIONER_HASH: Final = "karpenter.sh/provisioner-hash"
 NODE_CLASS_HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
+# The annotation of a claim that tells what decides how much its node has.
+SIZED_BY: Final = "treenail.sh/sized-by"
 _HASHED_CLASS: Final = "EC2NodeClass"
 # Requirements, limits, weight and disruption are no part of what a node is like once it is there.
 _OF_POOL: Final = (
@@ -52,6 +54,8 @@ _OF_CLASS: Final = (
     "placement_group",
     "context",
 )
+# What may size nodes beside that, and is looked up at each launch: it is no drift where it changes.
+_OF_SIZE: Final = (*_OF_CLASS, "launch_template", "ip_prefix_count")
 
 
 def pool_hash(pool: NodePool) -> str:
@@ -67,6 +71,11 @@ def _lifetime(pool: NodePool) -> dict[str, object]:
 def node_class_hash(node_class: NodeClass) -> str:
     """Return the hash of what a node class says itself, less its selectors."""
     return _hash({name: getattr(node_class, name) for name in _OF_CLASS})
+
+
+def sizing_hash(node_class: NodeClass, kubelet: Kubelet) -> str:
+    """Return the hash of all that decides, beside instance type and image, how much a node has."""
+    return _hash({name: getattr(node_class, name) for name in _OF_SIZE} | {"kubelet": kubelet})
 
 
 def stamps(pool: NodePool, node_class: NodeClass | None) -> dict[str, str]:
@@ -97,9 +106,15 @@ def version_of(key: str) -> str:
     return f"{key}-version"
 
 
+def claim_stamps(pool: NodePool, node_class: NodeClass) -> dict[str, str]:
+    """Return the annotations of a new claim of the pool: what it is made from, and what sizes its node."""
+    sized_by = sizing_hash(node_class, pool.kubelet or node_class.kubelet)
+    return {**stamps(pool, node_class), SIZED_BY: sized_by}
+
+
 def stamped(claim: NodeClaim, pool: NodePool, node_class: NodeClass) -> NodeClaim:
     """Return a new claim that tells what it is made from."""
-    return replace(claim, annotations={**claim.annotations, **stamps(pool, node_class)})
+    return replace(claim, annotations={**claim.annotations, **claim_stamps(pool, node_class)})
 
 
 def _hash(content: Mapping[str, object]) -> str:

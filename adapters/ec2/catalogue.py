@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.instance_types import Market, SpotPrices, resolve
@@ -14,17 +13,16 @@ from treenail.adapters.ec2.labels import requirements_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_sizes import NOTHING_LEARNED, Sizes
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass
 from treenail.domain.requirements import Requirements
+from treenail.domain.shortages import with_room
 
 Zones = tuple[tuple[str, str], ...]
-# The memory (bytes) that nodes were seen to have, by instance type.
-Learned: TypeAlias = Mapping[str, int]
 
 # Different node settings in use at once; each costs a few megabytes.
-_REMEMBERED: Final = 16
+_REMEMBERED: Final = 32
 _DEFAULTS: Final = ClusterSettings()
-_NOTHING_LEARNED: Final[Learned] = MappingProxyType({})
 
 
 class Catalogue:
@@ -73,7 +71,7 @@ class Catalogue:
         *,
         zones: Sequence[str | tuple[str, str]] | None = None,
         spot_prices: SpotPrices | None = None,
-        learned: Learned = _NOTHING_LEARNED,
+        learned: Sizes = NOTHING_LEARNED,
     ) -> tuple[InstanceType, ...]:
         """Return all known types as `node_class` and `kubelet` make them, sorted by name.
 
@@ -81,15 +79,15 @@ class Catalogue:
         ids where the account's are not those of the data. A type sold in none of them has no offerings. A
         type and zone missing in `spot_prices` has no spot price, and its spot offering is unavailable;
         without any `spot_prices` those of the region's data hold, or else the on-demand price stands in.
-        The memory of a type in `learned` is what is said there: real nodes with this node class's images
-        have it. Equal arguments without `spot_prices` return the same tuple.
+        What nodes with this node class's images turned out to have is `learned`: of memory types have what is
+        said there, of room for pods no more. Equal arguments without `spot_prices` return the same tuple.
 
         Raises:
             ValueError: an eviction threshold of `kubelet` is neither a quantity nor a percentage.
         """
         node = NodeSettings.of(node_class, kubelet)
         places = self._places(self.zones if zones is None else zones)
-        resolved = self._resolved(node, places, frozenset(learned.items()))
+        resolved = self._resolved(node, places, learned)
         if spot_prices is None:
             return resolved
         return tuple(
@@ -101,17 +99,18 @@ class Catalogue:
         ids = self._zone_ids
         return tuple(sorted({(zone, ids.get(zone, "")) if isinstance(zone, str) else zone for zone in zones}))
 
-    def _resolve(
-        self, node: NodeSettings, zones: Zones, learned: frozenset[tuple[str, int]]
-    ) -> tuple[InstanceType, ...]:
+    def _resolve(self, node: NodeSettings, zones: Zones, learned: Sizes) -> tuple[InstanceType, ...]:
+        if learned.room:
+            estimated = self._resolved(node, zones, replace(learned, room=()))
+            return with_room(estimated, dict(learned.room))
         markets, labelled = self._markets(zones), self._requirements(node.family, zones)
-        if not learned:
+        if not learned.memory:
             return tuple(
                 resolve(market, requirements, node, self._settings, spot_prices=self._spot_prices)
                 for market, requirements in zip(markets, labelled, strict=True)
             )
         # What was learned of a few types leaves all the others as they are.
-        memory, estimated = dict(learned), self._resolved(node, zones, frozenset())
+        memory, estimated = dict(learned.memory), self._resolved(node, zones, NOTHING_LEARNED)
         return tuple(
             resolve(
                 market,

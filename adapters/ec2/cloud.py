@@ -30,6 +30,7 @@ from treenail.domain.impairments import (
 )
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
+from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
@@ -50,7 +51,7 @@ class LearningNodeClasses(NodeClasses, Protocol):
     """Node classes that say how they stand, and take in what their nodes turn out to be."""
 
     def standing(self, node_class: NodeClass) -> NodeClassStanding: ...
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool: ...
+    def learn(self, lesson: SizeLearned) -> bool: ...
 
 
 class EC2Cloud:
@@ -124,9 +125,9 @@ class EC2Cloud:
         self._descriptions.note_catalogue(node_class.ref, types)
         return types
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        """Take in how many bytes of memory a node has; tell whether that is news."""
-        return self._node_classes.learn(instance_type, image_id, memory)
+    def learn(self, lesson: SizeLearned) -> bool:
+        """Take in how much a node turned out to have; tell whether that is news."""
+        return self._node_classes.learn(lesson)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.

@@ -28,11 +28,12 @@ from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
 from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Subnet, Variant
 from treenail.domain.capacity_reservations import Count, with_reserved
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.learned_sizes import LearnedSizes, SizeLearned, Sizes
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.template_hash import sizing_hash
 
 # Different node settings in use at once; each costs a few megabytes.
 _MOST_KEPT: Final = 16
@@ -81,7 +82,7 @@ class _Wanted(NamedTuple):
     images: frozenset[tuple[str, Variant, tuple[tuple[str, str], ...]]]
     from_template: bool
     placement_group: PlacementGroup | None
-    learned: frozenset[tuple[str, int]]
+    learned: Sizes
 
 
 class _Made(NamedTuple):
@@ -129,7 +130,8 @@ class LiveCatalogue:
         self._spot = Spot(aws, memory)
         self._lock = Lock()
         self._learning = Lock()
-        self._learned = LearnedMemory()
+        self._learned = LearnedSizes()
+        self._clock = memory.clock
         self._stock: _Stock | None = None
         self._catalogue: Catalogue | None = None
         self._made: LRUCache[_Wanted, _Made] = LRUCache(_MOST_KEPT)
@@ -187,14 +189,15 @@ class LiveCatalogue:
         stock = self._known() or self._read()
         resolved = replace(resolved, placement_group=_placed(resolved.placement_group, stock.types))
         with self._learning:
-            learned = self._learned.of({image.id for image in resolved.images})
+            images, sized_by = {image.id for image in resolved.images}, sizing_hash(node_class, kubelet)
+            learned = self._learned.of(images, sized_by, self._clock.now())
         wanted = _Wanted(
             node=NodeSettings.of(node_class, kubelet),
             zones=resolved.zones,
             images=frozenset((image.arch, image.variant, image.labels) for image in resolved.images),
             from_template=resolved.from_template,
             placement_group=resolved.placement_group,
-            learned=frozenset(learned.items()),
+            learned=learned,
         )
         try:
             # One thread at a time: making them takes a fifth of a second, and others want the same ones.
@@ -204,14 +207,14 @@ class LiveCatalogue:
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        """Take in how many bytes of memory a node has that runs this image; tell whether that is news.
+    def learn(self, lesson: SizeLearned) -> bool:
+        """Take in how much a node turned out to have; tell whether that is news.
 
-        Types have the least of it from now on in the eyes of node classes that select the image. Nodes of
+        Types have no more of it from now on in the eyes of node classes that select the image. Nodes of
         a launch template of the user's teach nothing, as it is not known what the next ones will run.
         """
         with self._learning:
-            return self._learned.learn(instance_type, image_id, memory)
+            return self._learned.learn(lesson)
 
     def refresh(self, *, ahead: float = 0.0) -> None:
         """Read types, offerings and prices anew that are old, or would be in `ahead` seconds.
@@ -258,7 +261,7 @@ class LiveCatalogue:
                 kubelet,
                 zones=wanted.zones,
                 spot_prices=stock.spot or None,
-                learned=dict(wanted.learned),
+                learned=wanted.learned,
             )
             fit = [one for one in types if resolved.launches(one)]
             made = self._made[wanted] = _Made(

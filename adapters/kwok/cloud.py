@@ -22,6 +22,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Instance
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node
@@ -80,9 +81,9 @@ class KwokCloud:
         del node_classes
         return ()
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
+    def learn(self, lesson: SizeLearned) -> bool:
         """Learn nothing: a node has just what its type says, as there is no machine that could have less."""
-        del instance_type, image_id, memory
+        del lesson
         return False
 
     def launch(self, request: FleetRequest) -> FleetAnswer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treenail.domain import labels
 from treenail.domain.labels import WELL_KNOWN
-from treenail.domain.packing.arrays import Bools, Indices
+from treenail.domain.packing.arrays import Bools, Floats, Indices
 from treenail.domain.packing.classes import Kind
 from treenail.domain.packing.compatibility.demands import Demands
 from treenail.domain.packing.compatibility.ladder import Wants, ladder_of
@@ -19,6 +19,7 @@ from treenail.domain.packing.topology.terms import ports_conflict
 from treenail.domain.pods import HostPort
 from treenail.domain.reasons import Reason, Values
 from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.resources import format_amount
 from treenail.domain.taints import Taint, Toleration
 
 Said: TypeAlias = tuple[str, Values]
@@ -34,6 +35,7 @@ _MISMATCHES: Final = {
 }
 # So many types are named in a sentence.
 _SHOWN: Final = 3
+_MIB: Final = 2**20
 # So many values of a label are few enough to be told.
 _FEW: Final = 12
 
@@ -51,6 +53,24 @@ def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
         return Reason.TOO_LARGE, detail, Values(name)
     detail = f"a daemon that would run on a new node asks for {name}, of which no instance type has any"
     return Reason.UNKNOWN_RESOURCE, detail, Values(name)
+
+
+def missing(name: str, asked: int, template: Template, types: Indices, left: Floats) -> str:
+    """Return what nodes turned out to have less of `name` than one of `types` promised that would do.
+
+    `left` (T) is what the types leave to pods. Empty where none would do.
+    """
+    found = [template.shelf.types[t].overhead.missing.get(name, 0) for t in types]
+    enough = [
+        (had + lacking, template.shelf.types[t].name, lacking)
+        for t, had, lacking in zip(types, left, found, strict=True)
+        if lacking and had + lacking >= asked
+    ]
+    if not enough:
+        return ""
+    _, of, lacking = min(enough)
+    less = format_amount(name, lacking if lacking < _MIB else lacking // _MIB * _MIB)
+    return f"; nodes of its node class report {less} {name} less than {of} should have"
 
 
 def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:

@@ -8,12 +8,13 @@ import pytest
 from tests.actors.selecting import CLASS, LARGE, Selecting
 from tests.actors.stage import Stage
 from tests.actors.troubles import StubCloud
-from tests.builders import START, decision, node_class, node_pool
+from tests.builders import START, at, decision, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
-from treenail.domain.learned_memory import MemoryLearned
+from treenail.domain.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
 from treenail.domain.planning import Snapshot, SnapshotTaken
+from treenail.domain.resources import CPU, Resources
 
 
 class Restless(Stage):
@@ -82,8 +83,29 @@ def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decisio
     assert stage.read() == 2
 
 
-@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large")])
-def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: MemoryLearned) -> None:
+def room(cpu: int) -> RoomLearned:
+    return RoomLearned(
+        instance_type="m5.large",
+        image_id="ami-1",
+        sized_by="made",
+        node="n1",
+        came_at=at(0),
+        room=Resources({CPU: cpu}),
+    )
+
+
+def test_a_catalogue_that_promised_too_much_room_is_read_anew_by_the_next_decision() -> None:
+    stage = Selecting()
+    stage.take()
+
+    stage.selector.tell(room(LARGE.allocatable[CPU] - 1))
+    stage.take()
+
+    assert stage.read() == 2
+
+
+@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large"), room(LARGE.allocatable[CPU])])
+def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: SizeLearned) -> None:
     stage = Selecting()
     stage.take()
 

@@ -19,11 +19,12 @@ from treenail.adapters.fake.cluster import FakeCluster
 from treenail.domain import labels
 from treenail.domain.disruption import Cause, ClaimGivenUp
 from treenail.domain.launching import NodeLaunched
-from treenail.domain.learned_memory import LearnedMemory, MemoryLearned
+from treenail.domain.learned_sizes import LearnedSizes, MemoryLearned, Sizes
 from treenail.domain.lifecycle import NodeNeverCame
 from treenail.domain.nodes import REGISTERED, NodeView, Status, condition_of
 from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
 from treenail.domain.taints import NOT_READY
+from treenail.domain.template_hash import SIZED_BY
 from treenail.domain.watching import NodeChanged
 
 # --- into use
@@ -32,16 +33,49 @@ TYPE_LABEL = {labels.INSTANCE_TYPE: "m5.large"}
 SEVEN = resources(cpu=4, memory="7Gi", pods=10)
 
 
+def learned(stage: Living) -> Sizes:
+    return stage.cloud.learned.of({"ami-1"}, "made", stage.now())
+
+
+def lessons(stage: Living) -> list[str]:
+    return [type(m).__name__ for m in stage.selector.received]
+
+
 def test_the_memory_of_a_node_is_learned_when_it_is_registered_and_never_before() -> None:
     stage = Living()
     stage.launch(labels=TYPE_LABEL, image_id="ami-1")
     stage.api.troubles.fail("patch_claim", AWAY, times=2)
-    stage.join(room=SEVEN)
-    assert stage.cloud.learned.of({"ami-1"}) == {}
+    stage.join(room=SEVEN, ready_after=3600)
+    assert learned(stage) == Sizes()
 
     stage.run(30)
 
-    assert stage.cloud.learned.of({"ami-1"}) == {"m5.large": 7 * 2**30}
+    assert learned(stage) == Sizes(memory=(("m5.large", 7 * 2**30),))
+
+
+def test_the_room_of_a_node_is_learned_when_it_comes_into_use_and_never_before() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1", annotations={SIZED_BY: "made"})
+    stage.join(room=SEVEN, ready_after=20)
+    stage.run(19)
+    assert learned(stage).room == ()
+
+    stage.run(11)
+
+    assert learned(stage).room == (("m5.large", SEVEN),)
+    assert lessons(stage) == ["MemoryLearned", "RoomLearned"]
+
+
+def test_what_becomes_of_a_node_that_is_in_use_teaches_nothing() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1", annotations={SIZED_BY: "made"})
+    stage.join(room=SEVEN)
+    stage.run(30)
+
+    stage.api.apply(replace(stage.node(), allocatable=resources(cpu=1, memory="1Gi", pods=1)))
+    stage.run(30)
+
+    assert learned(stage).room == (("m5.large", SEVEN),)
 
 
 def test_what_was_learned_is_told_where_it_is_news() -> None:
@@ -58,15 +92,15 @@ def test_what_was_learned_is_told_where_it_is_news() -> None:
 
 def test_after_a_restart_the_nodes_there_are_teach_again() -> None:
     stage = Living()
-    stage.launch(labels=TYPE_LABEL, image_id="ami-1")
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1", annotations={SIZED_BY: "made"})
     stage.join(room=SEVEN)
     stage.run(30)
 
-    stage.cloud.learned = LearnedMemory()
+    stage.cloud.learned = LearnedSizes()
     stage.restart()
     stage.run(1)
 
-    assert stage.cloud.learned.of({"ami-1"}) == {"m5.large": 7 * 2**30}
+    assert learned(stage) == Sizes(memory=(("m5.large", 7 * 2**30),), room=(("m5.large", SEVEN),))
 
 
 def test_a_node_that_joins_is_registered_and_initialized_at_once() -> None:

@@ -16,7 +16,7 @@ from treenail.domain.impairments import Impairment, Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.launching import NOTHING_BOUGHT
-from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.learned_sizes import LearnedSizes, SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node, NodeClaim
@@ -133,7 +133,7 @@ class StubCloud:
         self.shortage: tuple[FleetError, ...] = (
             FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
         )
-        self.learned = LearnedMemory()
+        self.learned = LearnedSizes()
         self.purposes: list[Purpose] = []
         self.bought: dict[str, Instance] = {}
         self.invisible: dict[str, None] = {}
@@ -159,8 +159,8 @@ class StubCloud:
         about = " ".join(one.ref.name for one in node_classes)
         return self.troubles.run("collect_profiles", about, lambda: self.leftovers)
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        return self.learned.learn(instance_type, image_id, memory)
+    def learn(self, lesson: SizeLearned) -> bool:
+        return self.learned.learn(lesson)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         return self.troubles.run("launch", str(request.count), lambda: self._launch(request))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import pytest
 
@@ -27,7 +28,7 @@ of_ec2 = pytest.mark.parametrize("setup", ["fake", ec2], indirect=True)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A cloud, and how to let enough time pass for what was done to be seen.
+    """A cloud, the time it goes by, and how to let enough of that pass for what was done to be seen.
 
     `profiles` tells which managed instance profiles there are in its account. There is no role "nobody".
     `reserve` reserves so many m5.large in the first zone, and gives the reservation's id.
@@ -36,6 +37,7 @@ class Setup:
     """
 
     cloud: Cloud
+    now: Callable[[], datetime]
     settle: Callable[[], None]
     profiles: Callable[[], list[str]] = list
     fail_check: Callable[[str, InterruptionKind], None] = lambda _name, _kind: None

@@ -32,6 +32,7 @@ def setup(request: pytest.FixtureRequest) -> Setup:
         subject = EC2Subject(request.getfixturevalue("demo_lab"))
         return Setup(
             subject.cloud,
+            subject.now,
             subject.settle,
             subject.profiles,
             reserve=subject.reserve,
@@ -45,6 +46,7 @@ def setup(request: pytest.FixtureRequest) -> Setup:
         cloud.placement_groups.delete("nowhere")
         return Setup(
             cloud,
+            agenda.now,
             lambda: agenda.run(90),
             lambda: [profile.name for profile in cloud.iam.all],
             reserve=partial(_reserve, cloud),
@@ -54,7 +56,7 @@ def setup(request: pytest.FixtureRequest) -> Setup:
         )
     cluster = FakeCluster(agenda=agenda, dice=dice)
     types = catalogue.instance_types(node_class(), Kubelet(), zones=ZONES, spot_prices=SPOT_PRICES)
-    return Setup(KwokCloud(cluster, cluster, types), lambda: agenda.run(90))
+    return Setup(KwokCloud(cluster, cluster, types), agenda.now, lambda: agenda.run(90))
 
 
 def _reserve(cloud: FakeEC2, instances: int) -> str:

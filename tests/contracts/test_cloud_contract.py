@@ -14,8 +14,13 @@ from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
+from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet
 from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.resources import Resources
+from treenail.domain.template_hash import sizing_hash
+
+OTHER_KUBELET = Kubelet(max_pods=20)
 
 
 def test_types_are_sorted_by_name_and_offered_where_the_class_has_subnets(setup: Setup) -> None:
@@ -62,7 +67,10 @@ def test_the_least_memory_that_nodes_had_takes_the_place_of_the_estimate(setup: 
     estimate = memory_of(cloud, "m5.large")
     real = (estimate + 2**28, estimate - 2**28, estimate)
 
-    news = [cloud.learn("m5.large", instance.image_id, memory) for memory in real]
+    news = [
+        cloud.learn(MemoryLearned(instance_type="m5.large", image_id=instance.image_id, memory=memory))
+        for memory in real
+    ]
 
     assert news == [True, True, False]
     assert memory_of(cloud, "m5.large") == estimate - 2**28
@@ -72,10 +80,56 @@ def test_the_least_memory_that_nodes_had_takes_the_place_of_the_estimate(setup: 
 def test_what_nodes_of_other_images_had_changes_nothing(setup: Setup) -> None:
     before = setup.cloud.instance_types(node_class(), Kubelet())
 
-    setup.cloud.learn("m5.large", "ami-of-nobody", 2**20)
-    setup.cloud.learn("no-such-type.large", "", 2**20)
+    for name, image in (("m5.large", "ami-of-nobody"), ("no-such-type.large", "")):
+        setup.cloud.learn(MemoryLearned(instance_type=name, image_id=image, memory=2**20))
+        setup.cloud.learn(room(setup, cpu=1, of=name, image=image))
 
     assert setup.cloud.instance_types(node_class(), Kubelet()) == before
+
+
+def room(
+    setup: Setup, *, cpu: int, of: str = "m5.large", image: str = "", kubelet: Kubelet = DEFAULT_KUBELET
+) -> RoomLearned:
+    """Return that a node of the class has so much for pods; it has come just now."""
+    return RoomLearned(
+        instance_type=of,
+        image_id=image,
+        sized_by=sizing_hash(node_class(), kubelet),
+        node="n1",
+        came_at=setup.now(),
+        room=Resources({"cpu": cpu}),
+    )
+
+
+@of_ec2
+def test_types_have_no_more_room_than_nodes_of_the_class_had(setup: Setup) -> None:
+    cloud = setup.cloud
+    (instance,) = cloud.launch(request()).instances
+    before = cloud.instance_types(node_class(), DEFAULT_KUBELET)
+    other = cloud.instance_types(node_class(), OTHER_KUBELET)
+    lesson = room(setup, cpu=1400, image=instance.image_id)
+
+    news = [cloud.learn(lesson), cloud.learn(lesson)]
+
+    after = cloud.instance_types(node_class(), DEFAULT_KUBELET)
+    assert news == [True, False]
+    (short,) = [t for t in after if t.name == "m5.large"]
+    assert (
+        short.allocatable["cpu"] == 1400 < next(t for t in before if t.name == "m5.large").allocatable["cpu"]
+    )
+    assert short.capacity["cpu"] == 2000
+    assert others(after) == others(before)
+    assert cloud.instance_types(node_class(), OTHER_KUBELET) == other
+
+
+@of_ec2
+def test_nodes_that_had_more_room_than_was_expected_change_nothing(setup: Setup) -> None:
+    (instance,) = setup.cloud.launch(request()).instances
+    before = setup.cloud.instance_types(node_class(), DEFAULT_KUBELET)
+
+    setup.cloud.learn(room(setup, cpu=2000, image=instance.image_id))
+
+    assert setup.cloud.instance_types(node_class(), DEFAULT_KUBELET) == before
 
 
 def test_what_is_launched_is_what_was_asked_for(setup: Setup) -> None:

@@ -25,7 +25,14 @@ from treenail.domain.node_pools import Disruption, Generation
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
-from treenail.domain.template_hash import HASH_VERSION, node_class_hash, pool_hash, stamped
+from treenail.domain.template_hash import (
+    HASH_VERSION,
+    SIZED_BY,
+    node_class_hash,
+    pool_hash,
+    sizing_hash,
+    stamped,
+)
 
 POOL = node_pool()
 CLASS = node_class()
@@ -131,6 +138,26 @@ def test_a_new_claim_bears_both_hashes_and_their_version() -> None:
         "karpenter.k8s.aws/ec2nodeclass-hash": node_class_hash(CLASS),
         "karpenter.k8s.aws/ec2nodeclass-hash-version": HASH_VERSION,
     }
+
+
+def test_a_new_claim_tells_what_sizes_its_node() -> None:
+    of_pool = Kubelet(max_pods=20)
+
+    by_class = stamped(claim("c1"), POOL, CLASS).annotations[SIZED_BY]
+    by_pool = stamped(claim("c1"), replace(POOL, kubelet=of_pool), CLASS).annotations[SIZED_BY]
+
+    assert by_class == sizing_hash(CLASS, CLASS.kubelet)
+    assert by_pool == sizing_hash(CLASS, of_pool) != by_class
+
+
+def test_what_may_size_a_node_is_all_that_its_class_says_but_its_selectors() -> None:
+    unlike = {field.name: other(field.name) for field in fields(NodeClass)}
+    size = sizing_hash(CLASS, CLASS.kubelet)
+
+    changing = {n for n, value in unlike.items() if sizing_hash(changed(n, value), CLASS.kubelet) != size}
+
+    # Its kubelet is that of the pool, where the pool has one.
+    assert changing == set(unlike) - NOT_HASHED - {"kubelet"} | {"ip_prefix_count", "launch_template"}
 
 
 def test_a_new_machine_bears_the_hash_of_its_provisioner() -> None:

@@ -7,6 +7,7 @@ from treenail.adapters.fake.ec2.cloud import FakeEC2
 from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.node_sizes import Shortfall
 from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
@@ -21,6 +22,7 @@ __all__ = [
     "InstanceRecord",
     "ReservedCapacity",
     "SecurityGroup",
+    "Shortfall",
     "Spell",
     "Subnet",
 ]

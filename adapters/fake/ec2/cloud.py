@@ -17,9 +17,9 @@ from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.latency import latency_of
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
-from treenail.adapters.fake.ec2.memory import NodeMemory
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.node_names import node_name_of
+from treenail.adapters.fake.ec2.node_sizes import NodeSizes, Shortfall
 from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.region import Layout, Region
@@ -42,7 +42,7 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.learned_sizes import LearnedSizes, SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import InvalidError, UnavailableError
@@ -98,7 +98,7 @@ class FakeEC2(Happenings):
         self._templates = LaunchTemplates(self._spells)
         self._fleets = Fleets(self._region)
         self._standings = Standings(self._region, self._admit, cluster=cluster_name)
-        self._memory = NodeMemory()
+        self._sizes = NodeSizes()
         self._troubles = Troubles(self._region, queue)
         self.health = Health(self._region, self._admit, cluster=cluster_name)
         self._running: list[OnRunning] = []
@@ -119,9 +119,9 @@ class FakeEC2(Happenings):
         self._admit(DESCRIBE_INSTANCE_TYPES)
         return self._region.assortment(node_class, kubelet).launchable
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        """Take in how many bytes of memory a node has; tell whether that is news."""
-        return self._region.shop.learned.learn(instance_type, image_id, memory)
+    def learn(self, lesson: SizeLearned) -> bool:
+        """Take in how much a node turned out to have; tell whether that is news."""
+        return self._region.shop.learned.learn(lesson)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
@@ -248,12 +248,16 @@ class FakeEC2(Happenings):
         return self._machine(instance.id).boot_seconds
 
     def forget_lessons(self) -> None:
-        """Forget what was learned of nodes' memory, as a controller does that ends."""
-        self._region.shop.learned = LearnedMemory()
+        """Forget what nodes turned out to have, as a controller does that ends."""
+        self._region.shop.learned = LearnedSizes()
 
     def node_size(self, instance: Instance) -> tuple[Resources, Resources]:
-        """Return the capacity and the allocatable that an instance's node comes up with."""
-        return self._memory.size_of(instance)
+        """Return the capacity and the allocatable that an instance's node comes up with.
+
+        Raises:
+            ValueError: there was never such an instance.
+        """
+        return self._sizes.of(self._machine(instance.id))
 
     def node_name(self, instance: Instance) -> str:
         """Return the private DNS name of an instance, by which its node goes.
@@ -336,7 +340,11 @@ class FakeEC2(Happenings):
 
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""
-        self._memory.set(instance_type, memory)
+        self._sizes.set_memory(instance_type, memory)
+
+    def set_shortfalls(self, *shortfalls: Shortfall) -> None:
+        """Let nodes that boot from now on have less than was promised in these ways, and in no others."""
+        self._sizes.set_shortfalls(*shortfalls)
 
     # --- for users: how things stand
 

@@ -218,7 +218,8 @@ class Fleets:
             placement_group=self._region.placement_groups.of(request.node_class),
             reservation="" if override.reservation is None else override.reservation.id,
         )
-        self._region.machines.start(instance, request, subnet)
+        estimate = instance.allocatable.plus(instance_type.overhead.missing)
+        self._region.machines.start(instance, request, subnet, estimate)
         return instance
 
 

@@ -19,6 +19,7 @@ from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
 from treenail.domain.ports import NotFoundError
+from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda
 
 _SECONDS_PER_HOUR: Final = 3600
@@ -55,10 +56,14 @@ class InstanceRecord:
 
 @dataclass(slots=True, kw_only=True)
 class Machine:
-    """An instance and what only EC2 knows of it. Seconds are monotonic ones."""
+    """An instance and what only EC2 knows of it. Seconds are monotonic ones.
+
+    `estimate` is what its node has for pods, whatever was learned of nodes before it.
+    """
 
     instance: Instance
     request: FleetRequest
+    estimate: Resources
     subnet_id: str
     private_ip: str
     visible_at: float
@@ -156,7 +161,7 @@ class Machines:
 
     # --- life
 
-    def start(self, instance: Instance, request: FleetRequest, subnet: Subnet) -> None:
+    def start(self, instance: Instance, request: FleetRequest, subnet: Subnet, estimate: Resources) -> None:
         """Take an instance in that was just bought; there must be an address and capacity for it."""
         settings, faults = self._settings, self._faults()
         invisible = chance(self._dice, faults.invisible)
@@ -166,6 +171,7 @@ class Machines:
         machine = Machine(
             instance=instance,
             request=request,
+            estimate=estimate,
             subnet_id=subnet.id,
             private_ip=self._vpc.take(subnet),
             visible_at=self._agenda.monotonic() + hidden,

@@ -17,11 +17,13 @@ from treenail.adapters.fake.ec2.user_data import check_user_data
 from treenail.domain import labels
 from treenail.domain.capacity_reservations import Count, with_reserved
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.learned_sizes import LearnedSizes
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.resources import MEMORY, Resources
 from treenail.domain.runtime import Clock
+from treenail.domain.shortages import with_room
+from treenail.domain.template_hash import sizing_hash
 
 _MOST_KEPT: Final = 32
 
@@ -83,7 +85,7 @@ class Shop:
         self._images = images
         self._profiles = profiles
         self._placement_groups = placement_groups
-        self.learned = LearnedMemory()
+        self.learned = LearnedSizes()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
     def on_demand_price(self, instance_type: str) -> float:
@@ -112,7 +114,8 @@ class Shop:
         # What changes with every write to the class and says nothing of its content is left out.
         same = replace(node_class, resource_version=0)
         epoch = self._market.epoch(self._clock.monotonic())
-        learned = self.learned.of({image.id for image in images.values()})
+        ids = {image.id for image in images.values()}
+        learned = self.learned.of(ids, sizing_hash(node_class, kubelet), self._clock.now())
         key = (same, kubelet, subnets, images, epoch, learned)
         for known, made in self._made:
             if known == key:
@@ -122,7 +125,8 @@ class Shop:
             estimated = self._types(node_class, kubelet, zones, epoch)
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
-        types = tuple(_with_memory(one, learned) for one in estimated)
+        memory = dict(learned.memory)
+        types = with_room(tuple(_with_memory(one, memory) for one in estimated), dict(learned.room))
         made = Assortment(
             subnets=subnets,
             images=images,

@@ -13,6 +13,7 @@ from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 
@@ -43,8 +44,8 @@ class Shelf:
     def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return tuple(TYPES.values())
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
+    def learn(self, lesson: SizeLearned) -> bool:
+        raise AssertionError(f"no node joins here, but {lesson}")
 
 
 def cloud(account: Account, profile: str = "", shelf: Shelf | None = None, log: Log = unheard) -> EC2Cloud:

@@ -9,8 +9,10 @@ from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, Sale
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.learned_sizes import Sizes
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
 from treenail.domain.requirements import Operator
+from treenail.domain.resources import Resources
 
 OD, SPOT = labels.ON_DEMAND, labels.SPOT
 
@@ -197,7 +199,9 @@ def test_memory_learned_from_nodes_replaces_the_estimate_of_that_type_alone() ->
     catalogue = small_catalogue()
     estimated = catalogue.instance_types(node_class(), DEFAULT_KUBELET)
 
-    learned = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"m5.large": 7600 * MIB})
+    learned = catalogue.instance_types(
+        node_class(), DEFAULT_KUBELET, learned=Sizes(memory=(("m5.large", 7600 * MIB),))
+    )
 
     assert by_name(learned)["m5.large"].capacity["memory"] == 7600 * MIB
     assert by_name(learned)["m5.large"].overhead == by_name(estimated)["m5.large"].overhead
@@ -211,26 +215,48 @@ def test_what_is_kept_free_as_a_percentage_is_of_the_memory_learned() -> None:
 
     (found,) = [
         one
-        for one in small_catalogue().instance_types(node_class(), tenth, learned={"m5.large": 7600 * MIB})
+        for one in small_catalogue().instance_types(
+            node_class(), tenth, learned=Sizes(memory=(("m5.large", 7600 * MIB),))
+        )
         if one.name == "m5.large"
     ]
 
     assert found.overhead.eviction_threshold["memory"] == 760 * MIB
 
 
+def test_what_nodes_lacked_is_taken_off_what_is_left_by_the_memory_learned() -> None:
+    room = Resources({"memory": 5000 * MIB, "pods": 8})
+    learned = Sizes(memory=(("m5.large", 7900 * MIB),), room=(("m5.large", room),))
+
+    shown = by_name(small_catalogue().instance_types(node_class(), DEFAULT_KUBELET, learned=learned))
+
+    short = shown["m5.large"]
+    assert (short.capacity["memory"], short.allocatable["memory"]) == (7900 * MIB, 5000 * MIB)
+    assert (short.capacity["pods"], short.allocatable["pods"]) == (58, 8)
+
+
 def test_what_was_learned_of_unknown_types_changes_nothing() -> None:
     catalogue = small_catalogue()
 
-    learned = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"x1.huge": MIB})
+    learned = catalogue.instance_types(
+        node_class(),
+        DEFAULT_KUBELET,
+        learned=Sizes(memory=(("x1.huge", MIB),), room=(("x1.huge", Resources({"pods": 1})),)),
+    )
 
     assert learned == catalogue.instance_types(node_class(), DEFAULT_KUBELET)
 
 
 def test_equal_lessons_share_one_result() -> None:
     catalogue = small_catalogue()
-    first = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"m5.large": 7, "c9.large": 8})
-
-    again = catalogue.instance_types(node_class(), DEFAULT_KUBELET, learned={"c9.large": 8, "m5.large": 7})
+    first, again = (
+        catalogue.instance_types(
+            node_class(),
+            DEFAULT_KUBELET,
+            learned=Sizes(memory=(("m5.large", 7),), room=(("m5.large", Resources({"pods": 8})),)),
+        )
+        for _ in range(2)
+    )
 
     assert again is first
 

@@ -13,10 +13,12 @@ from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
 from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.price_overrides import PriceOverride, PriceOverrides
-from treenail.domain.resources import MEMORY
+from treenail.domain.resources import MEMORY, PODS, Resources
+from treenail.domain.template_hash import sizing_hash
 
 OWN = SelectorTerm(id="ami-1")
 CLASS = node_class(images=(OWN,))
@@ -225,13 +227,49 @@ def test_types_have_the_memory_that_nodes_of_their_images_had(account: Account) 
     live = catalogue(account)
     before = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
 
-    live.learn("m5.large", "ami-1", 7 * GIB)
-    live.learn("c5.large", "ami-2", GIB)
+    live.learn(MemoryLearned(instance_type="m5.large", image_id="ami-1", memory=7 * GIB))
+    live.learn(MemoryLearned(instance_type="c5.large", image_id="ami-2", memory=GIB))
     after = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
 
     assert after["m5.large"].capacity[MEMORY] == 7 * GIB != before["m5.large"].capacity[MEMORY]
     assert after["m5.large"].offerings == before["m5.large"].offerings
     assert after["c5.large"] == before["c5.large"]
+
+
+def room(account: Account, kubelet: Kubelet) -> RoomLearned:
+    return RoomLearned(
+        instance_type="m5.large",
+        image_id="ami-1",
+        sized_by=sizing_hash(CLASS, kubelet),
+        node="n1",
+        came_at=account.time.now(),
+        room=Resources({PODS: 8}),
+    )
+
+
+def test_types_have_no_more_room_than_nodes_of_their_node_class_had(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", "c5.large")
+    live = catalogue(account)
+    before = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    news = live.learn(room(account, DEFAULT_KUBELET)), live.learn(room(account, DEFAULT_KUBELET))
+    after = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
+
+    assert news == (True, False)
+    assert after["m5.large"].allocatable[PODS] == 8
+    assert after["c5.large"] == next(one for one in before if one.name == "c5.large")
+
+
+def test_nodes_with_other_settings_of_their_kubelet_say_nothing_of_room(account: Account) -> None:
+    has_class(account, "a")
+    sells(account, "m5.large", "c5.large")
+    live = catalogue(account)
+    before = live.instance_types(CLASS, DEFAULT_KUBELET)
+
+    live.learn(room(account, Kubelet(max_pods=8)))
+
+    assert live.instance_types(CLASS, DEFAULT_KUBELET) == before
 
 
 def test_ones_own_prices_take_the_place_of_the_public_ones(account: Account) -> None:

@@ -19,6 +19,7 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
+from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
@@ -62,8 +63,8 @@ class LaidOut:
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return shipped().instance_types(node_class, kubelet, zones=ZONES)
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        raise AssertionError(f"no node joins here, but {instance_type} {image_id} has {memory} bytes")
+    def learn(self, lesson: SizeLearned) -> bool:
+        raise AssertionError(f"no node joins here, but {lesson}")
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from functools import cache
 from typing import Final
 
@@ -18,9 +19,10 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.capacity_reservations import with_reserved
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
-from treenail.domain.learned_memory import LearnedMemory
+from treenail.domain.learned_sizes import LearnedSizes, SizeLearned, Sizes
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.template_hash import sizing_hash
 
 CLUSTER: Final = "demo"
 PLAIN: Final = NodeClass(
@@ -45,7 +47,7 @@ class NodeClassesOnLab:
 
     def __init__(self, live: LiveCatalogue) -> None:
         self._live = live
-        self._learned = LearnedMemory()
+        self._learned = LearnedSizes()
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return self._live.resolve(node_class)
@@ -53,28 +55,25 @@ class NodeClassesOnLab:
     def standing(self, node_class: NodeClass) -> NodeClassStanding:
         return self._live.standing(node_class)
 
-    def instance_types(self, node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
+    def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         resolved = self.resolve(node_class)
-        learned = self._learned.of({image.id for image in resolved.images})
-        return with_reserved(_types(resolved.zones, tuple(learned.items())), resolved.reservations)
+        images, sized_by = {image.id for image in resolved.images}, sizing_hash(node_class, kubelet)
+        learned = self._learned.of(images, sized_by, SystemClock().now())
+        return with_reserved(_types(resolved.zones, learned), resolved.reservations)
 
-    def learn(self, instance_type: str, image_id: str, memory: int) -> bool:
-        return self._learned.learn(instance_type, image_id, memory)
+    def learn(self, lesson: SizeLearned) -> bool:
+        return self._learned.learn(lesson)
 
 
 @cache
-def _types(
-    zones: tuple[tuple[str, str], ...], learned: tuple[tuple[str, int], ...]
-) -> tuple[InstanceType, ...]:
+def _types(zones: tuple[tuple[str, str], ...], learned: Sizes) -> tuple[InstanceType, ...]:
     prices = {
         (one.name, zone): price / 2
         for one in shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones)
         for zone, _ in zones
         if (price := shipped().on_demand_price(one.name)) is not None
     }
-    types = shipped().instance_types(
-        PLAIN, DEFAULT_KUBELET, zones=zones, spot_prices=prices, learned=dict(learned)
-    )
+    types = shipped().instance_types(PLAIN, DEFAULT_KUBELET, zones=zones, spot_prices=prices, learned=learned)
     return tuple(one for one in types if one.offerings)
 
 
@@ -101,6 +100,10 @@ class EC2Subject:
             facts=cluster.facts,
             default_instance_profile=lab.estate["instance_profile"],
         )
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return self._clock.now()
 
     def profiles(self) -> list[str]:
         """Return the names of the instance profiles made for node classes, sorted."""
