@@ -15,4 +15,4 @@ def decide(problem: Problem) -> PackingPlan:
 
 def advise(problem: Problem, plan: PackingPlan) -> PackingPlan:
     """Return `plan`, which packing made of `problem`, with advice for the pods it refuses."""
-    return with_remedies(problem, plan, pack_once)
+    return with_remedies(problem, plan, pack_once, whole=pack)

@@ -9,6 +9,7 @@ from typing import Final
 from treenail.domain import labels
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.remedies.anew import Anew
 from treenail.domain.packing.remedies.bystanders import Bystanders
 from treenail.domain.packing.remedies.near_rooms import NearRooms, against
 from treenail.domain.packing.remedies.remainder import Remainder
@@ -25,7 +26,8 @@ class Effort:
 
     For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
     it has pools. A try has no more `pools` and open `rooms` than these, those that came nearest, and no
-    more `pods`, or `together` where their places depend on each other.
+    more `pods`, or `together` where their places depend on each other. With limits raised, all is decided
+    `anew`, so often, where there are no more `pods` in all.
     """
 
     classes: int = 64
@@ -35,6 +37,7 @@ class Effort:
     rooms: int = 32
     pods: int = 1000
     together: int = 20
+    anew: int = 16
 
 
 NORMAL: Final = Effort()
@@ -47,15 +50,19 @@ def with_remedies(
     plan: PackingPlan,
     pack: Callable[[Problem], PackingPlan],
     effort: Effort = NORMAL,
+    *,
+    whole: Callable[[Problem], PackingPlan] | None = None,
 ) -> PackingPlan:
     """Return `plan` with, for those it refuses, where they came nearest and what would let them be placed.
 
-    `pack` is what made the plan of `problem`. A plan that refuses nobody costs nothing. What goes wrong
-    here costs the advice, not the plan, and is told as one of its problems.
+    `pack` places those that are left; `whole` is what made the plan of `problem`, if that is another. A plan
+    that refuses nobody costs nothing. What goes wrong here costs the advice, not the plan, and is told as
+    one of its problems.
     """
     if not plan.refused:
         return plan
-    adviser = _Adviser(problem, plan, pack, effort)
+    anew = Anew(problem, plan, whole or pack, effort.anew, effort.pods)
+    adviser = _Adviser(problem, plan, pack, anew, effort)
     refused = tuple(adviser.advised(group) for group in plan.refused)
     return replace(
         plan,
@@ -75,10 +82,16 @@ def _reports(classes: Sequence[ClassReport], refused: Sequence[RefusedClass]) ->
 
 class _Adviser:
     def __init__(
-        self, problem: Problem, plan: PackingPlan, pack: Callable[[Problem], PackingPlan], effort: Effort
+        self,
+        problem: Problem,
+        plan: PackingPlan,
+        pack: Callable[[Problem], PackingPlan],
+        anew: Anew,
+        effort: Effort,
     ) -> None:
         self.problems: list[str] = []
         self._pack = pack
+        self._anew = anew
         self._effort = effort
         self._remainder = Remainder(problem, plan)
         self._tries = Tries(effort.in_all)
@@ -134,9 +147,11 @@ class _Adviser:
             problem = self._remainder.problem(some, pools, (*rooms, *others))
             together = bool(pods[0].spec.spread)
             found = Search(problem, self._pack, self._tries.part(tries), together=together).best(refusals)
-            if found is not None:
+            steps = self._anew.holding(found.steps, some) if found is not None else None
+            if found is not None and steps is not None:
                 node = next((_node_of(room) for room in rooms if room.name == found.room), "")
-                return Remedy(found.changes, for_all=some is everybody, node=node)
+                changes = tuple(step.change for step in steps)
+                return Remedy(changes, for_all=some is everybody, node=node)
         return None
 
     def _shares(

@@ -15,7 +15,6 @@ from treenail.domain.packing.remedies.proposals import proposals
 from treenail.domain.packing.remedies.raised_limits import raised
 from treenail.domain.packing.remedies.step import Step
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.remedies import Change
 
 # More changes than these at once are no advice any more.
 _MOST_CHANGES: Final = 3
@@ -66,9 +65,9 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Changes that place the pods: in one room, by name, or ("") on new nodes or in several."""
+    """Steps that place the pods: in one room, by name, or ("") on new nodes or in several."""
 
-    changes: tuple[Change, ...]
+    steps: tuple[Step, ...]
     room: str
 
 
@@ -100,7 +99,7 @@ class Search:
             problem = self._with(attempt)
             plan = self._pack(problem)
             if not plan.refused and not plan.deferred:
-                return Found(tuple(step.change for step in attempt.steps), _only_room(plan))
+                return Found(attempt.steps, _only_room(plan))
             if len(attempt.steps) < _MOST_CHANGES:
                 of_pools = (r for group in plan.refused for r in group.refusals)
                 self._expand(problem, attempt.steps, (*of_pools, *self._of_rooms(problem)))

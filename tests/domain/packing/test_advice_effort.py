@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Never
 
 from tests.domain.packing.advised import advised
 from tests.domain.packing.problems import (
     asking,
+    instance_type,
     is_in,
     offer,
     pods,
@@ -17,6 +19,7 @@ from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.remedies.advice import Effort, with_remedies
+from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
@@ -111,3 +114,23 @@ def test_what_goes_wrong_costs_the_advice_alone() -> None:
     assert found.problems == ("there is no advice for default/web-0: RuntimeError: no",)
     assert group.remedy is None
     assert group.nearest == plan.refused[0].refusals[0]
+
+
+def test_a_limit_is_raised_for_those_as_well_who_would_take_what_that_leaves() -> None:
+    small = (instance_type("c5.xlarge", cpu=4, memory=8, price=0.2),)
+    of_team = replace(pool("heavy", node_labels={"team": "a"}), limits=Resources.parse({"cpu": 4}))
+    heavy = offer(of_team, small, limits={"cpu": 4})
+    strict = pods("strict", 1, asking(1, selector={"team": "a"}))
+    of = problem(pods("flexible", 2, asking(3)), strict, offers=(heavy, offer(pool("light"), small)))
+
+    def allowed(effort: Effort) -> object:
+        (group,) = advised(of, effort)
+        assert group.remedy is not None
+        (change,) = group.remedy.changes
+        return change.after
+
+    assert allowed(Effort(anew=0)) == {"cpu": "8"}
+    assert allowed(Effort(pods=2)) == {"cpu": "8"}
+    assert allowed(Effort()) == {"cpu": "12"}
+    enough = replace(heavy, limits_left=Resources.parse({"cpu": 12}))
+    assert pack(replace(of, offers=(enough, of.offers[1]))).refused == ()
