@@ -32,16 +32,17 @@ class ChangeKind(StrEnum):
     LOWER_MIN_VALUES = "LowerMinValues"
     ADD_POOL_LABEL = "AddPoolLabel"
     REMOVE_POOL_TAINT = "RemovePoolTaint"
+    UNCORDON = "Uncordon"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One change of one manifest.
 
-    `object` is "Pod" or the pool, as "NodePool default"; `path` leads from its root to a mapping, whose
-    entries `before` are replaced by those of `after`. Where it ends in "[]" that mapping is the element
-    of the list that has `before`; without `before` one is added, without `after` it is removed. In the
-    middle of a path, "[]" is any element. `condition` says it as the end of "it would fit if".
+    `object` is "Pod", the pool, as "NodePool default", or the node, as "Node ip-10-0-0-4"; `path` leads from
+    its root to a mapping, whose entries `before` are replaced by those of `after`. Where it ends in "[]" that
+    mapping is the element of the list that has `before`; without `before` one is added, without `after` it is
+    removed. In the middle of a path, "[]" is any element. `condition` is the end of "it would fit if".
     """
 
     kind: ChangeKind

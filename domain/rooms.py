@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treenail.domain import labels
 from treenail.domain.attachments import attachable, attached
@@ -71,6 +71,10 @@ class RoomMaker:
             residents=residents,
             open=False,
         )
+
+    def cordoned_room(self, view: NodeView, occupancy: Occupancy, daemons: Iterable[PodSpec]) -> Room:
+        """Return what would be free on the node of a view if it were not cordoned."""
+        return replace(self.open_room(view, occupancy, daemons), open=False, cordoned=True)
 
     def tidy(self, rooms: Iterable[Room | None]) -> None:
         """Forget what none of `rooms` has, once that is worth it."""

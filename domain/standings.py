@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from treenail.domain import labels
-from treenail.domain.drain import machine_ends_at
+from treenail.domain.drain import machine_ends_at, marked
 from treenail.domain.inventory import Inventory
 from treenail.domain.node_pools import NodePool, heaviest_first
 from treenail.domain.nodes import NodeView
@@ -69,9 +69,17 @@ class Standings(Inventory):
     def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> Room | None:
         promised = tuple(self.pods.get(p.pod, p.like) for p in self.promises.at(view.name))
         occupancy = Occupancy(pods=pods, promised=promised, reserved=self.promises.reserved(view.name))
+        daemons = (d.spec for d in self.daemons.values())
         if self._open(view) and not closed:
-            return self._maker.open_room(view, occupancy, (d.spec for d in self.daemons.values()))
+            return self._maker.open_room(view, occupancy, daemons)
+        if self._only_cordoned(view) and not closed:
+            return self._maker.cordoned_room(view, occupancy, daemons)
         return self._maker.closed_room(view, occupancy)
+
+    def _only_cordoned(self, view: NodeView) -> bool:
+        """Tell whether nothing but a cordon, which somebody else made, keeps pods off a view."""
+        unschedulable = view.node is not None and view.node.unschedulable
+        return view.launched and unschedulable and not self.ending(view) and not marked(view)
 
     def waiting(self, uid: str) -> bool:
         """Tell whether a pod waits for a place and has no promise of one."""

@@ -84,9 +84,9 @@ class Room:
 
     `free` is allocatable less bound pods, less promises, less what daemons still to come will take.
     `residents` are the pods bound or promised there, and how many of each, without those to be placed
-    anew. A room that is not `open` takes no pods; its residents count all the same. `attachable` is how
-    many volumes can still be attached, by driver, where that is limited; `attached` are those that are, as
-    (driver, handle).
+    anew. A room that is not `open` takes no pods; its residents count all the same. One that is `cordoned`
+    would be open but for that, and says what is free all the same. `attachable` is how many volumes can
+    still be attached, by driver, where that is limited; `attached` are those that are, as (driver, handle).
     """
 
     name: str
@@ -97,6 +97,7 @@ class Room:
     pool: str = ""
     residents: tuple[tuple[Resident, int], ...] = ()
     open: bool = True
+    cordoned: bool = False
     attachable: Mapping[str, int] = field(default_factory=dict)
     attached: frozenset[tuple[str, str]] = frozenset()
 

@@ -238,6 +238,25 @@ def test_pods_of_a_node_that_is_only_cordoned_stay_where_they_are(mark: dict[str
     assert rooms(known) == {}
 
 
+def test_only_of_a_node_that_somebody_else_cordoned_it_is_said_what_is_free() -> None:
+    known = model(IN_USE[0], node_of(view(of_node={"unschedulable": True})), bound_pod("p1", "node-c1"))
+
+    (room,) = known.snapshot(START).rooms
+    assert (room.open, room.cordoned) == (False, True)
+    assert room.free == ROOM.minus(resources(cpu=1, pods=1))
+
+    known.condemn("c1")
+
+    assert not any(one.cordoned for one in known.snapshot(START).rooms)
+
+
+@pytest.mark.parametrize("mark", [{"taints": (DISRUPTED,)}, {"unschedulable": True, "taints": (DISRUPTED,)}])
+def test_of_one_that_is_marked_as_leaving_it_is_not(mark: dict[str, object]) -> None:
+    known = model(IN_USE[0], node_of(view(of_node=mark)))
+
+    assert [room.cordoned for room in known.snapshot(START).rooms] == [False]
+
+
 def test_sparing_what_was_not_condemned_changes_nothing() -> None:
     known = model(*IN_USE)
 

@@ -12,6 +12,7 @@ from treenail.domain.packing.problem import Problem, Room
 from treenail.domain.packing.remedies.anew import Anew
 from treenail.domain.packing.remedies.bystanders import Bystanders
 from treenail.domain.packing.remedies.near_rooms import NearRooms, against
+from treenail.domain.packing.remedies.node_steps import opened, uncordon
 from treenail.domain.packing.remedies.remainder import Remainder
 from treenail.domain.packing.remedies.room_topology import topology_against
 from treenail.domain.packing.remedies.search import Search, Tries
@@ -26,8 +27,8 @@ class Effort:
 
     For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
     it has pools. A try has no more `pools` and open `rooms` than these, those that came nearest, and no
-    more `pods`, or `together` where their places depend on each other. With limits raised, all is decided
-    `anew`, so often, where there are no more `pods` in all.
+    more `pods`, or `together` where their places depend on each other. So many `cordoned` nodes are opened,
+    one at a time. With limits raised, all is decided `anew`, so often, where there are no more `pods` in all.
     """
 
     classes: int = 64
@@ -38,6 +39,7 @@ class Effort:
     pods: int = 1000
     together: int = 20
     anew: int = 16
+    cordoned: int = 3
 
 
 NORMAL: Final = Effort()
@@ -97,6 +99,7 @@ class _Adviser:
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
         self._near: NearRooms | None = None
+        self._near_cordoned: NearRooms | None = None
         self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
@@ -134,6 +137,14 @@ class _Adviser:
             self._near = NearRooms(self._remainder.rooms)
         return self._near.nearest(spec, self._effort.rooms)
 
+    def _cordoned_rooms(self, pod: Pod) -> tuple[Room, ...]:
+        """Return the cordoned rooms that come nearest, of those that a pod could be in but for other pods."""
+        if self._near_cordoned is None:
+            self._near_cordoned = NearRooms([opened(r) for r in self._remainder.rooms if r.cordoned])
+        near = self._near_cordoned.nearest(pod.spec, self._effort.cordoned)
+        names = [room.name for room in near if against(pod.spec, self._remainder.volumes(pod), room) is None]
+        return tuple(room for room in self._remainder.rooms if room.name in names)
+
     def _remedy(self, group: RefusedClass, pods: tuple[Pod, ...], rooms: tuple[Room, ...]) -> Remedy | None:
         """Look for what would place all pods; where there is none, for what would place one."""
         pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
@@ -142,11 +153,14 @@ class _Adviser:
             pools = tuple(self._remainder.offers)
         refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
         everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
+        cordoned = self._cordoned_rooms(pods[0])
+        rooms = (*rooms, *cordoned)
         others = self._others(pods[0].spec, rooms)
         for some, tries in self._shares(pods, everybody):
             problem = self._remainder.problem(some, pools, (*rooms, *others))
             together = bool(pods[0].spec.spread)
-            found = Search(problem, self._pack, self._tries.part(tries), together=together).best(refusals)
+            search = Search(problem, self._pack, self._tries.part(tries), together=together)
+            found = search.best(refusals, map(uncordon, cordoned))
             steps = self._anew.holding(found.steps, some) if found is not None else None
             if found is not None and steps is not None:
                 node = next((_node_of(room) for room in rooms if room.name == found.room), "")

@@ -88,8 +88,13 @@ class Search:
         self._open: list[_Attempt] = []
         self._seen: set[tuple[frozenset[str], tuple[str, ...]]] = set()
 
-    def best(self, refusals: Iterable[Refusal]) -> Found | None:
-        """Return the smallest found, given what the pools say against the pods as they are; else None."""
+    def best(self, refusals: Iterable[Refusal], steps: Iterable[Step] = ()) -> Found | None:
+        """Return the smallest found, given what the pools say against the pods as they are; else None.
+
+        `steps` are tried beside those that answer a refusal: nodes need no pool.
+        """
+        for step in steps:
+            self._add((step,), self._all if self._together else ())
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
         self._expand(self._problem, (), (*furthest_first, *self._of_rooms(self._problem)))
         while self._open:

@@ -19,6 +19,7 @@ NODE: Manifest = {
         "conditions": [{"type": "Ready", "status": "True"}],
     },
 }
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 CLAIM: Manifest = {
     "apiVersion": "karpenter.sh/v1",
     "kind": "NodeClaim",
@@ -220,6 +221,22 @@ def test_a_node_that_came_nearest_has_the_name_its_manifest_gives_it(tmp_path: P
 
     assert found["refused"][0]["nearest"]["node"] == "worn"
     assert found["unschedulable"]["default/picky"].startswith("NodeFull: node worn: cpu 5 is asked for")
+
+
+def test_where_a_cordoned_node_would_hold_a_pod_it_is_said_how_to_open_it(tmp_path: Path) -> None:
+    found = simulated(
+        tmp_path,
+        {**NODE, "spec": {"unschedulable": True, "taints": [CORDON]}},
+        pod("there", "1", nodeName="worn"),
+        pod("small", "3"),
+        pod("large", "4"),
+    )
+
+    assert (
+        "it would fit onto node worn if node worn were not cordoned (kubectl uncordon worn)"
+        in (found["unschedulable"]["default/small"])
+    )
+    assert "cordon" not in found["unschedulable"]["default/large"]
 
 
 def test_pods_on_their_way_to_a_node_with_a_claim_go_by_its_own_name(tmp_path: Path, catalogue: str) -> None:

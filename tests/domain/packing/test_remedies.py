@@ -12,16 +12,18 @@ from tests.domain.packing.problems import (
     pods,
     pool,
     problem,
+    room,
 )
 from treenail.domain import labels
 from treenail.domain.node_pools import Generation
+from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer, Room
 from treenail.domain.pods import PodSpec
 from treenail.domain.reasons import Reason, Refusal, Values
 from treenail.domain.remedies import Change, ChangeKind
 from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.taints import UNSCHEDULABLE, Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})
@@ -256,3 +258,47 @@ def test_a_wish_for_choice_would_have_to_be_given_up() -> None:
         "the minValues of NodePool default for karpenter.k8s.aws/instance-family were 1 instead of 2",
         "NodePool default were allowed 32 of cpu instead of 1",
     ]
+
+
+# --- cordoned nodes
+
+
+def cordoned(name: str, cpu: str, *taints: Taint) -> Room:
+    known = {labels.NODE_NAME: f"node-{name}"}
+    there = room(name, {"cpu": cpu, "pods": 9}, node_labels=known, taints=(UNSCHEDULABLE, *taints))
+    return replace(there, open=False, cordoned=True)
+
+
+def test_a_cordoned_node_that_would_hold_the_pods_could_be_opened() -> None:
+    worn, small = cordoned("worn", "8"), cordoned("small", "1")
+    nowhere = offer(pool(), limits={"cpu": 0})
+
+    (group,) = advised(problem(pods("web", 2, asking(cpu="3")), offers=(nowhere,), rooms=(small, worn)))
+
+    assert group.remedy is not None
+    assert group.remedy.changes == (
+        Change(
+            kind=ChangeKind.UNCORDON,
+            object="Node node-worn",
+            path="spec",
+            before={"unschedulable": True},
+            after={"unschedulable": False},
+            condition="node node-worn were not cordoned (kubectl uncordon node-worn)",
+        ),
+    )
+    assert group.remedy.node == "node-worn"
+
+
+def test_one_that_would_not_is_no_advice() -> None:
+    nowhere = offer(pool(), limits={"cpu": 0})
+
+    for refusing in (cordoned("small", "1"), cordoned("dedicated", "8", TEAM)):
+        for change in advice(asking(cpu="3"), nowhere, rooms=(refusing,), count=1):
+            assert change.kind is not ChangeKind.UNCORDON
+
+
+def test_nothing_goes_to_a_cordoned_node() -> None:
+    plan = pack(problem(pods("web", 1, asking(cpu="3")), rooms=(cordoned("worn", "8"),)))
+
+    assert plan.nominations == {}
+    assert len(plan.claims) == 1
