@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, TextIO
 
 from rich.console import Console
@@ -23,6 +24,8 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
         "existing": _existing(simulation, names),
         "unschedulable": {names[uid]: group.sentence for group in plan.refused for uid in group.pods},
         "refused": refused_as_json(plan.refused, names),
+        "terminating": list(simulation.terminating),
+        "nominated": simulation.nominated,
         "cost": plan.cost,
         "lowerBound": plan.lower_bound,
         "pods": len(names),
@@ -76,11 +79,26 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
     for node, pods in _existing(simulation, names).items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(plan.refused, names, console)
+    for line in _left_alone(simulation):
+        console.print(line, highlight=False, markup=False)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
         f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",
         highlight=False,
     )
+
+
+def _left_alone(simulation: Simulation) -> Iterator[str]:
+    """Yield a line on each kind of pods that no place is looked for."""
+    going, promised = simulation.terminating, simulation.nominated
+    if going:
+        yield (
+            f"terminating: no place is looked for, and those on a node keep their room until they are gone: "
+            f"{named(going)}"
+        )
+    if promised:
+        where = [f"{pod} on {node}" for pod, node in promised.items()]
+        yield f"nominated: no place is looked for, as the scheduler makes room for them: {named(where)}"
 
 
 def _may_be(claim: PlannedClaim, key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
@@ -130,6 +130,26 @@ class Simulation:
     def pod_names(self) -> dict[str, str]:
         """The pods decided on as namespace/name, by uid: those that wait, and those that lose their node."""
         return {pod.uid: pod.key for pod in self._problem.pods}
+
+    @property
+    def terminating(self) -> tuple[str, ...]:
+        """The pods that are being deleted and get no new place, as namespace/name, sorted.
+
+        Those on a node hold their room there until they are gone.
+        """
+        return tuple(sorted(p.key for p in self._left_alone() if p.deleting_since is not None))
+
+    @property
+    def nominated(self) -> dict[str, str]:
+        """The pods that get no new place as the scheduler makes room for them: the node by namespace/name."""
+        waiting = (p for p in self._left_alone() if p.active and not p.node_name and p.nominated_node)
+        return {p.key: p.nominated_node for p in sorted(waiting, key=lambda p: p.key)}
+
+    def _left_alone(self) -> Iterator[Pod]:
+        decided = self.pod_names
+        for pod in self._pods:
+            if pod.uid not in decided and not (pod.terminal or pod.daemon or pod.mirror):
+                yield pod
 
     def node_of(self, room: str) -> str:
         """Return the node a room of the plan is on."""

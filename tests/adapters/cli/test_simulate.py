@@ -101,6 +101,8 @@ def test_json_has_the_parts_that_scripts_rely_on() -> None:
         "existing",
         "unschedulable",
         "refused",
+        "terminating",
+        "nominated",
         "cost",
         "lowerBound",
         "pods",
@@ -265,6 +267,54 @@ def test_pods_of_a_leaving_node_are_given_another(tmp_path: Path, catalogue: str
 
     assert [claim["pods"] for claim in found["nodeClaims"]] == [["default/there", "default/waiting"]]
     assert found["pods"] == 2
+
+
+def test_of_pods_that_get_no_new_place_it_is_said_why(tmp_path: Path, catalogue: str) -> None:
+    stops = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    manifests = (
+        KWOK_POOL,
+        NODE,
+        changed(pod("stopping", "3", nodeName="worn"), "metadata", {"name": "stopping", **stops}),
+        changed(pod("cancelled", "1"), "metadata", {"name": "cancelled", **stops}),
+        changed(pod("preempts", "3"), "status", {"nominatedNodeName": "worn"}),
+        pod("waiting", "2"),
+    )
+    options = ("--instance-types", catalogue)
+
+    found = simulated(tmp_path, *manifests, options=options)
+
+    assert found["terminating"] == ["default/cancelled", "default/stopping"]
+    assert found["nominated"] == {"default/preempts": "worn"}
+    assert [claim["pods"] for claim in found["nodeClaims"]] == [["default/waiting"]]
+    assert (found["existing"], found["pods"]) == ({}, 1)
+    lines = treenail("simulate", "-f", str(tmp_path / "given.yaml"), *options).out.splitlines()
+    assert [line for line in lines if line.startswith(("terminating", "nominated"))] == [
+        (
+            "terminating: no place is looked for, and those on a node keep their room until they are gone: "
+            "default/cancelled, default/stopping"
+        ),
+        "nominated: no place is looked for, as the scheduler makes room for them: default/preempts on worn",
+    ]
+
+
+def test_a_pod_of_a_leaving_node_that_is_placed_again_is_not_told_as_terminating(
+    tmp_path: Path, catalogue: str
+) -> None:
+    gone = changed(CLAIM, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": True}
+    db = {"name": "db-0", "deletionTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [owner]}
+
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        gone,
+        {**NODE, "spec": {"providerID": "kwok://worn"}},
+        changed(pod("db-0", "2", nodeName="worn"), "metadata", db),
+        options=("--instance-types", catalogue),
+    )
+
+    assert [claim["pods"] for claim in found["nodeClaims"]] == [["default/db-0"]]
+    assert found["terminating"] == []
 
 
 def test_manifests_may_be_several_files_and_lists(tmp_path: Path) -> None:
