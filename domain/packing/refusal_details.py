@@ -55,7 +55,7 @@ def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
     return Reason.UNKNOWN_RESOURCE, detail, Values(name)
 
 
-def missing(name: str, asked: int, template: Template, types: Indices, left: Floats) -> str:
+def missing(name: str, asked: float, template: Template, types: Indices, left: Floats) -> str:
     """Return what nodes turned out to have less of `name` than one of `types` promised that would do.
 
     `left` (T) is what the types leave to pods. Empty where none would do.

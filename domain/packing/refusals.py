@@ -122,7 +122,7 @@ class Refusals:
             left = format_amount(name, int(max(room[largest, column], 0)))
             of = template.shelf.types[types[largest]].name
             detail = f"{name} {wanted} is asked for, and the largest type leaves {left} to pods ({of})"
-            detail += details.missing(name, int(one.requests[column]), template, types, room[:, column])
+            detail += details.missing(name, one.requests[column], template, types, room[:, column])
             return Reason.TOO_LARGE, detail, Values(name, wanted, (left,), of)
         return Reason.TOO_LARGE, *self._at_once(one, template, types)
 
@@ -142,7 +142,7 @@ class Refusals:
             f"none of {len(types)} types holds all that is asked for at once: {amounts}; "
             f"the one that comes nearest leaves {left} of {name} to pods ({of})"
         )
-        detail += details.missing(name, int(one.requests[column]), template, types[[nearest]], row[[column]])
+        detail += details.missing(name, one.requests[column], template, types[[nearest]], row[[column]])
         return detail, Values(name, wanted, (left,), of)
 
     def _limit(self, template: Template, able: Indices) -> tuple[str, Values]:

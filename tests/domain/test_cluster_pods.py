@@ -10,6 +10,7 @@ from tests.builders import (
     bound_pod,
     claim,
     claim_of,
+    conditions,
     decided,
     node_of,
     node_pool,
@@ -23,11 +24,12 @@ from tests.domain.models import IN_USE, LASTS, ROOM, daemon, lose, model, promis
 from treenail.domain import labels
 from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.commitment import commit
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.nodes import LAUNCHED, REGISTERED, NodeClaim
 from treenail.domain.pods import Owner, Phase, PodAffinityTerm
 from treenail.domain.promises import Promise
 from treenail.domain.taints import DISRUPTED
 
+NARROW = resources(cpu=1, pods=10)
 LEAVING = (claim_of(view("c2")), node_of(view("c2")))
 
 # --- pods
@@ -53,6 +55,21 @@ def test_a_pod_that_is_bound_is_told_with_its_promise() -> None:
     assert (told.pod.uid, told.view.name) == ("p1", "c1")
     assert told.promise is not None
     assert len(known.promises) == 0
+
+
+def test_a_promise_holds_on_a_node_that_has_less_until_it_is_in_use() -> None:
+    starting = view(
+        of_claim={"conditions": conditions(LAUNCHED, REGISTERED)}, of_node={"allocatable": NARROW}
+    )
+    known = model(claim_of(starting), node_of(starting), pending_pod("p1", 2))
+    promise(known, "p1", "c1")
+    see(known, replace(node_of(starting), resource_version=2))
+    assert known.promises.of("p1") is not None
+
+    see(known, replace(claim_of(view()), resource_version=2))
+
+    assert known.promises.of("p1") is None
+    assert to_place(known) == ["p1"]
 
 
 def test_daemons_and_static_pods_are_not_told_as_bound() -> None:

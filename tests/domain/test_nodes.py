@@ -162,6 +162,31 @@ def test_what_a_starting_node_does_not_name_yet_is_taken_from_its_claim(
 
 
 @pytest.mark.parametrize(
+    ("stage", "amounts"),
+    [
+        ("launched", (3900, 90, 1)),
+        ("joined", (3901, 91, 1)),
+        ("registered", (3901, 91, 1)),
+        ("initialized", (3901, 91, 0)),
+        ("not ours", (3901, 91, 0)),
+    ],
+)
+def test_room_that_was_promised_counts_until_the_node_is_in_use(
+    stage: str, amounts: tuple[int, int, int]
+) -> None:
+    room = STAGES[stage].promised_room
+
+    assert (room["cpu"], room["memory"], room["gpu"]) == amounts
+
+
+def test_what_a_starting_node_has_less_of_is_not_believed_yet() -> None:
+    less = replace(STAGES["registered"], node=node(allocatable=Resources({"cpu": 1, "memory": 99})))
+
+    assert dict(less.promised_room) == {"cpu": 3900, "memory": 99, "gpu": 1}
+    assert less.allocatable["cpu"] == 1
+
+
+@pytest.mark.parametrize(
     ("view", "leaving"),
     [
         (STAGES["initialized"], False),
