@@ -159,8 +159,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
         self._learn(memory_lesson(self._views[name]))
-        if known is None:
-            # In use before this process saw it: after a restart.
+        if known is None or _resized(known, view):
+            # In use before this process saw it, or grown since.
             self._learn(room_lesson(view, coming=False))
         self._look(name)
 
@@ -329,3 +329,12 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             writer.patch_claim(claim.name, ClaimPatch(labels=plain, remove_labels=labels.OF_RESERVATIONS))
 
         self._tasks.run(("kubernetes", "claim", claim.name), relabel, self.me, _Collected)
+
+
+def _resized(before: NodeView, after: NodeView) -> bool:
+    """Tell whether a node has more or less room for pods than it had."""
+    return (
+        before.node is not None
+        and after.node is not None
+        and (before.node.allocatable != after.node.allocatable)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
 
@@ -39,7 +39,7 @@ class MemoryLearned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomLearned:
-    """A node of this type had so much `room` for pods when it came into use.
+    """A node of this type had so much `room` for pods when it came into use, or came to have it later.
 
     It names the resources that were sure to be told by then. The node runs this image, and was made from
     what has the hash `sized_by`.
@@ -144,9 +144,12 @@ class LearnedSizes:
     def _learn_room(self, lesson: RoomLearned) -> bool:
         key = lesson.sized_by, lesson.instance_type
         known = self._room.get(key, ())
+        others = [one for one in known if one.node != lesson.node]
+        for old in known:
+            if old.node == lesson.node:  # what it has more of came late, what it has less of goes for a while
+                lesson = replace(lesson, room=old.room.largest(lesson.room))
         if lesson in known:
             return False
-        others = [one for one in known if one.node != lesson.node]
         latest = sorted([lesson, *others], key=lambda one: (one.came_at, one.node), reverse=True)
         _put(self._room, key, tuple(latest[: len(_BELIEVED)]))
         return _told(known, lesson.image_id) != _told(self._room[key], lesson.image_id)

@@ -9,6 +9,7 @@ from tests.actors.living import AWAY, BOOT, PROVIDER, Living
 from tests.actors.troubles import Api
 from tests.builders import (
     at,
+    changed,
     claim,
     decision,
     instance,
@@ -23,6 +24,7 @@ from treenail.domain.learned_sizes import LearnedSizes, MemoryLearned, Sizes
 from treenail.domain.lifecycle import NodeNeverCame
 from treenail.domain.nodes import REGISTERED, NodeView, Status, condition_of
 from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
+from treenail.domain.resources import Resources
 from treenail.domain.taints import NOT_READY
 from treenail.domain.template_hash import SIZED_BY
 from treenail.domain.watching import NodeChanged
@@ -66,14 +68,35 @@ def test_the_room_of_a_node_is_learned_when_it_comes_into_use_and_never_before()
     assert lessons(stage) == ["MemoryLearned", "RoomLearned"]
 
 
-def test_what_becomes_of_a_node_that_is_in_use_teaches_nothing() -> None:
+def resize(stage: Living, room: Resources) -> None:
+    """Let the node have another room for pods."""
+    there = stage.views.view("c1")
+    assert there is not None
+    assert there.initialized
+    node = replace(stage.node(), allocatable=room, resource_version=stage.node().resource_version + 1)
+    stage.actor.tell(changed(replace(there, node=node)))
+    stage.run(1)
+
+
+def test_what_a_node_in_use_comes_to_have_later_is_learned() -> None:
     stage = Living()
     stage.launch(labels=TYPE_LABEL, image_id="ami-1", annotations={SIZED_BY: "made"})
     stage.join(room=SEVEN)
     stage.run(30)
 
-    stage.api.apply(replace(stage.node(), allocatable=resources(cpu=1, memory="1Gi", pods=1)))
+    more = resources(cpu=4, memory="7Gi", pods=58)
+    resize(stage, more)
+
+    assert learned(stage).room == (("m5.large", more),)
+
+
+def test_what_a_node_in_use_has_no_more_teaches_nothing() -> None:
+    stage = Living()
+    stage.launch(labels=TYPE_LABEL, image_id="ami-1", annotations={SIZED_BY: "made"})
+    stage.join(room=SEVEN)
     stage.run(30)
+
+    resize(stage, resources(cpu=1, memory="1Gi", pods=1))
 
     assert learned(stage).room == (("m5.large", SEVEN),)
 

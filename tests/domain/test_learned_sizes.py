@@ -222,6 +222,14 @@ def test_room_is_news_where_it_changes_what_is_known() -> None:
     assert [learned.learn(one) for one in told] == [True, False, False, True, False, True]
 
 
+def test_what_a_node_comes_to_have_later_counts_and_what_it_loses_does_not() -> None:
+    learned = taught(room("n1", cpu=3, memory=5))
+
+    assert learned.learn(room("n1", cpu=4, memory=1))
+    assert known(learned) == {"m5.large": {"cpu": 4, "memory": 5}}
+    assert not learned.learn(room("n1", cpu=1))
+
+
 def test_another_image_node_class_or_kubelet_knows_nothing_of_it() -> None:
     learned = taught(room(cpu=3))
 

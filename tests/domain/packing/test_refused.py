@@ -19,7 +19,6 @@ from tests.domain.packing.problems import (
     room,
 )
 from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_pools import Generation
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
@@ -249,35 +248,6 @@ def test_more_than_the_largest_type_has() -> None:
         "nvidia.com/gpu 2 is asked for, and the largest type leaves 1 to pods (g5.xlarge)",
     )
     assert refusal(asking("9000000000000000", "7Ei"))[0] is Reason.TOO_LARGE
-
-
-def short(name: str, cpu: int, missing: Mapping[str, int]) -> InstanceType:
-    """A type of which nodes turned out to have less."""
-    one = instance_type(name, cpu=cpu, memory=2 * cpu, price=0.05 * cpu)
-    return replace(one, overhead=replace(one.overhead, missing=Resources(missing)))
-
-
-def test_what_nodes_turned_out_not_to_have_is_told_where_it_would_have_been_enough() -> None:
-    types = (short("c5.large", 2, {"cpu": 500}), short("c5.xlarge", 4, {"cpu": 2500}))
-
-    reason, detail = refusal(asking("1600m"), offer(types=types))
-
-    assert reason is Reason.TOO_LARGE
-    assert detail == (
-        "cpu 1600m is asked for, and the largest type leaves 1420m to pods (c5.large); "
-        "nodes of its node class report 500m cpu less than c5.large should have"
-    )
-    assert refusal(asking("3"), offer(types=types))[1].endswith("2500m cpu less than c5.xlarge should have")
-    assert refusal(asking("8"), offer(types=types))[1].endswith("leaves 1420m to pods (c5.large)")
-
-
-def test_it_is_told_too_where_several_resources_are_asked_for_at_once() -> None:
-    types = (short("c5.large", 2, {"cpu": 500}), instance_type("t9.nano", cpu=3, memory=1, price=0.01))
-
-    assert refusal(asking("1800m", "2Gi"), offer(types=types))[1].endswith(
-        "leaves 1420m of cpu to pods (c5.large); "
-        "nodes of its node class report 500m cpu less than c5.large should have"
-    )
 
 
 def test_a_type_that_ran_out_is_no_measure_for_what_would_fit() -> None:
