@@ -129,7 +129,7 @@ class Bundles:
 
     def _begin(self, one: PodClass, rung: Rung, scope: Scope, pods: int, *, buying: bool) -> None:
         best, most = None, 0
-        choices = self._choices.of(rung.demand, scope.keys, scope.targets) if buying else ()
+        choices = self._choices.of(rung.demand, scope.keys, scope.targets, scope.apart_keys) if buying else ()
         for choice in sorted(choices, key=lambda choice: self._choices.price(choice, one.requests)):
             fits = self._fit(one, scope, Bundle(np.zeros_like(one.requests), (choice.demand,), choice), pods)
             if fits > most:
@@ -162,7 +162,7 @@ class Bundles:
         if all(key in bundle.choice.known for key in scope.keys):
             ways = [_joined(bundle, rung.demand, bundle.choice)]
         else:
-            choices = self._choices.of(rung.demand, scope.keys, scope.targets)
+            choices = self._choices.of(rung.demand, scope.keys, scope.targets, scope.apart_keys)
             ways = [
                 _joined(bundle, choice.demand, _both(bundle.choice, choice))
                 for choice in choices

@@ -179,7 +179,10 @@ class RoomSeats:
         return np.minimum(fits, quotas)
 
     def _cells(self, scope: Scope, rows: Indices, fits: Floats) -> list[_Cell]:
-        """Part rooms by their domains, less those that have none. In the order of their first rooms."""
+        """Part rooms by their domains, less those that lack one. In the order of their first rooms.
+
+        Where pods are only kept apart, rooms without a domain will do.
+        """
         by_codes: dict[tuple[int, ...], list[int]] = {}
         columns = [self._rooms.values(r.group.term.key) for r in scope.by_domain]
         codes = np.array([codes[rows] for _, codes in columns]).T
@@ -188,9 +191,9 @@ class RoomSeats:
         cells = []
         for key, members in by_codes.items():
             values = [values[code] for (values, _), code in zip(columns, key, strict=True)]
-            if None not in values:
-                names = [r.group.term.key for r in scope.by_domain]
-                domains = {name: str(value) for name, value in zip(names, values, strict=True)}
+            known = dict(zip((r.group.term.key for r in scope.by_domain), values, strict=True))
+            domains = {name: value for name, value in known.items() if value is not None}
+            if all(name in domains or name in scope.apart_keys for name in known):
                 cells.append(_Cell(domains, rows[members], fits[members]))
         return cells
 

@@ -208,7 +208,12 @@ class Seating:
     def _bought_in(self, one: PodClass, rung: Rung, scope: Scope) -> list[Mapping[str, str]]:
         """Return the domains in which there are new nodes for all pods of a class: no limit is near."""
         choices = self._choices.by_price(
-            rung.demand, scope.keys, scope.targets, one.requests, unlimited_first=True
+            rung.demand,
+            scope.keys,
+            scope.targets,
+            one.requests,
+            unlimited_first=True,
+            apart_keys=scope.apart_keys,
         )
         return [choice.known for choice in choices if not self._choices.limited(choice, one.requests)]
 
@@ -236,7 +241,12 @@ class Seating:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
         # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
         in_order = self._choices.by_price(
-            rung.demand, scope.keys, scope.targets, one.requests, unlimited_first=scope.gathers
+            rung.demand,
+            scope.keys,
+            scope.targets,
+            one.requests,
+            unlimited_first=scope.gathers,
+            apart_keys=scope.apart_keys,
         )
         choices: Sequence[Choice] = in_order
         if self._most:

@@ -47,6 +47,11 @@ class Demands:
             known = self._known[key] = Demand(*key)
         return known
 
+    def without(self, demand: Demand, key: str) -> Demand:
+        """Return `demand` on nodes that have no label `key`."""
+        requirements = demand.requirements.with_((Requirement(key, frozenset()),))
+        return self.of(requirements, demand.tolerations, demand.present, demand.ports)
+
     def pinned(self, demand: Demand, key: str, value: str) -> Demand:
         """Return `demand` on nodes whose label `key` is `value`."""
         asked = (demand, key, value)

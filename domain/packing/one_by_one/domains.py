@@ -55,6 +55,8 @@ class Domains:
         ]
         if not values and key in scope.targets:
             return [before]
+        if key in scope.apart_keys and self._universe.lacking(before.family.template.index, key):
+            return [before]
         if self.leave_open and key not in scope.targets and _keeps_off_only(restrictions):
             return self._left_open(before, key, values, able)
         found = []

@@ -46,7 +46,8 @@ class Blockers:
         if not scope.by_domain:
             return None
         families = self._chains.families
-        found = ((c, families.of(template, c.demand)) for c in self._choices.of(rung.demand, scope.keys, ()))
+        made = self._choices.of(rung.demand, scope.keys, (), scope.apart_keys)
+        found = ((c, families.of(template, c.demand)) for c in made)
         choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
         if not choices:
             return next(map(_no_domain, self._unknown(scope, rung, template)), None)

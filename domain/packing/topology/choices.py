@@ -38,22 +38,32 @@ class Choices:
         self._chains = chains
         self._demands = demands
         self._universe = universe
-        self._known: dict[tuple[Demand, tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]] = {}
+        self._known: dict[
+            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]
+        ] = {}
         self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
         self._prices: dict[tuple[Demand, int], float] = {}
         self._by_price: dict[
-            tuple[Demand, tuple[str, ...], tuple[str, ...], int, bool], tuple[Choice, ...]
+            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...], int, bool], tuple[Choice, ...]
         ] = {}
 
-    def of(self, demand: Demand, keys: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Choice, ...]:
+    def of(
+        self,
+        demand: Demand,
+        keys: tuple[str, ...],
+        targets: tuple[str, ...],
+        apart_keys: tuple[str, ...] = (),
+    ) -> tuple[Choice, ...]:
         """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`.
 
-        And of `targets`, unless there is none.
+        One more for nodes that will be without a label, where that is among `apart_keys`. And one for each
+        domain of `targets`, unless there is none.
         """
-        known = self._known.get((demand, keys, targets))
+        known = self._known.get((demand, keys, targets, apart_keys))
         if known is None:
             some = tuple(key for key in targets if self._values(demand, key))
-            known = self._known[demand, keys, targets] = tuple(self._made(demand, (*keys, *some)))
+            made = tuple(self._made(demand, (*keys, *some), apart_keys))
+            known = self._known[demand, keys, targets, apart_keys] = made
         return known
 
     def by_price(
@@ -64,15 +74,20 @@ class Choices:
         requests: Floats,
         *,
         unlimited_first: bool,
+        apart_keys: tuple[str, ...] = (),
     ) -> tuple[Choice, ...]:
         """Return those choices that hold `requests` (R), the cheapest first.
 
         Before all others, if so asked, those where no limit is near.
         """
-        key = (demand, keys, targets, id(requests), unlimited_first)
+        key = (demand, keys, targets, apart_keys, id(requests), unlimited_first)
         known = self._by_price.get(key)
         if known is None:
-            held = [choice for choice in self.of(demand, keys, targets) if self.links(choice, requests)]
+            held = [
+                choice
+                for choice in self.of(demand, keys, targets, apart_keys)
+                if self.links(choice, requests)
+            ]
             held.sort(
                 key=lambda choice: (
                     unlimited_first and self.limited(choice, requests),
@@ -86,6 +101,14 @@ class Choices:
     def _values(self, demand: Demand, key: str) -> list[str]:
         own = demand.requirements.get(key)
         return [value for value in self._universe.new(key) if own is None or own.has(value)]
+
+    def _none(self, demand: Demand, key: str, apart_keys: tuple[str, ...]) -> list[None]:
+        """Return whether nodes without a label are a choice: a list of one, or of none."""
+        if key not in apart_keys or key in demand.present:
+            return []
+        own = demand.requirements.get(key)
+        wanted = own is not None and not own.negative
+        return [] if wanted or not self._universe.any_lacking(key) else [None]
 
     def links(self, choice: Choice, requests: Floats) -> tuple[Link, ...]:
         """Return the families of a choice that hold `requests` (R)."""
@@ -111,13 +134,18 @@ class Choices:
             self._prices[key] = _cheapest(links[0].family, requests) if links else inf
         return self._prices[key]
 
-    def _made(self, demand: Demand, keys: tuple[str, ...]) -> list[Choice]:
+    def _made(self, demand: Demand, keys: tuple[str, ...], apart_keys: tuple[str, ...]) -> list[Choice]:
         choices: list[Choice] = []
-        values = [self._values(demand, key) for key in keys]
+        values: list[list[str | None]] = [
+            [*self._values(demand, key), *self._none(demand, key, apart_keys)] for key in keys
+        ]
         for combination in product(*values):
             pinned = demand
             for key, value in zip(keys, combination, strict=True):
-                pinned = self._demands.pinned(pinned, key, value)
+                if value is None:
+                    pinned = self._demands.without(pinned, key)
+                else:
+                    pinned = self._demands.pinned(pinned, key, value)
             families = self._chains.families
             found = [families.of(template, pinned) for template in range(len(families.templates))]
             some = [family for family in found if family is not None]

@@ -57,7 +57,8 @@ class Restriction:
         """Return what is `allowed` in each of `many` domains: what they have in common is looked at once."""
         key, floor = self.group.term.key, self.floor(universe, strict)
         domains = [each.get(key) for each in many]
-        quotas = [0.0 if domain is None else self.quota(domain, floor) for domain in domains]
+        nowhere = inf if not self.owned or self.group.term.kind is Kind.APART else 0.0
+        quotas = [nowhere if domain is None else self.quota(domain, floor) for domain in domains]
         begins = self.owned and self.group.term.kind is Kind.TOGETHER and not all(quotas)
         if begins and self.may_begin(strict):
             return [0.0 if domain is None else inf for domain in domains]

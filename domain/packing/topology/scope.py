@@ -25,15 +25,17 @@ from treenail.domain.taints import untolerated
 class Scope:
     """The restrictions on where the pods go, and what is to be noted when they went there.
 
-    `keys` are the labels whose value is to be chosen for a new node, and `targets` more, where it can be:
-    others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the groups
-    per node that the pods must find on their node. `given_up` is how many wishes they are without.
+    `keys` are the labels whose value is to be chosen for a new node, or, where it is among `apart_keys`, that
+    it may be without: who keeps apart may be where there is no domain. `targets` are more, where it can be
+    chosen: others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the
+    groups per node that the pods must find on their node. `given_up` is how many wishes they are without.
     `spreads` are those of `by_domain` that spread, and `sole_spread` the only one of all, where it spreads
     the pods it counts.
     """
 
     strict: Requirements
     keys: tuple[str, ...]
+    apart_keys: tuple[str, ...]
     targets: tuple[str, ...]
     by_domain: tuple[Restriction, ...]
     by_node: tuple[Restriction, ...]
@@ -160,6 +162,12 @@ def _most_on(restriction: Restriction, rows: Indices) -> Floats:
             return np.where(there > 0, np.inf, 0.0)
 
 
+def _apart_keys(by_domain: Sequence[Restriction], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of `keys` by which pods are only kept apart."""
+    others = {r.group.term.key for r in by_domain if r.owned and r.group.term.kind is not Kind.APART}
+    return tuple(key for key in keys if key not in others)
+
+
 def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
     if len(by_domain) != 1:
         return None
@@ -206,6 +214,7 @@ class Scopes:
         return Scope(
             strict=rung.strict,
             keys=keys,
+            apart_keys=_apart_keys(by_domain, keys),
             targets=aimed,
             by_domain=by_domain,
             by_node=tuple(r for r in per_node if r not in together),

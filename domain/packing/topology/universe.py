@@ -20,6 +20,7 @@ class Universe:
         self._rooms = rooms
         self._new: dict[str, tuple[str, ...]] = {}
         self._of: dict[tuple[int, Requirement | None], tuple[str, ...]] = {}
+        self._lacking: dict[tuple[int, str], bool] = {}
 
     def new(self, key: str) -> tuple[str, ...]:
         """Return, sorted, the values that new nodes may have for the label `key`."""
@@ -27,6 +28,22 @@ class Universe:
             found = {value for index in range(len(self._templates)) for value in self.of_pool(index, key)}
             self._new[key] = tuple(sorted(found))
         return self._new[key]
+
+    def lacking(self, index: int, key: str) -> bool:
+        """Tell whether new nodes of the template `index` will not have the label `key` at all."""
+        known = self._lacking.get((index, key))
+        if known is None:
+            template = self._templates[index]
+            known = self._lacking[index, key] = (
+                key not in LEFT_OPEN
+                and key not in self._templates.requirements(index)
+                and not template.shelf.masks.values(key, template.admitted)
+            )
+        return known
+
+    def any_lacking(self, key: str) -> bool:
+        """Tell whether new nodes of some pool will not have the label `key`."""
+        return any(self.lacking(index, key) for index in range(len(self._templates)))
 
     def of_pool(self, index: int, key: str, wanted: Requirements = ANYTHING) -> list[str]:
         """Return, sorted, the values that new nodes of the template `index` may have for the label `key`.

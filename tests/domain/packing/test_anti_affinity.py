@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tests.domain.packing.company import (
@@ -24,9 +26,10 @@ from tests.domain.packing.company import (
     together,
     with_terms,
 )
-from tests.domain.packing.problems import asking, problem
+from tests.domain.packing.problems import asking, expression, is_in, problem
 from treenail.domain import labels
 from treenail.domain.pods import PodAffinityTerm
+from treenail.domain.requirements import Operator
 
 BY_ZONE, BY_NODE = with_terms(apart()), with_terms(apart(key=labels.HOSTNAME))
 NODE = labels.HOSTNAME
@@ -230,3 +233,44 @@ def test_a_wish_to_be_apart_keeps_nobody_else_off() -> None:
     of = problem(app("web", 1, wish), app("db", 1), rooms=rooms, offers=())
 
     assert solved(of).nominations == {"web-0": "n1", "db-0": "n1"}
+
+
+# --- by a label that not every node has
+
+
+BY_RACK = with_terms(apart(key="rack"))
+
+
+def test_who_keeps_apart_by_a_label_may_share_a_node_that_lacks_it() -> None:
+    rooms = (node("n1", A, there("web"), more={"rack": "r1"}), node("n2", B, cpu=2))
+
+    plan = solved(problem(app("web", 3, BY_RACK), rooms=rooms, offers=(sold(),)))
+
+    assert list(plan.nominations.values()) == ["n2", "n2"]
+    assert [len(claim.pods) for claim in plan.claims] == [1]
+
+
+def test_where_a_pool_has_the_label_they_have_a_domain_each_and_the_rest_go_to_the_other_pool() -> None:
+    racks = sold(is_in("rack", "r1", "r2"), name="racks")
+
+    plan = solved(problem(app("web", 4, BY_RACK), offers=(racks, sold(name="bare"))))
+
+    placed = Counter(claim.pool for claim in plan.claims for _ in claim.pods)
+    assert placed == {"racks": 2, "bare": 2}
+
+
+def test_who_wants_the_label_goes_where_it_is() -> None:
+    wanting = with_terms(apart(key="rack"), of=asking(required=[(expression("rack", Operator.EXISTS),)]))
+    without = with_terms(
+        apart(key="rack"), of=asking(required=[(expression("rack", Operator.NOT_IN, "r1"),)])
+    )
+    racks = sold(is_in("rack", "r1"), name="racks")
+
+    assert len(refused(problem(app("web", 2, wanting), offers=(racks, sold(name="bare"))))) == 1
+    assert refused(problem(app("web", 2, without), offers=(racks, sold(name="bare")))) == []
+
+
+def test_a_pod_that_is_there_keeps_nobody_off_nodes_that_lack_the_label() -> None:
+    rooms = (node("n1", A, there("db", apart(WEB, key="rack")), more={"rack": "r1"}),)
+
+    assert domains(problem(app("web", 2), rooms=rooms, offers=(sold(zones=(B,)),))) == {B: 2}
