@@ -209,3 +209,20 @@ def test_a_controller_that_starts_anew_is_taught_by_the_nodes_there_are() -> Non
         rehearsal.run("10m")
 
         assert bought(rehearsal) == ["m5d.large"]
+
+
+def test_a_drifted_node_stays_where_those_that_would_replace_it_turn_out_too_small() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        pool = pool_of("m5", types=("m5.large",))
+        rehearse(rehearsal, node_class(), pool, one_pod(**{CPU: "1500m"}), short=(), time="5m")
+
+        rehearsal.ec2.set_shortfalls(Shortfall(less=Resources.parse({CPU: "500m"})))
+        rehearsal.apply(text(changed(node_class(), "spec.userData", "reserve more")))
+        rehearsal.run("40m")
+
+        assert [record.cause for record in rehearsal.history()] == [None, "empty"]
+        assert rehearsal.running() == 1
+        blocked = [
+            r.event.message for r in rehearsal.cluster.events() if r.event.reason == "DisruptionBlocked"
+        ]
+        assert "nodes of its node class report 500m cpu less than m5.large should have" in blocked[-1]
