@@ -46,7 +46,7 @@ class Domains:
 
     def _along(self, before: Place, scope: Scope, key: str) -> list[Place]:
         own = before.family.requirements.get(key)
-        values = [value for value in self._universe.new(key) if own is None or own.has(value)]
+        values = self._universe.choosable(key, own)
         restrictions = [r for r in scope.by_domain if r.group.term.key == key]
         able = [
             value

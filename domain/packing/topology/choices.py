@@ -99,8 +99,7 @@ class Choices:
         return known
 
     def _values(self, demand: Demand, key: str) -> list[str]:
-        own = demand.requirements.get(key)
-        return [value for value in self._universe.new(key) if own is None or own.has(value)]
+        return self._universe.choosable(key, demand.requirements.get(key))
 
     def _none(self, demand: Demand, key: str, apart_keys: tuple[str, ...]) -> list[None]:
         """Return whether nodes without a label are a choice: a list of one, or of none."""

@@ -21,6 +21,7 @@ class Universe:
         self._new: dict[str, tuple[str, ...]] = {}
         self._of: dict[tuple[int, Requirement | None], tuple[str, ...]] = {}
         self._lacking: dict[tuple[int, str], bool] = {}
+        self._left_open: dict[str, bool] = {}
 
     def new(self, key: str) -> tuple[str, ...]:
         """Return, sorted, the values that new nodes may have for the label `key`."""
@@ -28,6 +29,23 @@ class Universe:
             found = {value for index in range(len(self._templates)) for value in self.of_pool(index, key)}
             self._new[key] = tuple(sorted(found))
         return self._new[key]
+
+    def choosable(self, key: str, own: Requirement | None) -> list[str]:
+        """Return the values that new nodes may be given for the label `key` where `own` is required of it.
+
+        Of a label that a pool requires, and leaves to pods to choose, these are what `own` lists.
+        """
+        values = [value for value in self.new(key) if own is None or own.has(value)]
+        if own is not None and not own.complement and self._is_left_open(key):
+            return sorted(own.values.union(values))
+        return values
+
+    def _is_left_open(self, key: str) -> bool:
+        known = self._left_open.get(key)
+        if known is None:
+            required = (self._templates.requirements(index).get(key) for index in range(len(self._templates)))
+            known = self._left_open[key] = any(one is not None and one.complement for one in required)
+        return known
 
     def lacking(self, index: int, key: str) -> bool:
         """Tell whether new nodes of the template `index` will not have the label `key` at all."""

@@ -28,8 +28,8 @@ from tests.domain.packing.company import (
 )
 from tests.domain.packing.problems import asking, expression, is_in, problem
 from treenail.domain import labels
-from treenail.domain.pods import PodAffinityTerm
-from treenail.domain.requirements import Operator
+from treenail.domain.pods import PodAffinityTerm, PodSpec
+from treenail.domain.requirements import Operator, Requirement
 
 BY_ZONE, BY_NODE = with_terms(apart()), with_terms(apart(key=labels.HOSTNAME))
 NODE = labels.HOSTNAME
@@ -274,3 +274,13 @@ def test_a_pod_that_is_there_keeps_nobody_off_nodes_that_lack_the_label() -> Non
     rooms = (node("n1", A, there("db", apart(WEB, key="rack")), more={"rack": "r1"}),)
 
     assert domains(problem(app("web", 2), rooms=rooms, offers=(sold(zones=(B,)),))) == {B: 2}
+
+
+def test_a_label_that_pods_choose_is_the_one_they_name() -> None:
+    def of_tenant(name: str) -> PodSpec:
+        return with_terms(apart(key="tenant"), of=asking(selector={"tenant": name}))
+
+    one, other = app("web", 2, of_tenant("x"), lot="x"), app("web", 2, of_tenant("y"), lot="y")
+    open_to_any = sold(Requirement.of("tenant", Operator.EXISTS))
+
+    assert len(refused(problem(one, other, offers=(open_to_any,)))) == 2
