@@ -27,8 +27,8 @@ from tests.domain.packing.company import (
 )
 from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
 from treenail.domain import labels
-from treenail.domain.packing.problem import Packing, Settings
-from treenail.domain.requirements import Operator
+from treenail.domain.packing.problem import Packing, Problem, Settings
+from treenail.domain.requirements import Operator, Requirement
 
 BY_ZONE, BY_NODE = with_terms(near()), with_terms(near(key=labels.HOSTNAME))
 TEAM = "team"
@@ -232,6 +232,26 @@ def test_near_by_a_label_of_the_pool() -> None:
     of = problem(app("web", 9, with_terms(near(key=TEAM))), offers=offers)
 
     assert list(domains(of, TEAM).values()) == [9]
+
+
+def test_near_and_spread_by_a_label_whose_value_they_choose_themselves() -> None:
+    open_to_any = sold(Requirement.of(TEAM, Operator.EXISTS))
+    either = asking(required=[(expression(TEAM, Operator.IN, "a", "b"),)])
+
+    near_by = problem(app("web", 6, with_terms(near(key=TEAM), of=either)), offers=(open_to_any,))
+    even = problem(app("web", 6, with_terms(spread(TEAM), of=either)), offers=(open_to_any,))
+
+    assert teams(near_by) == {"a": 6}
+    assert teams(even) == {"a": 3, "b": 3}
+
+
+def teams(of: Problem) -> dict[str, int]:
+    claims = solved(of).claims
+    found: dict[str, int] = {}
+    for claim in claims:
+        (team,) = claim.requirements[TEAM].values
+        found[team] = found.get(team, 0) + len(claim.pods)
+    return found
 
 
 def test_a_label_that_the_pool_lacks_refuses_those_that_ask_and_nobody_else() -> None:
