@@ -28,7 +28,7 @@ from treenail.domain.end_records import EndRecord, actor_of, cause_said, reason_
 from treenail.domain.ending_conditions import disrupting
 from treenail.domain.ending_trace import disruption_context
 from treenail.domain.instants import write_instant
-from treenail.domain.launching import LaunchMark, deal
+from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark, deal
 from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
@@ -96,6 +96,9 @@ class DrainCalls:
             annotations[labels.ENDS_AT] = state.ends_at.isoformat()
         if state.deadline is not None and labels.TERMINATION_TIMESTAMP not in claim.annotations:
             annotations[labels.TERMINATION_TIMESTAMP] = write_instant(state.deadline)
+        if state.nothing_bought:
+            # Nobody need look for an instance before it goes.
+            annotations[labels.LAUNCH] = NOTHING_BOUGHT
         why = disrupting(claim, state.cause)
         self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations, conditions=why))
         self._writer.delete_claim(claim.name, uid=claim.uid)
@@ -147,18 +150,25 @@ def cause_of(view: NodeView) -> Cause:
 
 
 def leaving_for(
-    view: NodeView, cause: Cause, *, began_at: datetime, forced: bool, first: bool, actor: str
+    view: NodeView,
+    cause: Cause,
+    began_at: datetime,
+    *,
+    forced: bool,
+    first: bool = False,
+    actor: str = "",
+    why: str = "",
 ) -> Leaving:
     """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says.
 
-    That is also who decided so, where `actor` does not.
+    That is also who decided so and what more is said of the cause, where `actor` and `why` do not.
     """
     claim = view.claim
     says_so = cause_said(claim) is cause
     own = disruption_context(claim) if claim is not None else SpanContext.root(f"disrupt/{view.name}")
     return Leaving(
         cause=cause,
-        why=reason_of(claim) if says_so else "",
+        why=why or (reason_of(claim) if says_so else ""),
         actor=actor or (actor_of(claim) if says_so else ""),
         trace=_trace_of(view) or own,
         deadline=deadline_of(view),

@@ -9,18 +9,17 @@ from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.held_calls import HeldCalls
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.launch_recorder import LaunchRecorder
-from treenail.actors.launch_ticks import Adopt, Flushed, Probe, StepDone
+from treenail.actors.launch_ticks import Adopt, Flushed, GiveUp, Probe, StepDone
 from treenail.actors.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import labels, metrics
 from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import Cause, disrupted_labels
+from treenail.domain.disruption import Cause, ClaimGivenUp, disrupted_labels
 from treenail.domain.fleets import FleetAnswer, Instance
 from treenail.domain.launch_book import Batch, Group, LaunchBook
 from treenail.domain.launch_options import Menu
 from treenail.domain.launch_steps import (
     CallFleet,
-    DeleteClaim,
     FindInstances,
     MarkClaim,
     PrepareBatch,
@@ -54,18 +53,17 @@ from treenail.domain.watching import NodeChanged
 _MOST_ATTEMPTS: Final = 8
 _FLUSH_SECONDS: Final = 0.2
 _ADOPT_AFTER: Final = 2.0
+_SAY_AGAIN_SECONDS: Final = 5.0
 
-
-LauncherInbox: TypeAlias = (
-    PlanCommitted | NodeChanged | CapacityRanOut | Step | Flushed | StepDone | Adopt | Probe
-)
+Tick: TypeAlias = Flushed | StepDone | Adopt | GiveUp | Probe
+LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | Step | Tick
 
 
 class FleetLauncher(DomainActor[LauncherInbox]):
     """See every claim through to its instance, across lost answers and restarts.
 
     Owns the launches in flight. Tells the lifecycle `NodeLaunched`, the selector `CapacityRanOut` and
-    `LaunchFailed`, the cluster state what it wrote and `ClaimFailed`.
+    `LaunchFailed`, the cluster state what it wrote and `ClaimFailed`, who sees claims out `ClaimGivenUp`.
     """
 
     def __init__(
@@ -75,16 +73,16 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         cluster: Ref[ObjectSeen | ClaimFailed],
         selector: Ref[CapacityRanOut | LaunchFailed],
         lifecycle: Ref[NodeLaunched],
+        termination: Ref[ClaimGivenUp],
         calls: LaunchCalls,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
         self._selector = selector
         self._lifecycle = lifecycle
+        self._termination = termination
         self._calls = calls
         self._book = LaunchBook()
-        # Those that are given up, with what is said on them.
-        self._taken_back: dict[str, DeleteClaim] = {}
         self._held = HeldCalls(
             self._book,
             runtime.dice,
@@ -109,6 +107,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._step_done(message)
             case Adopt():
                 self._adopt()
+            case GiveUp():
+                self._take_back(message)
             case Probe():
                 self._held.probe(message.node_class)
             case _:
@@ -136,9 +136,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if self._book.note(changed):
             self.later("adopt", Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
-            self._try(self._taken_back.get(changed.name, DeleteClaim(name=changed.name)))
-        if changed.view is None:
-            self._taken_back.pop(changed.name, None)
+            self._take_back(GiveUp(changed.name))
 
     def _adopt(self) -> None:
         for batch in self._book.adopt(self._timers.now()):
@@ -183,8 +181,6 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._found(step, value)
             case RecordInstance(name=name) if isinstance(value, NodeClaim):
                 self._recorded(name, value)
-            case DeleteClaim(name=name):
-                self._book.deleted(name)
             case _:
                 raise TypeError(f"{step} answered {type(value).__name__}")
 
@@ -200,8 +196,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if not final and isinstance(step, CallFleet) and self._held.keep(step):
             self.log("launches of the node class wait", level="warning", error=str(error))
             return
-        # What was given up must go: nobody else would take it away.
-        if not final and (step.attempt < _MOST_ATTEMPTS or isinstance(step, DeleteClaim)):
+        if not final and step.attempt < _MOST_ATTEMPTS:
             seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
             what = type(step).__name__
             self.log(
@@ -228,8 +223,6 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._hand_back((name,))
             case FindInstances(token=token):
                 self._hand_back(self._book.waiting_for(token))
-            case DeleteClaim(name=name):
-                self._book.not_found(name)
 
     # --- what follows from them
 
@@ -382,16 +375,22 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:
         self._recorder.launch(name, None, why)
         claim = self._book.claim(name)
-        if claim is not None:
-            self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
         self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
         tell_failed(self.log, name, cause, why)
         if written:
-            self._book.give_up(name)
-            self._taken_back[name] = DeleteClaim(name=name, cause=cause, why=why)
-            self._try(self._taken_back[name])
-        else:
-            self._book.forget(name)
+            self._book.give_up(ClaimGivenUp.unbought(name, cause, type(self).__name__, why))
+            self._take_back(GiveUp(name))
+            return
+        if claim is not None:
+            self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
+        self._book.forget(name)
+
+    def _take_back(self, tick: GiveUp) -> None:
+        """Say that a claim is to go, now and then until it does; of one that is not written, when it is."""
+        given_up = self._book.given_up(tick.name)
+        if given_up is not None and given_up.written:
+            self._termination.tell(given_up.says)
+            self.later(tick, tick, seconds=_SAY_AGAIN_SECONDS)
 
     def _hand_back(self, names: tuple[str, ...]) -> None:
         """Give these up for now; they are taken on again like those of a process that died."""

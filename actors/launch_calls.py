@@ -8,14 +8,11 @@ from typing import Final, TypeAlias, TypeVar, assert_never
 from treenail.domain import labels
 from treenail.domain.claim_conditions import after_launch
 from treenail.domain.claim_prices import write_price
-from treenail.domain.end_records import end_record
-from treenail.domain.ending_trace import disruption_context
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.launch_book import Batch, LaunchBook
 from treenail.domain.launch_options import Menu
 from treenail.domain.launch_steps import (
     CallFleet,
-    DeleteClaim,
     FindInstances,
     MarkClaim,
     PrepareBatch,
@@ -23,7 +20,7 @@ from treenail.domain.launch_steps import (
     Step,
     WriteClaim,
 )
-from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark
+from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import (
     AlreadyExistsError,
@@ -68,7 +65,7 @@ class LaunchCalls:
         What `ran_out` is not to be bought.
         """
         match step:
-            case WriteClaim() | MarkClaim() | RecordInstance() | DeleteClaim():
+            case WriteClaim() | MarkClaim() | RecordInstance():
                 claim = book.claim(step.name)
                 return None if claim is None else self._of_claim(step, claim, book)
             case PrepareBatch():
@@ -84,7 +81,7 @@ class LaunchCalls:
 
     def _of_claim(
         self,
-        step: WriteClaim | MarkClaim | RecordInstance | DeleteClaim,
+        step: WriteClaim | MarkClaim | RecordInstance,
         claim: NodeClaim,
         book: LaunchBook,
     ) -> Call[object] | None:
@@ -98,8 +95,6 @@ class LaunchCalls:
             case RecordInstance():
                 instance = book.instance(step.name)
                 return None if instance is None else self._record(claim, instance)
-            case DeleteClaim():
-                return self._delete(claim, step)
 
     def _write(self, claim: NodeClaim) -> Call[NodeClaim]:
         """Create a claim. One of its name that is there already is this one, from an earlier attempt."""
@@ -166,19 +161,6 @@ class LaunchCalls:
             conditions=after_launch(claim),
         )
         return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
-
-    def _delete(self, claim: NodeClaim, step: DeleteClaim) -> Call[None]:
-        """Delete a claim that got no instance, having said why on it."""
-        record = end_record(claim, step.cause, disruption_context(claim), why=step.why)
-
-        def call() -> None:
-            known = self._reader.get_claim(claim.name)
-            # Nothing was bought for it, so nobody need look for an instance before it goes.
-            void = ClaimPatch(annotations={labels.LAUNCH: NOTHING_BOUGHT, **record.annotations()})
-            self._writer.patch_claim(claim.name, void)
-            self._writer.delete_claim(claim.name, uid=known.uid)
-
-        return _about(claim.name), call
 
 
 def _about(name: str) -> TaskKey:

@@ -32,6 +32,13 @@ class Adopt:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveUp:
+    """A timer tick: say that a claim that comes to nothing is to go."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """A timer tick: let one call of this node class go, to see whether it is answered."""
 

@@ -249,6 +249,7 @@ class System:
             cluster=self.cluster,
             selector=self.selector,
             lifecycle=self.lifecycle,
+            termination=self.termination,
             calls=calls,
         )
 

@@ -177,24 +177,24 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _give_up(self, given_up: ClaimGivenUp) -> None:
         """Let a claim go that is of no use, unless it goes already: who came first says why."""
         view, state = self._view(given_up.name), self._leaving.get(given_up.name)
-        if view is None or (state is not None and not state.has_way_back(view)):
-            return
-        self.log("giving claim up", nodeclaim=view.name, cause=given_up.cause.value)
+        if view is None or not (view.claim is not None and view.claim.resource_version):
+            return  # or not written yet
+        cause, why, actor = given_up.cause, given_up.why, given_up.actor
+        if state is None or state.has_way_back(view):
+            self.log("giving claim up", nodeclaim=view.name, cause=cause.value)
         if state is None:
-            self._begin(view, given_up.cause, began_at=self._timers.now(), actor=given_up.actor)
-        else:
-            state.insist(given_up.cause, actor=given_up.actor)
-            self._look(view.name)
-
-    def _begin(
-        self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False, actor: str = ""
-    ) -> None:
-        if view.name in self._leaving:
-            return
-        began_at = min(began_at, self._timers.now())
-        state = leaving_for(view, cause, began_at=began_at, forced=self._forced, first=first, actor=actor)
-        self._leave(view, state)
+            state = leaving_for(view, cause, self._timers.now(), forced=self._forced, actor=actor, why=why)
+            self._leave(view, state)
+        elif state.has_way_back(view):
+            state.insist(cause, why=why, actor=actor)
+        state.nothing_bought |= given_up.nothing_bought
         self._look(view.name)
+
+    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
+        if view.name not in self._leaving:
+            began_at = min(began_at, self._timers.now())
+            self._leave(view, leaving_for(view, cause, began_at, forced=self._forced, first=first))
+            self._look(view.name)
 
     def _leave(self, view: NodeView, state: Leaving) -> None:
         self._leaving[view.name] = state

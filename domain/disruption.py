@@ -172,12 +172,20 @@ class NodeInterrupted:
 class ClaimGivenUp:
     """A claim, by name, is of no use any more: its node never came into use, or is gone.
 
-    `actor` says so; it is "" where somebody deleted the node.
+    `actor` says so; it is "" where somebody deleted the node. `why` says more of the cause. Where
+    `nothing_bought`, it is known that no instance need be looked for.
     """
 
     name: str
     cause: Cause
     actor: str
+    why: str = ""
+    nothing_bought: bool = False
+
+    @classmethod
+    def unbought(cls, name: str, cause: Cause, actor: str, why: str) -> ClaimGivenUp:
+        """Return that a launch came to nothing, for sure."""
+        return cls(name=name, cause=cause, actor=actor, why=why, nothing_bought=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
 from treenail.domain.claims import DECISION
+from treenail.domain.disruption import ClaimGivenUp
 from treenail.domain.fleets import Instance
 from treenail.domain.launching import Launch, LaunchMark, launch_token
 from treenail.domain.node_classes import NodeClass
@@ -51,7 +52,10 @@ class Group:
 
 @dataclass(slots=True)
 class _Work:
-    """A claim being launched, and what it is bought from. `token` is set while it is in a call's group."""
+    """A claim being launched, and what it is bought from. `token` is set while it is in a call's group.
+
+    It may be `seen` to be written before the call that writes it is answered.
+    """
 
     claim: NodeClaim
     since: datetime
@@ -59,6 +63,15 @@ class _Work:
     node_class: NodeClass
     token: str = ""
     instance: Instance | None = None
+    seen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenUp:
+    """What `says` that a claim comes to nothing, and whether that is known to be `written`."""
+
+    says: ClaimGivenUp
+    written: bool
 
 
 class LaunchBook:
@@ -74,7 +87,7 @@ class LaunchBook:
         self._marked: dict[str, NodeClaim] = {}
         self._by_token: dict[str, dict[str, None]] = {}
         self._adoptable: dict[str, tuple[NodeClaim, NodePool, NodeClass]] = {}
-        self._given_up: dict[str, NodeClaim] = {}
+        self._given_up: dict[str, GivenUp] = {}
         self._numbers = count()
 
     # --- opening and adopting
@@ -122,6 +135,8 @@ class LaunchBook:
             return False
         self._file(claim)
         waits = not claim.launched and not claim.leaving and claim.resource_version > 0
+        if claim.resource_version > 0:
+            self._seen(claim)
         known = name in self._work or name in self._given_up
         if not waits or known or changed.pool is None or changed.node_class is None:
             self._adoptable.pop(name, None)
@@ -164,7 +179,7 @@ class LaunchBook:
         self._adoptable.pop(name, None)
         self._unfile(name)
         given_up = self._given_up.get(name)
-        if given_up is not None and given_up.resource_version > 0:
+        if given_up is not None and given_up.written:
             del self._given_up[name]
         work = self._work.get(name)
         group = self._groups.get(work.token) if work is not None else None
@@ -208,9 +223,9 @@ class LaunchBook:
     # --- one claim
 
     def claim(self, name: str) -> NodeClaim | None:
-        """Return the claim being worked on, or given up, under `name`."""
+        """Return the claim being worked on under `name`."""
         work = self._work.get(name)
-        return work.claim if work is not None else self._given_up.get(name)
+        return work.claim if work is not None else None
 
     def since(self, name: str) -> datetime | None:
         """Return when the work on a claim began."""
@@ -242,22 +257,30 @@ class LaunchBook:
         if work is not None and group is not None and not self._members(group):
             del self._groups[work.token]
 
-    def give_up(self, name: str) -> None:
-        """Work on a claim no longer, and see that it goes."""
-        work = self._work.get(name)
+    def give_up(self, says: ClaimGivenUp) -> None:
+        """Work on a claim no longer, and remember that it is to go until it does.
+
+        If its writing was never answered, it may not be there yet.
+        """
+        work = self._work.get(says.name)
         if work is not None:
-            self._given_up[name] = work.claim
-        self.forget(name)
+            self._given_up[says.name] = GivenUp(
+                says=says, written=work.seen or work.claim.resource_version > 0
+            )
+        self.forget(says.name)
 
-    def deleted(self, name: str) -> None:
-        """Note that a claim given up is deleted."""
-        self._given_up.pop(name, None)
+    def given_up(self, name: str) -> GivenUp | None:
+        """Return a claim that was given up and has not gone yet, as far as is known."""
+        return self._given_up.get(name)
 
-    def not_found(self, name: str) -> None:
-        """Note that a claim given up is not there: if its writing was never answered, not there yet."""
-        claim = self._given_up.get(name)
-        if claim is not None and claim.resource_version > 0:
-            del self._given_up[name]
+    def _seen(self, claim: NodeClaim) -> None:
+        work, given_up = self._work.get(claim.name), self._given_up.get(claim.name)
+        if work is not None:
+            work.seen = True
+        if given_up is not None and claim.leaving:
+            del self._given_up[claim.name]
+        elif given_up is not None:
+            self._given_up[claim.name] = replace(given_up, written=True)
 
     def hand_back(self, names: Iterable[str]) -> None:
         """Work on claims no longer for now; they can be adopted again."""

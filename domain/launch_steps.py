@@ -63,19 +63,7 @@ class RecordInstance:
     attempt: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteClaim:
-    """Take back a claim that comes to nothing, and say why on it."""
-
-    name: str
-    cause: Cause = Cause.LAUNCH_FAILED
-    why: str = ""
-    attempt: int = 0
-
-
-Step: TypeAlias = (
-    WriteClaim | PrepareBatch | MarkClaim | CallFleet | FindInstances | RecordInstance | DeleteClaim
-)
+Step: TypeAlias = WriteClaim | PrepareBatch | MarkClaim | CallFleet | FindInstances | RecordInstance
 StepT = TypeVar("StepT", bound=Step)
 
 

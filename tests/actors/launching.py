@@ -8,8 +8,10 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
 from tests.builders import START, decision, gone, instance_type, node_class, node_pool, planned_claim
 from tests.probes import Probe
+from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.launch_calls import LaunchCalls
+from treenail.actors.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import Change
 from treenail.domain.claims import claim_for
 from treenail.domain.disruption import Cause
@@ -26,7 +28,7 @@ FOR_LONG = 9  # one more than a step is tried again
 
 
 class Launching(Stage):
-    """A launcher with an API server that it watches, and a shop to buy from."""
+    """A launcher with an API server that it watches, a shop to buy from, and one who sees claims out."""
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -35,13 +37,30 @@ class Launching(Stage):
         self.api.apply(node_pool(), node_class())
         self.api.on_change(self._changed)
         self.cluster, self.selector, self.lifecycle = Probe(), Probe(), Probe()
+        self.arbiter, self.observer = Probe(), Probe()
         self.start()
 
     def start(self) -> None:
+        ends = DrainCalls(reader=self.api, writer=self.api, cloud=self.cloud)
+        self.termination = self.host(
+            lambda runtime: TerminationActor(
+                runtime,
+                arbiter=self.arbiter,
+                observer=self.observer,
+                calls=ends,
+                writer=self.api,
+                forced=True,
+            )
+        )
         calls = LaunchCalls(reader=self.api, writer=self.api, cloud=self.cloud, cluster_name="demo")
         self.launcher = self.host(
             lambda runtime: FleetLauncher(
-                runtime, cluster=self.cluster, selector=self.selector, lifecycle=self.lifecycle, calls=calls
+                runtime,
+                cluster=self.cluster,
+                selector=self.selector,
+                lifecycle=self.lifecycle,
+                termination=self.termination,
+                calls=calls,
             )
         )
 
@@ -56,13 +75,17 @@ class Launching(Stage):
         if isinstance(change.after, NodeClaim):
             self._tell(change.after)
         elif isinstance(change.before, NodeClaim):
-            self.launcher.tell(gone(change.before.name))
+            self._tell_all(gone(change.before.name))
 
     def _tell(self, claim: NodeClaim) -> None:
         waits = not claim.launched and not claim.leaving
         pool, of_class = (node_pool(), node_class()) if waits else (None, None)
         view = NodeView(claim=claim)
-        self.launcher.tell(NodeChanged(name=claim.name, view=view, pool=pool, node_class=of_class))
+        self._tell_all(NodeChanged(name=claim.name, view=view, pool=pool, node_class=of_class))
+
+    def _tell_all(self, changed: NodeChanged) -> None:
+        self.launcher.tell(changed)
+        self.termination.tell(changed)
 
     def plan(self, *names: str) -> None:
         self.launcher.tell(

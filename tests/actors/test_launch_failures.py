@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.actors.launching import AWAY, FOR_LONG, LARGE, Launching
+from treenail.adapters.fake.cluster import Change
 from treenail.domain import labels
 from treenail.domain.disruption import Cause
-from treenail.domain.launching import NodeLaunched
+from treenail.domain.launching import LaunchMark, NodeLaunched
+from treenail.domain.nodes import NodeClaim
 from treenail.domain.ports import (
     ClaimPatch,
     ConflictError,
@@ -128,6 +130,44 @@ def test_a_claim_given_up_is_deleted_however_long_that_takes() -> None:
     assert stage.cloud.bought == {}
 
 
+def test_a_claim_that_comes_to_nothing_ends_once_with_its_cause_and_nobody_looks_for_an_instance() -> None:
+    stage = Launching()
+    stage.cloud.stock = 0
+
+    stage.plan("a")
+    stage.run(10)
+
+    assert stage.api.claims() == ()
+    about_its_end = [
+        call for call in stage.api.troubles.calls if call in {"void a", "delete_claim a", "release a"}
+    ]
+    assert about_its_end == ["void a", "delete_claim a", "release a"]
+    (ended,) = [r.event.message for r in stage.api.events() if r.event.reason == "Ended"]
+    why = "InsufficientInstanceCapacity: no capacity"
+    assert ended.startswith(f"Ended: insufficient_capacity ({why}), by launch of FleetLauncher; ")
+    disrupted = "karpenter_nodeclaims_disrupted_total"
+    assert stage.telemetry.counted(disrupted, reason="insufficient_capacity") == 1
+
+
+def test_a_claim_that_comes_to_nothing_while_somebody_deletes_it_is_not_waited_for() -> None:
+    stage = Launching()
+    stage.cloud.stock = 0
+
+    def delete_when_marked(change: Change) -> None:
+        mark = LaunchMark.of(change.after) if isinstance(change.after, NodeClaim) else None
+        if mark is not None and not stage.slow:
+            stage.slow["ec2", "fleet", mark.token] = 3
+            stage.at(stage.seconds + 1, lambda: stage.api.delete("NodeClaim", "a"))
+
+    stage.api.on_change(delete_when_marked)
+    stage.plan("a")
+    stage.run(10)
+
+    assert "void a" not in stage.api.troubles.calls
+    assert stage.failed() == {"a": Cause.INSUFFICIENT_CAPACITY}
+    assert stage.api.claims() == ()
+
+
 # --- claims that cannot be marked
 
 
@@ -163,7 +203,7 @@ def test_a_claim_deleted_before_its_mark_is_not_launched_and_the_others_are(when
     stage.run(60)
 
     assert stage.live() == ["b"]
-    assert stage.instances() == {"a": "", "b": "i-0"}
+    assert stage.instances() == {"b": "i-0"}
     assert list(stage.cloud.bought) == ["i-0"]
 
 

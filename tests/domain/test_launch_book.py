@@ -15,7 +15,8 @@ from tests.builders import (
     node_pool,
 )
 from treenail.domain import labels
-from treenail.domain.launch_book import Batch, Group, LaunchBook
+from treenail.domain.disruption import Cause, ClaimGivenUp
+from treenail.domain.launch_book import Batch, GivenUp, Group, LaunchBook
 from treenail.domain.launch_options import Menu
 from treenail.domain.launching import Launch, launches
 from treenail.domain.node_pools import NodePool
@@ -339,38 +340,38 @@ def test_claims_handed_back_are_adopted_again_wherever_they_stood() -> None:
 # --- giving up
 
 
-def test_a_claim_given_up_is_known_until_it_is_deleted() -> None:
+def useless(name: str) -> ClaimGivenUp:
+    return ClaimGivenUp.unbought(name, Cause.LAUNCH_FAILED, "FleetLauncher", "it was refused")
+
+
+def test_a_claim_given_up_is_known_until_it_goes() -> None:
     book, _ = calling("a")
 
-    book.give_up("a")
-    book.give_up("stranger")
+    book.give_up(useless("a"))
+    book.give_up(useless("stranger"))
 
-    assert book.claim("a") is not None
     assert book.since("a") is None
     assert not book.note(seen(wanting("a", version=2)))
-    book.deleted("a")
-    assert book.claim("a") is None
+    assert book.given_up("a") == GivenUp(says=useless("a"), written=True)
+    assert book.given_up("stranger") is None
+    assert not book.note(seen(replace(wanting("a", version=3), deleting_since=START)))
+    assert book.given_up("a") is None
 
 
 def test_a_claim_given_up_that_is_gone_is_forgotten() -> None:
-    by_watch, _ = calling("a")
-    by_call, _ = calling("a")
-    by_watch.give_up("a")
-    by_call.give_up("a")
+    book, _ = calling("a")
+    book.give_up(useless("a"))
 
-    by_watch.note(gone("a"))
-    by_call.not_found("a")
+    book.note(gone("a"))
 
-    assert by_watch.claim("a") is None
-    assert by_call.claim("a") is None
+    assert book.given_up("a") is None
 
 
 def test_a_claim_given_up_unwritten_is_unwanted_when_it_shows_up_after_all() -> None:
     book = LaunchBook()
     book.open(plan(wanting("a")), START)
-    book.give_up("a")
+    book.give_up(useless("a"))
 
-    book.not_found("a")
     book.note(gone("a"))
     late = seen(wanting("a", version=1))
 
