@@ -160,11 +160,17 @@ def test_a_node_that_takes_no_pods_is_a_closed_room(close: Callable[[ClusterMode
     known = model(*IN_USE)
     close(known)
 
-    room = room_of(known)
-
-    assert not room.open
-    assert dict(room.free) == {}
+    assert not room_of(known).open
     assert known.room("c1") is None
+
+
+def test_of_a_cordoned_node_it_is_known_what_would_be_free_and_of_one_that_goes_nothing_is() -> None:
+    kept, going = model(*IN_USE), model(*IN_USE)
+    cordoned(kept)
+    condemned(going)
+
+    assert dict(room_of(kept).free) == {"cpu": 4000, "pods": 10}
+    assert dict(room_of(going).free) == {}
 
 
 def test_pods_of_a_cordoned_node_stay_residents() -> None:
