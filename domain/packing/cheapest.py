@@ -10,20 +10,18 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.packing.arrays import Floats
-from treenail.domain.packing.bound import fractional_cover
-from treenail.domain.packing.chains import Link
 from treenail.domain.packing.compatibility.families import Families, Family
 from treenail.domain.packing.components import Component
 from treenail.domain.packing.drafts import Draft, cost_of, nodes_in, placed_in
 from treenail.domain.packing.forced import Forced, Stock, seeds_of
 from treenail.domain.packing.holes import fill_holes
 from treenail.domain.packing.limits import Ledger
-from treenail.domain.packing.lots import Lot
 from treenail.domain.packing.merging import Merging
 from treenail.domain.packing.node_rules import NodeRules
 from treenail.domain.packing.resizing import Resizing
 from treenail.domain.packing.sizing import Sizing
 from treenail.domain.packing.steps import Steps
+from treenail.domain.packing.waiting import Waiting, asked_by, by_family, further, nodes_of, worth_of
 
 # More nodes than the settings allow must cost less than this share of what first-fit's cost.
 SPLIT_BELOW: Final = 0.75
@@ -46,15 +44,6 @@ _FEW_UNITS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """Units of a lot that still need a node, and the chain of families left to try."""
-
-    lot: Lot
-    units: int
-    chain: tuple[Link, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Start:
     """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything.
 
@@ -62,7 +51,7 @@ class _Start:
     """
 
     drafts: list[Draft]
-    waiting: list[_Waiting]
+    waiting: list[Waiting]
     settled: bool = True
     early: Sequence[Draft] = ()
 
@@ -89,6 +78,8 @@ class Cheapest:
         self._starts: dict[float, _Start] = {}
         # The lots, by index, for which others left too little of a limit.
         self._left_out: set[int] = set()
+        # Whether several small nodes took the place of a large one anywhere.
+        self._smaller = False
         self._merged: dict[tuple[object, ...], list[Draft]] = {}
         self._worth: Floats | None = None
 
@@ -108,17 +99,34 @@ class Cheapest:
             if self._steps.exhausted:
                 break
             rations = (_LOOSER**attempt,) if attempt else _RATIONS
-            found = self._planned(wanted, per_node, first, rations)
-            if self._leaves_out(found, best):
-                found = self._planned(wanted, per_node, first, rations)
-            if not self._steps.exhausted and self._better(found, best, first):
-                best = found
+            found, best = self._attempt(wanted, per_node, first, best, rations, small=not attempt)
+            if not attempt and self._smaller and cost_of(found) > bound * _FAR:
+                # Large nodes have room for others, who need nodes of their own beside small ones.
+                other, best = self._attempt(wanted, per_node, first, best, rations, small=False)
+                found = min(other, best, key=cost_of)
             # Making nodes dearer makes fewer of them, and never a cheaper plan.
             if self._acceptable(found, first) or cost_of(found) >= cost_of(best):
                 break
         best = self._resized(best, first, bound)
         self._count(best, 1)
         return best
+
+    def _attempt(
+        self,
+        wanted: Sequence[int],
+        per_node: float,
+        first: list[Draft],
+        best: list[Draft],
+        rations: Sequence[float],
+        *,
+        small: bool,
+    ) -> tuple[list[Draft], list[Draft]]:
+        """Plan anew; return that plan, and the better of it and `best`."""
+        found = self._planned(wanted, per_node, first, rations, small=small)
+        if self._leaves_out(found, best):
+            found = self._planned(wanted, per_node, first, rations, small=small)
+        better = not self._steps.exhausted and self._better(found, best, first)
+        return found, found if better else best
 
     def _leaves_out(self, found: list[Draft], best: list[Draft]) -> bool:
         """Tell whether `found` leaves units out that `best` holds; from then on their lots come first."""
@@ -147,15 +155,24 @@ class Cheapest:
     def fresh(self, wanted: Sequence[int]) -> list[Draft]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
         waiting = self._waiting(wanted)
-        least = float(_asked_by(waiting) @ _worth(waiting)) if waiting else 0.0
-        found = self._planned(wanted, _PER_NODE * least, None, _RATIONS)
+        least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
+        found = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=True)
         self._count(found, 1)
         return found
 
     def _planned(
-        self, wanted: Sequence[int], per_node: float, first: list[Draft] | None, rations: Sequence[float]
+        self,
+        wanted: Sequence[int],
+        per_node: float,
+        first: list[Draft] | None,
+        rations: Sequence[float],
+        *,
+        small: bool,
     ) -> list[Draft]:
-        """Return the cheapest plan of those that `rations` give. The ledger counts none of them."""
+        """Return the cheapest plan of those that `rations` give, `small` nodes in place of large ones or not.
+
+        The ledger counts none of them.
+        """
         apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
         # Where nobody else is there to share with, there is nothing to ration.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
@@ -166,7 +183,7 @@ class Cheapest:
             if start in tried:
                 continue
             tried.append(start)
-            found = self._plan(start, per_node, first)
+            found = self._plan(start, per_node, first, small=small)
             if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
                 best = found
             if start.settled:
@@ -190,30 +207,30 @@ class Cheapest:
     def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
         """Return the price per node at which the fractional covers of all families are few enough nodes."""
         low, high = _PER_NODE, 1.0
-        groups = _by_family(self._waiting(wanted))
+        groups = by_family(self._waiting(wanted))
         while high / low > _DEARER:
             middle = (low * high) ** 0.5
-            nodes = sum(_nodes(family, group, middle * bound) for family, group in groups)
+            nodes = sum(nodes_of(family, group, middle * bound) for family, group in groups)
             low, high = (middle, high) if nodes > most_nodes else (low, middle)
         return high * bound
 
-    def _waiting(self, wanted: Sequence[int]) -> list[_Waiting]:
+    def _waiting(self, wanted: Sequence[int]) -> list[Waiting]:
         of = zip(self._component.lots, wanted, strict=True)
-        return [_Waiting(lot, units, lot.chain) for lot, units in of if units]
+        return [Waiting(lot, units, lot.chain) for lot, units in of if units]
 
-    def _plan(self, start: _Start, per_node: float, first: list[Draft] | None) -> list[Draft]:
+    def _plan(self, start: _Start, per_node: float, first: list[Draft] | None, *, small: bool) -> list[Draft]:
         """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
         full, waiting, drafts = start.drafts, start.waiting, list(start.early)
         self._count([*full, *drafts], 1)
         while waiting and not self._steps.exhausted:
-            going: list[_Waiting] = []
-            for family, group in _by_family(waiting):
+            going: list[Waiting] = []
+            for family, group in by_family(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
                 lots = [each.lot for each in group]
                 drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
                 if np.logical_or.reduce(left):
-                    drafts += self._sized(family, group, left, per_node)
-                going += _further(group, left)
+                    drafts += self._sized(family, group, left, per_node, small=small)
+                going += further(group, left)
             waiting = going
             # They were filled with whatever fits, but not as another family.
             drafts, full = [*full, *drafts], []
@@ -235,14 +252,18 @@ class Cheapest:
         merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
         return merging.run(most_nodes=most_nodes, most_cost=most_cost)
 
-    def _sized(self, family: Family, group: Sequence[_Waiting], left: Floats, per_node: float) -> list[Draft]:
+    def _sized(
+        self, family: Family, group: Sequence[Waiting], left: Floats, per_node: float, *, small: bool
+    ) -> list[Draft]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
         some = left[free]
         if not np.logical_or.reduce(some):
             return []
         lots = [group[i].lot for i in free]
-        drafts = Sizing(family, lots, self._ledger, self._steps, per_node=per_node).drafts(some)
+        sizing = Sizing(family, lots, self._ledger, self._steps, per_node=per_node, small=small)
+        drafts = sizing.drafts(some)
+        self._smaller |= sizing.smaller
         left[free] = some
         return drafts
 
@@ -263,31 +284,31 @@ class Cheapest:
         if early:
             held = placed_in(early)
             rest = [(each, each.units - held.get(each.lot.index, 0)) for each in waiting]
-            waiting = [_Waiting(each.lot, units, each.chain) for each, units in rest if units]
+            waiting = [Waiting(each.lot, units, each.chain) for each, units in rest if units]
         left = {each.lot.index: each.units for each in waiting}
         seeds = seeds_of([each.lot for each in waiting], left)
         if not seeds:
             self._count(early, -1)
             return _Start([], waiting, early=early)
         lots = [each.lot for each in waiting]
-        worth = self._worth = _worth(waiting) if self._worth is None else self._worth
+        worth = self._worth = worth_of(waiting) if self._worth is None else self._worth
         forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
         drafts = forced.drafts(seeds, ration)
         self._count([*early, *drafts], -1)
         still = [
-            _Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
+            Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
         ]
         return _Start(drafts, still, forced.settled, early)
 
-    def _early(self, waiting: list[_Waiting]) -> list[Draft]:
+    def _early(self, waiting: list[Waiting]) -> list[Draft]:
         """Return nodes, which the ledger counts, for those of whom nothing is kept apart."""
         drafts: list[Draft] = []
         while waiting:
-            going: list[_Waiting] = []
-            for family, group in _by_family(waiting):
+            going: list[Waiting] = []
+            for family, group in by_family(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
-                drafts += self._sized(family, group, left, 0.0)
-                going += _further(group, left)
+                drafts += self._sized(family, group, left, 0.0, small=True)
+                going += further(group, left)
             waiting = going
         return drafts
 
@@ -321,48 +342,3 @@ def _written(drafts: Iterable[Draft]) -> tuple[object, ...]:
 def _holds_more_or_costs_less(found: list[Draft], best: list[Draft]) -> bool:
     ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
     return ours > theirs or (ours == theirs and cost_of(found) < cost_of(best))
-
-
-def _by_family(waiting: Iterable[_Waiting]) -> list[tuple[Family, list[_Waiting]]]:
-    """Group what waits by the family it asks for next, the least flexible family first."""
-    groups: dict[int, tuple[Family, list[_Waiting]]] = {}
-    for each in waiting:
-        family = each.chain[0].family
-        groups.setdefault(family.index, (family, []))[1].append(each)
-    return sorted(groups.values(), key=lambda group: (group[0].choices, group[0].index))
-
-
-def _further(group: Sequence[_Waiting], left: Floats) -> list[_Waiting]:
-    """Return what is left of `group` and has another family to try."""
-    return [
-        _Waiting(each.lot, int(units), each.chain[1:])
-        for each, units in zip(group, left, strict=True)
-        if units and len(each.chain) > 1
-    ]
-
-
-def _nodes(family: Family, group: Sequence[_Waiting], per_node: float) -> float:
-    """Return how many nodes, in fractions, the group needs when a node costs so much more."""
-    return fractional_cover(_asked_by(group), family.room, family.prices + per_node).nodes
-
-
-def _worth(waiting: Sequence[_Waiting]) -> Floats:
-    """Return what a unit of each resource is worth (R) as far as the types go that the most may have."""
-    widest = max(
-        {id(each.chain): each.chain[0].family for each in waiting}.values(),
-        key=lambda family: (family.choices, -family.index),
-    )
-    return fractional_cover(_asked_by(waiting), widest.room, widest.prices).worth
-
-
-def _asked_by(waiting: Iterable[_Waiting]) -> Floats:
-    """Return what all units that wait request together (R)."""
-    # Many lots share one array of requests.
-    rows: dict[int, Floats] = {}
-    units: dict[int, int] = {}
-    for each in waiting:
-        shape = id(each.lot.requests)
-        rows[shape] = each.lot.requests
-        units[shape] = units.get(shape, 0) + each.units
-    asked: Floats = np.array(list(units.values()), dtype=np.float64) @ np.array(list(rows.values()))
-    return asked

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, first_holding
+from treenail.domain.packing.alike import nodes_for
+from treenail.domain.packing.arrays import TINY, Bools, Floats, Indices, count_fitting, first_holding
 from treenail.domain.packing.bound import fractional_cover
 from treenail.domain.packing.compatibility.families import Family
 from treenail.domain.packing.drafts import Draft
@@ -41,16 +42,29 @@ class _Choice:
 class Sizing:
     """Sizes nodes of one family for lots that nothing keeps apart.
 
-    `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes.
+    `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes. Several `small`
+    nodes may take the place of a large one for all that is left, where no limit counts them; without, it is
+    large ones, and so fewer.
     """
 
     def __init__(
-        self, family: Family, lots: Sequence[Lot], ledger: Ledger, steps: Steps, *, per_node: float
+        self,
+        family: Family,
+        lots: Sequence[Lot],
+        ledger: Ledger,
+        steps: Steps,
+        *,
+        per_node: float,
+        small: bool,
     ) -> None:
         self._family = family
         self._ledger = ledger
         self._steps = steps
         self._per_node = per_node
+        # Several nodes use up more of a limit than one.
+        self._small = small and not family.template.limited
+        # Whether nodes may be others for that.
+        self.smaller = False
         # What the lots of a class ask for is one array. Here they are alike.
         classes: dict[int, list[int]] = {}
         for at, lot in enumerate(lots):
@@ -93,11 +107,12 @@ class Sizing:
         left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])
         while np.logical_or.reduce(left) and not self._steps.exhausted:
             self._steps.spend()
-            choice = self._next(left)
-            if choice is None:
+            choices = self._alike(left) or self._next(left)
+            if not choices:
                 break
-            drafts += self._dealt(choice, of_lots)
-            left -= choice.copies * choice.counts
+            for choice in choices:
+                drafts += self._dealt(choice, of_lots)
+                left -= choice.copies * choice.counts
         units[:] = of_lots
         return drafts
 
@@ -127,17 +142,32 @@ class Sizing:
             copies -= alike
             yield Draft(family, choice.row, load, parts, alike)
 
-    def _next(self, left: Floats) -> _Choice | None:
-        """Choose the next node, and how many of it to take."""
+    def _alike(self, left: Floats) -> list[_Choice]:
+        """Choose all nodes where one class of pods is left, and they may be small; none otherwise."""
+        waiting = left.nonzero()[0].tolist() if self._small else []
+        if len(waiting) != 1:
+            return []
+        at, pods = waiting[0], int(left[waiting[0]])
+        holds = np.minimum(count_fitting(self._room, self._requests[at]), pods).astype(int).tolist()
+        choices = []
+        for nodes in nodes_for(pods, holds, self._prices.tolist()):
+            counts = np.zeros_like(left)
+            counts[at] = nodes.pods
+            choices.append(_Choice(int(self._family.bargains[nodes.at]), counts, nodes.copies))
+        self.smaller |= sum(choice.copies for choice in choices) > 1
+        return choices
+
+    def _next(self, left: Floats) -> list[_Choice]:
+        """Choose the next node, and how many of it to take; none where limits leave none."""
         family = self._family
         whole = cheapest_allowed(family, left @ self._whole_requests, self._ledger, 0.0)
         dearness = np.inf if whole is None else float(family.prices[whole]) + self._per_node
         if whole is not None and dearness <= self._least_of_two(left):
-            return _Choice(whole, left.copy(), 1)
+            return [_Choice(whole, left.copy(), 1)]
         several = self._one_of_several(left)
         if several is None or (whole is not None and dearness <= several[0]):
-            return None if whole is None else _Choice(whole, left.copy(), 1)
-        return several[1]
+            return [] if whole is None else [_Choice(whole, left.copy(), 1)]
+        return [several[1]]
 
     def _least_of_two(self, left: Floats) -> float:
         """Return what two nodes or more for the pods `left` (I) cost at least."""
@@ -161,8 +191,14 @@ class Sizing:
             return None
         loads = counts @ self._requests
         chosen = first_holding(room, loads)
-        costs = prices[chosen] + _outlook(demand - loads, room, prices, worth)
+        rest = demand - loads
+        outlook = _outlook(rest, room, prices, worth)
+        costs = prices[chosen] + outlook
         best = int(costs.argmin())
+        if self._small:
+            large, costs = best, prices[chosen] + _or_several(outlook, rest, room, prices, worth)
+            best = int(costs.argmin())
+            self.smaller |= best != large
         row = int(rows[chosen[best]])
         copies_made = int(min(copies[best], self._ledger.copies(self._family, row)))
         return float(costs[best]), _Choice(row, counts[best], copies_made)
@@ -197,6 +233,21 @@ def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Float
     value: Floats = np.where(one, prices[np.minimum(rows, len(prices) - 1)], rest @ worth)
     value[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
     return value
+
+
+def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
+    """Return what nodes for each `rest` (B, R) will cost, which is what `one` (B) costs, or several.
+
+    A small type may have room for about as many pods as one that costs much more. Several are of one type.
+    """
+    doubtful = (one > rest @ worth).nonzero()[0]
+    if not len(doubtful):
+        return one
+    copies = np.ceil(np.maximum.reduce(rest[doubtful, np.newaxis] / np.maximum(room, TINY), axis=2))
+    several = np.minimum.reduce(copies * prices, axis=1)
+    either = one.copy()
+    either[doubtful] = np.minimum(one[doubtful], several)
+    return either
 
 
 def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
