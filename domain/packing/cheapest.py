@@ -157,6 +157,10 @@ class Cheapest:
         waiting = self._waiting(wanted)
         least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
         found = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=True)
+        if self._smaller and not self._steps.exhausted:
+            large = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=False)
+            if not self._steps.exhausted and _holds_more_or_costs_less(large, found):
+                found = large
         self._count(found, 1)
         return found
 
@@ -244,11 +248,10 @@ class Cheapest:
         return self._merged[key]
 
     def _fewer(self, drafts: list[Draft], first: list[Draft] | None) -> list[Draft]:
-        """Make nodes one where that saves money, or where there are too many."""
-        most_nodes, most_cost = float(nodes_in(drafts)), inf
-        fewer = first is not None and most_nodes > self._most_nodes(first)
-        if first is not None and nodes_in(first) > 1:
-            most_nodes, most_cost = self._most_nodes(first), cost_of(first)
+        """Make nodes one where that saves money, or where there are too many for what they save."""
+        most_nodes, most_cost, fewer = inf, inf, False
+        if first is not None and nodes_in(first) > 1 and not self._acceptable(drafts, first):
+            most_nodes, most_cost, fewer = self._most_nodes(first), cost_of(first), True
         merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
         return merging.run(most_nodes=most_nodes, most_cost=most_cost)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import ceil, inf
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,8 @@ from treenail.domain.packing.steps import Steps
 
 # Only the cheapest kinds of node are tried with each other: it is small nodes that are left over.
 _MOST_KINDS: Final = 64
+# Sums of prices are rounded: what costs no more than this more costs the same.
+_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,12 +74,13 @@ class Merging:
         nodes, cost = nodes_in(self._kinds.values()), cost_of(self._kinds.values())
         while self._unions and not self._steps.exhausted:
             best = min(self._unions, key=lambda union: union.rank)
-            dearer = best.extra > 0
+            dearer = best.extra > _ROUNDING
             if dearer and (nodes <= most_nodes or cost + best.extra >= most_cost):
                 break
             copies = self._possible(best)
             if dearer:
-                copies = min(copies, nodes - int(most_nodes))
+                affordable = ceil((most_cost - cost) / best.extra) - 1 if most_cost < inf else copies
+                copies = min(copies, nodes - int(most_nodes), affordable)
             if copies:
                 self._merge(best, copies)
             else:
@@ -106,7 +110,7 @@ class Merging:
 
     def _may_save(self, family: Family, one: int, other: int) -> bool:
         """Tell whether some type of `family` that is not dearer than the two might hold both. Quick."""
-        within = family.bargains_within(self._prices[one] + self._prices[other])
+        within = family.bargains_within(self._prices[one] + self._prices[other] + _ROUNDING)
         if within is None:
             return False
         loads = zip(self._loads[one], self._loads[other], within, strict=True)
@@ -122,7 +126,7 @@ class Merging:
             if not isinstance(rows, slice):
                 row = int(rows[row])
             extra = float(family.prices[row]) - self._prices[one] - self._prices[other]
-            if extra > 0 and not self._dearer:
+            if extra > _ROUNDING and not self._dearer:
                 continue
             if not self._rules.may_join(self._company[one], self._kinds[other].parts):
                 continue

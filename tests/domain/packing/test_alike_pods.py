@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, inf
 from random import Random
 
@@ -8,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.packing.problems import asking, instance_type, offer, pods, problem
+from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.packing.alike import nodes_for
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Settings
+from treenail.domain.pods import HostPort
 from treenail.domain.resources import PODS
 
 SMALL = instance_type("c5.large", cpu=2, memory=4, price=0.085, pods=6)
@@ -73,6 +76,32 @@ def test_so_do_pods_of_several_kinds() -> None:
     plan = pack(problem((*web, *api), offers=(offer(types=(SMALL, HUGE)),)))
 
     assert [claim.instance_types[0] for claim in plan.claims] == ["c5.large"] * 3
+
+
+def test_more_nodes_than_first_fit_makes_stay_where_they_save_a_quarter_and_are_not_made_fewer_at_a_loss() -> (
+    None
+):
+    thrifty = instance_type("r5.8xlarge", cpu=29, memory=58, price=1.5, pods=29)
+    dear = instance_type("m5.16xlarge", cpu=55, memory=440, price=6.0, pods=110)
+
+    plan = pack(problem(pods("web", 700, asking("900m", "16Mi")), offers=(offer(types=(thrifty, dear)),)))
+
+    assert {claim.instance_types[0] for claim in plan.claims} == {"r5.8xlarge"}
+    assert len(plan.claims) == ceil(700 / 28)
+
+
+@pytest.mark.parametrize("kinds", [240, 255])
+def test_large_nodes_that_others_fill_are_kept_however_many_kinds_of_pods_there_are(kinds: int) -> None:
+    small = instance_type("c5.4xlarge", cpu=16, memory=64, price=0.37, pods=6)
+    huge = instance_type("c5.18xlarge", cpu=64, memory=256, price=3.1, pods=700)
+    on_demand = asking("50m", "16Mi", selector={labels.CAPACITY_TYPE: labels.ON_DEMAND})
+    alone = replace(asking("50m", "16Mi"), host_ports=(HostPort(port=80),))
+    others = [pods(f"kind{number}", 1, asking(f"{50 + number}m", "16Mi")) for number in range(kinds)]
+
+    waiting = (*sum(others, ()), *pods("web", 46, on_demand), *pods("port", 1, alone))
+    plan = pack(problem(waiting, offers=(offer(types=(small, huge)),)))
+
+    assert [claim.instance_types for claim in plan.claims] == [("c5.18xlarge",)]
 
 
 def drawn_types(dice: Random) -> tuple[InstanceType, ...]:
