@@ -78,9 +78,7 @@ def test_so_do_pods_of_several_kinds() -> None:
     assert [claim.instance_types[0] for claim in plan.claims] == ["c5.large"] * 3
 
 
-def test_more_nodes_than_first_fit_makes_stay_where_they_save_a_quarter_and_are_not_made_fewer_at_a_loss() -> (
-    None
-):
+def test_more_nodes_than_first_fit_makes_are_not_made_fewer_where_they_save_a_quarter() -> None:
     thrifty = instance_type("r5.8xlarge", cpu=29, memory=58, price=1.5, pods=29)
     dear = instance_type("m5.16xlarge", cpu=55, memory=440, price=6.0, pods=110)
 
