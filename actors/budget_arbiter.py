@@ -8,8 +8,9 @@ from typing import TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
 from treenail.domain.budgets import BudgetBook
+from treenail.domain.causes import BUDGETED
+from treenail.domain.changes import NodeChanged
 from treenail.domain.disruption import (
-    BUDGETED,
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,
@@ -20,7 +21,6 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.event_subjects import of_pool
 from treenail.domain.runtime import Ref
-from treenail.domain.watching import NodeChanged
 
 ArbiterInbox: TypeAlias = (
     DisruptionProposed | DisruptionRefused | DisruptNodes | DisruptionEnded | NodeChanged | PoolChanged

@@ -16,15 +16,21 @@ from treenail.actors.node_teller import NodeTeller
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain import metrics
 from treenail.domain.batching import BatchClosed, NodesToReplace, UrgentWork
-from treenail.domain.changes import Changes
+from treenail.domain.causes import REPLACED, Cause
+from treenail.domain.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterFact, ObjectGone, ObjectSeen, ObjectSetAside, Resynced
+from treenail.domain.cluster_facts import (
+    ClusterFact,
+    ObjectGone,
+    ObjectSeen,
+    ObjectSetAside,
+    PoolsSeen,
+    Resynced,
+)
 from treenail.domain.commitment import commit
 from treenail.domain.decision_queue import DecisionQueue, part_of
 from treenail.domain.decision_trace import decision_spans
 from treenail.domain.disruption import (
-    REPLACED,
-    Cause,
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,
@@ -39,13 +45,11 @@ from treenail.domain.emptiness import PodsMoved
 from treenail.domain.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
-from treenail.domain.readiness import PoolsSeen
 from treenail.domain.reseating import reseat
 from treenail.domain.restoring import restore_moving
 from treenail.domain.runtime import Ref
 from treenail.domain.set_aside import ObjectUnderstood, SetAside
 from treenail.domain.setbacks import Setbacks
-from treenail.domain.watching import NodeChanged, PodBound, PodChanged, PoolsChanged
 
 _PLAN_LOST_AFTER: Final = 300.0
 

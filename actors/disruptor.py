@@ -9,10 +9,10 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately
 from treenail.domain.candidates import Candidates
+from treenail.domain.causes import Cause
 from treenail.domain.cluster_facts import says_the_same
 from treenail.domain.disruption import (
     CandidateChanged,
-    Cause,
     DisruptionProposed,
     DisruptionRefused,
     EmptyNodes,

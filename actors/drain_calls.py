@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.cordons import uncordon
 from treenail.domain.drain import (
     Abandon,
     AwaitDetached,
@@ -20,26 +21,19 @@ from treenail.domain.drain import (
     LetGo,
     SayEnd,
     Step,
-    deadline_of,
-    machine_ends_at,
-    uncordon,
 )
 from treenail.domain.end_records import EndRecord, actor_of, cause_said, reason_of
 from treenail.domain.ending_conditions import disrupting
-from treenail.domain.ending_trace import disruption_context
+from treenail.domain.ending_roots import disruption_context
+from treenail.domain.errors import NotFoundError
 from treenail.domain.instants import write_instant
 from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark, deal
 from treenail.domain.leaving import Leaving
+from treenail.domain.node_deadlines import deadline_of, machine_ends_at
 from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pods import Pod
-from treenail.domain.ports import (
-    ClaimPatch,
-    Cloud,
-    ClusterReader,
-    ClusterWriter,
-    NodePatch,
-    NotFoundError,
-)
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.runtime import TaskKey
 from treenail.domain.tracing import SpanContext
 

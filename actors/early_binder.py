@@ -9,23 +9,17 @@ from cachetools import LRUCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import metrics
+from treenail.domain.changes import NodeChanged
 from treenail.domain.early_binding import BindPods, MakeNode, early_node, early_step
+from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from treenail.domain.fleets import Instance
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import LaunchMark
 from treenail.domain.lifecycle_trace import stage_span
 from treenail.domain.nodes import Node, NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import (
-    AlreadyExistsError,
-    Cloud,
-    ClusterWriter,
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-)
+from treenail.domain.ports import Cloud, ClusterWriter
 from treenail.domain.runtime import Done, Failed, Outcome
-from treenail.domain.watching import NodeChanged
 
 # The ordinary way is always there: what does not work soon is left to it.
 _MOST_ATTEMPTS: Final = 8

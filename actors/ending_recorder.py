@@ -7,7 +7,8 @@ from datetime import datetime
 from treenail.domain import metrics
 from treenail.domain.claim_prices import ClaimPrices, price_of
 from treenail.domain.end_records import EndRecord, end_record
-from treenail.domain.ending_trace import disrupt_span, disruption_context, stage_span
+from treenail.domain.ending_roots import disruption_context
+from treenail.domain.ending_trace import disrupt_span, stage_span
 from treenail.domain.leaving import Leaving
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.ports import Telemetry

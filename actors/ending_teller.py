@@ -8,7 +8,8 @@ from treenail.actors.base import Runtime
 from treenail.actors.publishing import ToldLately, publish, write_beside
 from treenail.actors.termination_ticks import MovedOut
 from treenail.domain import labels
-from treenail.domain.disruption import BUDGETED, Cause, NodeInterrupted
+from treenail.domain.causes import BUDGETED, Cause
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.end_records import EndRecord
 from treenail.domain.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
 from treenail.domain.ending_events import (
@@ -25,8 +26,9 @@ from treenail.domain.instants import write_instant
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.nodes import Condition, NodeClaim, NodeView
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ClaimPatch, ClusterWriter
+from treenail.domain.ports import ClusterWriter
 from treenail.domain.runtime import Done, Failed
 from treenail.domain.warning_events import ended_by_warning, warned
 

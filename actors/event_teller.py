@@ -7,12 +7,12 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately, publish
+from treenail.domain.changes import NodeChanged
 from treenail.domain.disruption import DisruptionBlocked, DisruptNodes
 from treenail.domain.events import ClusterEvent
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.node_events import NodeEvents, blocked
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.watching import NodeChanged
 
 # Budgets may change with every minute.
 _BLOCKED_SECONDS: Final = 60.0

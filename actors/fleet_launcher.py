@@ -13,8 +13,11 @@ from treenail.actors.launch_ticks import Adopt, Flushed, GiveUp, Probe, StepDone
 from treenail.actors.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
 from treenail.domain import labels, metrics
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
 from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import Cause, ClaimGivenUp, disrupted_labels
+from treenail.domain.disruption import ClaimGivenUp, disrupted_labels
+from treenail.domain.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.fleets import FleetAnswer, Instance
 from treenail.domain.launch_book import Batch, Group, LaunchBook
 from treenail.domain.launch_options import Menu
@@ -46,9 +49,7 @@ from treenail.domain.launching import (
 )
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.planning import PlanCommitted
-from treenail.domain.ports import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.runtime import Done, Failed, Ref
-from treenail.domain.watching import NodeChanged
 
 _MOST_ATTEMPTS: Final = 8
 _FLUSH_SECONDS: Final = 0.2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.disruption import TAKEN, Cause
+from treenail.domain.causes import TAKEN, Cause
 from treenail.domain.drain import AwaitGone, Terminate
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import TaskKey

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from treenail.domain.errors import TooManyRequestsError, UnavailableError
 from treenail.domain.launch_book import LaunchBook
 from treenail.domain.launch_brake import LaunchBrake
 from treenail.domain.launch_steps import CallFleet
 from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.ports import TooManyRequestsError, UnavailableError
 from treenail.domain.runtime import Dice, Failed, Outcome
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.cluster_facts import PoolsSeen
+from treenail.domain.errors import PortError
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
-from treenail.domain.ports import Cloud, PortError
-from treenail.domain.readiness import PoolsSeen
+from treenail.domain.ports import Cloud
 from treenail.domain.runtime import Done, Outcome, Ref
 from treenail.domain.surveys import InstancesSurveyed
 

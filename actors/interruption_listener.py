@@ -14,8 +14,9 @@ from treenail.domain import metrics
 from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption import Notice, NoticeError, parse_notice
 from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.interruption_trace import notice_spans
-from treenail.domain.ports import InterruptionQueue, QueueMessage
+from treenail.domain.notice_trace import message_spans
+from treenail.domain.ports import InterruptionQueue
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.runtime import Done, Outcome, Ref
 
 _SEEN_SECONDS: Final = 3600.0
@@ -150,7 +151,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             deadline=notice.deadline,
             message_id=message.id,
         )
-        for span in notice_spans(interrupted, message, now):
+        for span in message_spans(interrupted, message, now):
             self._telemetry.record(span)
         self._need(message, instance_id)
         self._cluster.tell(interrupted)

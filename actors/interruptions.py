@@ -8,9 +8,10 @@ from datetime import datetime
 
 from treenail.actors.notice_settler import NoticeSettler
 from treenail.domain.batching import UrgentWork
+from treenail.domain.causes import TAKEN, Cause
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.decision_queue import DecisionQueue
-from treenail.domain.disruption import TAKEN, Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.launching import CapacityRanOut, offering_of
 from treenail.domain.runtime import Ref
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, TypeVar, assert_never
 from treenail.domain import labels
 from treenail.domain.claim_conditions import after_launch
 from treenail.domain.claim_prices import write_price
+from treenail.domain.errors import AlreadyExistsError, NotFoundError
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.launch_book import Batch, LaunchBook
 from treenail.domain.launch_options import Menu
@@ -22,14 +23,8 @@ from treenail.domain.launch_steps import (
 )
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.ports import (
-    AlreadyExistsError,
-    ClaimPatch,
-    Cloud,
-    ClusterReader,
-    ClusterWriter,
-    NotFoundError,
-)
+from treenail.domain.patches import ClaimPatch
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.runtime import TaskKey
 from treenail.domain.selection import OfferingKey, mark_unavailable
 

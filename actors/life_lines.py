@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.end_records import EndRecord
 from treenail.domain.fleets import Instance
 from treenail.domain.log_facts import life_logger, named, packed_alike, shortened

@@ -10,13 +10,14 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import publish
 from treenail.domain import labels
+from treenail.domain.cluster_facts import PoolsSeen
 from treenail.domain.discoveries import Discoveries
+from treenail.domain.errors import NotFoundError
 from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, NotFoundError
-from treenail.domain.readiness import PoolsSeen
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey
 
 # The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.

@@ -10,7 +10,10 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.life_lines import tell_initialized, tell_registered
 from treenail.domain import labels, metrics
-from treenail.domain.disruption import Cause, ClaimGivenUp
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import ClaimGivenUp
+from treenail.domain.errors import ConflictError
 from treenail.domain.garbage import Garbage, garbage
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.launching import NodeLaunched
@@ -29,18 +32,11 @@ from treenail.domain.lifecycle import (
 )
 from treenail.domain.lifecycle_trace import stage_span
 from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.ports import (
-    ClaimPatch,
-    Cloud,
-    ClusterReader,
-    ClusterWriter,
-    ConflictError,
-    NodePatch,
-)
+from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.tracing import SpanContext
-from treenail.domain.watching import NodeChanged
 
 _GARBAGE_SECONDS: Final = 120.0
 _FIRST_GARBAGE_SECONDS: Final = 30.0

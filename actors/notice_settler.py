@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from treenail.domain.causes import TAKEN
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import TAKEN, NodeInterrupted, NoticeSettled
-from treenail.domain.drain import machine_ends_at
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.early_notices import EarlyNotices
+from treenail.domain.node_deadlines import machine_ends_at
 from treenail.domain.nodes import NodeView
 from treenail.domain.runtime import Ref
 

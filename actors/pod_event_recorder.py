@@ -10,9 +10,11 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.base import DomainActor, Runtime
 from treenail.domain import labels
 from treenail.domain.emptiness import PodEventBook, PodsMoved
+from treenail.domain.errors import NotFoundError
 from treenail.domain.instants import write_instant
 from treenail.domain.node_pools import Generation
-from treenail.domain.ports import ClaimPatch, ClusterWriter, NodePatch, NotFoundError
+from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.ports import ClusterWriter
 from treenail.domain.runtime import Failed, Outcome
 
 _TICK_SECONDS: Final = 1.0

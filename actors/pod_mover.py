@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 from cachetools import TTLCache
 
 from treenail.actors.drain_calls import DrainCalls
+from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.runtime import Failed, Outcome
 
 # The seconds of grace are those of a deletion, None of an eviction.

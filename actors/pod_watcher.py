@@ -11,7 +11,7 @@ from treenail.actors.publishing import publish
 from treenail.domain import metrics
 from treenail.domain.batching import PodBecamePending, PodLeft
 from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
-from treenail.domain.decision_trace import CLAIM
+from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
 from treenail.domain.event_subjects import of_pod
 from treenail.domain.events import ClusterEvent
 from treenail.domain.planning import PlanCommitted
@@ -19,8 +19,9 @@ from treenail.domain.pods import Pod
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.reasons import Reason
 from treenail.domain.runtime import Ref
+from treenail.domain.span_attributes import CLAIM
 from treenail.domain.tracing import Span
-from treenail.domain.watching import PodBound, PodChanged, PoolsChanged, WaitingRoom
+from treenail.domain.watching import WaitingRoom
 
 _BINDINGS_QUIET: Final = 10.0
 

@@ -13,9 +13,9 @@ from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.impairments import Impairment, Impairments
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.interruption_policy import InterruptionPolicy
+from treenail.domain.notice_trace import status_spans
 from treenail.domain.ports import Cloud
 from treenail.domain.runtime import Done, Outcome, Ref
-from treenail.domain.status_trace import status_spans
 
 _POLL_SECONDS: Final = 60.0
 # What is said of an instance that no claim is known to have may be forgotten.

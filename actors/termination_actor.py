@@ -17,8 +17,10 @@ from treenail.actors.pod_mover import PodMover
 from treenail.actors.publishing import write_beside
 from treenail.actors.termination_ticks import Did, DidTogether, Heal, Look, MovedOut, TakeTogether, Tick
 from treenail.domain import metrics
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.cordons import marked
 from treenail.domain.disruption import (
-    Cause,
     ClaimGivenUp,
     DisruptionEnded,
     DisruptNodes,
@@ -38,21 +40,20 @@ from treenail.domain.drain import (
     NodeDrained,
     Step,
     Terminate,
-    deadline_of,
-    marked,
     must_leave,
     next_step,
     seen_gone,
     surely_nothing,
 )
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.launch_steps import backoff_seconds
 from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.moving_out import MoveOut
+from treenail.domain.node_deadlines import deadline_of
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.pods import Pod
-from treenail.domain.ports import ClusterWriter, InvalidError, NotFoundError
+from treenail.domain.ports import ClusterWriter
 from treenail.domain.runtime import Done, Failed, Ref
-from treenail.domain.watching import NodeChanged
 
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0

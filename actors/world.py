@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from treenail.actors.base import Delivery, DomainActor, Wired
-from treenail.domain.ports import PortError
+from treenail.domain.errors import PortError
 from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey, TimerKey
 
 R = TypeVar("R")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from treenail.domain.budgets import BudgetBook
+from treenail.domain.changes import NodeChanged
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.departures import Departure
 from treenail.domain.disruption import PoolChanged
@@ -14,7 +15,6 @@ from treenail.domain.giving_up import CHANGED, objection
 from treenail.domain.holding import Held, what_holds
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.pods import Pod
-from treenail.domain.watching import NodeChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

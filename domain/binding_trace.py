@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from treenail.domain import labels
-from treenail.domain.decision_trace import CLAIM, DECISION_ID
+from treenail.domain.changes import PodBound
 from treenail.domain.pods import Pod
+from treenail.domain.span_attributes import CLAIM, DECISION_ID
 from treenail.domain.tracing import Link, Span, SpanContext
-from treenail.domain.watching import PodBound
 
 BOUND_CLASS: Final = "treenail.class.name"
 BOUND_PODS: Final = "treenail.pods"

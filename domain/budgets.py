@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from treenail.domain.disruption import BUDGETED, DisruptionProposed, PoolChanged, allowed_disruptions
-from treenail.domain.drain import marked
+from treenail.domain.causes import BUDGETED
+from treenail.domain.changes import NodeChanged
+from treenail.domain.cordons import marked
+from treenail.domain.disruption import DisruptionProposed, PoolChanged, allowed_disruptions
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import INSTANCE_TERMINATING, NodeClaim, holds
-from treenail.domain.watching import NodeChanged
 
 
 class BudgetBook:

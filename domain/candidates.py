@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.disruption import Cause, DisruptionProposed, DisruptionRefused
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import DisruptionProposed, DisruptionRefused
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.claims import DECISION
-from treenail.domain.disruption import Cause
 from treenail.domain.nodes import NodeClaim
 
 

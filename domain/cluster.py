@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from treenail.domain.changes import Changes
+from treenail.domain.changes import Changes, PodBound
 from treenail.domain.claims import DECISION, promised_pods
 from treenail.domain.cluster_facts import (
     ClusterObject,
@@ -28,7 +28,6 @@ from treenail.domain.resources import total
 from treenail.domain.standings import Standings
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from treenail.domain.storage_book import Affected
-from treenail.domain.watching import PodBound
 
 
 class ClusterModel(Standings):

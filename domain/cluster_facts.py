@@ -140,3 +140,11 @@ _KINDS: Final[Mapping[type, Kind]] = {
 def kind_of(thing: ClusterObject) -> Kind:
     """Return the kind of an object."""
     return _KINDS[type(thing)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolsSeen:
+    """The pools and node classes there are, as they were last understood."""
+
+    pools: tuple[NodePool, ...]
+    node_classes: tuple[NodeClass, ...]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from treenail.domain.claims import claim_for
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.event_subjects import place_name
 from treenail.domain.holding import Held, HeldClaim, what_holds
+from treenail.domain.new_claims import claim_for
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.pods import Pod

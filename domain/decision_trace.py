@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
 
 from treenail.domain.packing.plan import ClassReport
 from treenail.domain.planning import PlanCommitted, PlanDecided
 from treenail.domain.reasons import Reason, sentence
+from treenail.domain.span_attributes import DECISION_ID
 from treenail.domain.tracing import Attribute, Span, SpanEvent, SpanKind
-
-DECISION_ID: Final = "treenail.decision.id"
-CLAIM: Final = "treenail.nodeclaim.name"
-POOL: Final = "treenail.nodepool.name"
 
 
 def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime) -> tuple[Span, ...]:

@@ -8,18 +8,17 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
-from treenail.domain.early_binding import awaited
-from treenail.domain.instants import read_instant
+from treenail.domain.causes import Cause
+from treenail.domain.cordons import cordon, cordoned, of_old_api, uncordon
 from treenail.domain.launching import LaunchMark
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut, move_out
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.node_deadlines import machine_ends_at
+from treenail.domain.nodes import Node, NodeClaim, NodeView, awaited
+from treenail.domain.patches import NodePatch
 from treenail.domain.places import places_awaited
 from treenail.domain.pods import Pod
-from treenail.domain.ports import NodePatch
-from treenail.domain.taints import DISRUPTED, UNSCHEDULABLE
+from treenail.domain.taints import UNSCHEDULABLE
 
 # A pod may have been bound before the scheduler saw the taint: it shows up within this time.
 _SETTLING: Final = timedelta(seconds=5)
@@ -31,8 +30,6 @@ _LAUNCH_VISIBLE: Final = timedelta(seconds=90)
 _VISIBLE_AFTER: Final = timedelta(seconds=90)
 # Between two looks for the machine of a node that is not ready.
 _LOOK_APART: Final = timedelta(seconds=30)
-# Who excluded a node from load balancers.
-_OURS: Final = "karpenter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,39 +146,11 @@ def must_leave(view: NodeView) -> bool:
     return view.node is not None and view.ending and labels.TERMINATION_FINALIZER in view.node.finalizers
 
 
-def deadline_of(view: NodeView) -> datetime | None:
-    """Return when a claim that is being deleted must be gone, None where it has all the time it takes."""
-    claim = view.claim
-    if claim is None or claim.deleting_since is None:
-        return None
-    said = read_instant(claim.annotations.get(labels.TERMINATION_TIMESTAMP, ""))
-    if claim.termination_grace_period is None:
-        return said
-    granted = claim.deleting_since + claim.termination_grace_period
-    return granted if said is None else min(said, granted)
-
-
-def machine_ends_at(claim: NodeClaim | None) -> datetime | None:
-    """Return when EC2 takes a claim's machine, as it says; None where it does not."""
-    return read_instant(claim.annotations.get(labels.ENDS_AT, "")) if claim is not None else None
-
-
-def marked(view: NodeView) -> bool:
-    """Tell whether a node bears our mark of leaving, though nothing in the API says that it leaves.
-
-    Somebody who decided that died before saying so: the mark is to be taken off.
-    """
-    node, claim = view.node, view.claim
-    if node is None or claim is None or not claim.registered or claim.leaving or node.deleting_since:
-        return False
-    return DISRUPTED in node.taints or (node.unschedulable and _excluded(node))
-
-
 def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
     """Return what is to be done next, or an instant to look again at."""
     claim, node = view.claim, view.node
-    if node is not None and not _cordoned(node, claim) and (claim is None or claim.registered):
-        return Cordon(node=node, patch=_cordon(claim))
+    if node is not None and not cordoned(node, claim) and (claim is None or claim.registered):
+        return Cordon(node=node, patch=cordon(claim))
     if claim is not None and not claim.leaving:
         return _decide(claim, node, pods, state, now)
     if claim is not None and not claim.launched:
@@ -237,7 +206,7 @@ def _drain(
     if node.deleting_since is None:
         return DeleteNode(node=node)
     # Those that bear the cordon of the old API, as daemons do, would come back at once.
-    waiting = [p for p in pods if p.drainable(now) and not (_of_old(claim) and _bears_cordon(p))]
+    waiting = [p for p in pods if p.drainable(now) and not (of_old_api(claim) and _bears_cordon(p))]
     if waiting:
         return _look_for(node, claim, state, now) or _say_end(claim, state) or move_out(waiting, state, now)
     settled = (state.cordoned_at or state.began_at) + _SETTLING
@@ -303,34 +272,5 @@ def seen_gone(claim: NodeClaim, ids: frozenset[str], asked_at: datetime) -> bool
     return known and claim.instance_id not in ids
 
 
-def _cordoned(node: Node, claim: NodeClaim | None) -> bool:
-    """Tell whether a node bears the mark of its generation. A user's cordon keeps no daemons off."""
-    return node.unschedulable if _of_old(claim) else DISRUPTED in node.taints
-
-
-def _of_old(claim: NodeClaim | None) -> bool:
-    return claim is not None and claim.generation is Generation.V1ALPHA5
-
-
 def _bears_cordon(pod: Pod) -> bool:
     return any(t.tolerates(UNSCHEDULABLE) for t in pod.spec.tolerations)
-
-
-def _cordon(claim: NodeClaim | None) -> NodePatch:
-    """One mark by the claim's generation: the old API cordons, the newer ones taint."""
-    marked = {labels.EXCLUDE_FROM_LOAD_BALANCERS: _OURS}
-    if _of_old(claim):
-        return NodePatch(labels=marked, unschedulable=True)
-    return NodePatch(labels=marked, add_taints=(DISRUPTED,))
-
-
-def uncordon(claim: NodeClaim, node: Node) -> NodePatch:
-    """Return what takes our mark off a node again; a cordon that is not ours stays."""
-    unmark = (labels.EXCLUDE_FROM_LOAD_BALANCERS,)
-    if _of_old(claim):
-        return NodePatch(remove_labels=unmark, unschedulable=False) if _excluded(node) else NodePatch()
-    return NodePatch(remove_labels=unmark, remove_taints=(DISRUPTED,))
-
-
-def _excluded(node: Node) -> bool:
-    return node.labels.get(labels.EXCLUDE_FROM_LOAD_BALANCERS) == _OURS

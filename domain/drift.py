@@ -13,8 +13,8 @@ from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import DRIFTED, Condition, NodeClaim, Status, condition_of
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.placement_groups import PlacementGroupRef
-from treenail.domain.ports import ClaimPatch
 from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.surveys import InstancesSurveyed
 from treenail.domain.template_hash import (

@@ -8,12 +8,20 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
-from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.nodes import (
+    MACHINE_NOT_JOINED,
+    READY,
+    Condition,
+    Node,
+    NodeClaim,
+    NodeView,
+    Status,
+    awaited,
+)
 from treenail.domain.pods import Owner, Pod
 from treenail.domain.taints import NOT_READY, UNREACHABLE, Effect, Taint, untolerated
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-_NOT_JOINED: Final = "MachineNotJoined"
 _BOOT_SECONDS: Final = 180
 # What the controller manager puts on nodes of which it hears nothing good. Pods bear it for 300 s by default.
 _DRIVING_OUT: Final = (Taint(NOT_READY.key, Effect.NO_EXECUTE), Taint(UNREACHABLE, Effect.NO_EXECUTE))
@@ -80,14 +88,6 @@ def _patient(pod: Pod) -> bool:
     )
 
 
-def awaited(node: Node) -> bool:
-    """Tell whether a node was made early and no kubelet has spoken for it yet."""
-    if labels.MADE_EARLY not in node.annotations:
-        return False
-    ready = condition_of(node.conditions, READY)
-    return ready is None or ready.status is Status.UNKNOWN or ready.reason == _NOT_JOINED
-
-
 def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
     """Return the node to make for `claim`. Its machine goes by `name`.
 
@@ -118,7 +118,7 @@ def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
             Condition(
                 type=READY,
                 status=Status.FALSE,
-                reason=_NOT_JOINED,
+                reason=MACHINE_NOT_JOINED,
                 message="the machine has not joined yet",
                 since=now,
             ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from math import inf
 
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
 

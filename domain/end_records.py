@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.tracing import Attribute, SpanContext
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.domain.disruption import BUDGETED, Cause
+from treenail.domain.causes import BUDGETED, Cause
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import (
     DISRUPTION_REASON,

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from treenail.domain import labels
-from treenail.domain.disruption import BUDGETED, Cause
+from treenail.domain.causes import BUDGETED, Cause
 from treenail.domain.event_subjects import of_node, of_pod, of_view
 from treenail.domain.events import ClusterEvent
 from treenail.domain.instants import write_instant

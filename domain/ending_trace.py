@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
-from treenail.domain.decision_trace import CLAIM, POOL
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.end_records import EndRecord
+from treenail.domain.ending_roots import disruption_context
 from treenail.domain.nodes import NodeClaim
+from treenail.domain.span_attributes import CAUSE, CLAIM, HURRIED, POOL
 from treenail.domain.tracing import Attribute, Link, Span, SpanContext, SpanKind
-
-CAUSE: Final = "treenail.cause"
-HURRIED: Final = "treenail.pods.hurried"
-
-
-def disruption_context(claim: NodeClaim) -> SpanContext:
-    """Return the root of the trace of a node that we, or a user, give back."""
-    return SpanContext.root(f"disrupt/{claim.uid or claim.name}")
-
-
-def interruption_context(instance_id: str, cause: Cause) -> SpanContext:
-    """Return the root of the trace of an instance that EC2 takes away."""
-    return SpanContext.root(f"interruption/{instance_id}/{cause.value}")
 
 
 def disrupt_span(claim: NodeClaim, cause: Cause, start: datetime, end: datetime) -> Span:

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import Cause, DisruptionProposed
-from treenail.domain.drain import marked
+from treenail.domain.cordons import marked
+from treenail.domain.disruption import DisruptionProposed
 from treenail.domain.kept_nodes import kept_by
 from treenail.domain.pods import Pod
 

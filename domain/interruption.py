@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.log_facts import shortened
 
 # EC2 announces the end of a spot instance this long before it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
+from treenail.domain.changes import NodeChanged
 from treenail.domain.claims import DECISION
 from treenail.domain.disruption import ClaimGivenUp
 from treenail.domain.fleets import Instance
@@ -16,7 +17,6 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.tracing import Span
-from treenail.domain.watching import NodeChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.errors import NodeClassNotReadyError
 from treenail.domain.fleets import FleetAnswer
-from treenail.domain.ports import NodeClassNotReadyError
 
 # Together longer than new instances may stay invisible, and a call may take whose process has died.
 _LOOKS_APART: Final = (5.0, 10.0, 15.0, 15.0)

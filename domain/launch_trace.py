@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from treenail.domain import labels
-from treenail.domain.decision_trace import CLAIM, POOL
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.nodes import NodeClaim
+from treenail.domain.span_attributes import CLAIM, POOL
 from treenail.domain.tracing import Attribute, Span, SpanContext, SpanEvent, SpanKind
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.fleets import (
     CLUSTER_TAG,
     EFA,

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from treenail.domain.disruption import STOPPING, Cause, NodeInterrupted
+from treenail.domain.causes import STOPPING, Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.end_records import actor_of, cause_said, reason_of
-from treenail.domain.ending_trace import interruption_context
+from treenail.domain.ending_roots import interruption_context
 from treenail.domain.nodes import NodeView
 from treenail.domain.tracing import SpanContext
-from treenail.domain.watching import NodeChanged
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.claim_conditions import (
     after_initialization,
     after_registration,
@@ -14,13 +15,11 @@ from treenail.domain.claim_conditions import (
     not_initialized,
     shows,
 )
-from treenail.domain.disruption import Cause
-from treenail.domain.early_binding import awaited
 from treenail.domain.event_subjects import of_claim
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_shape import shape_condition, shape_news
-from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView
-from treenail.domain.ports import ClaimPatch, NodePatch
+from treenail.domain.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, awaited
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.taints import UNREGISTERED
 
 LAUNCH_TIMEOUT: Final = timedelta(minutes=5)

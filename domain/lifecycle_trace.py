@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from treenail.domain.decision_trace import CLAIM, POOL
 from treenail.domain.launch_trace import decision_context
 from treenail.domain.nodes import LAUNCHED, REGISTERED, NodeView
+from treenail.domain.span_attributes import CLAIM, POOL
 from treenail.domain.tracing import Span
 
 _BEGINS_WITH = {"make-node": LAUNCHED, "register": LAUNCHED, "initialize": REGISTERED}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.disruption import REPLACED, STOPPING, TAKEN, Cause
+from treenail.domain.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.leaving import Leaving
 from treenail.domain.pods import Pod
 

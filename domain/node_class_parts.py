@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from treenail.domain.errors import NodeClassNotReadyError, PortError
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
@@ -14,7 +15,6 @@ from treenail.domain.node_class_standing import (
     SUBNETS_READY,
 )
 from treenail.domain.nodes import Condition, Status
-from treenail.domain.ports import NodeClassNotReadyError, PortError
 
 T = TypeVar("T")
 

@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Final
 
 from treenail.domain import labels
+from treenail.domain.causes import BUDGETED, Cause
+from treenail.domain.changes import NodeChanged
 from treenail.domain.claim_conditions import MILESTONES
-from treenail.domain.disruption import BUDGETED, Cause, DisruptionBlocked, DisruptNodes
+from treenail.domain.disruption import DisruptionBlocked, DisruptNodes
 from treenail.domain.event_subjects import of_claim, of_view
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.kept_pods import kept_pod
@@ -19,7 +21,6 @@ from treenail.domain.node_shape import shape_problems
 from treenail.domain.nodes import Condition, NodeClaim, NodeView, Status, condition_of
 from treenail.domain.replacements import Replacements
 from treenail.domain.taints import UNREGISTERED
-from treenail.domain.watching import NodeChanged
 
 _LONGEST_WHY: Final = 300
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from treenail.domain import labels
+from treenail.domain.causes import BUDGETED, Cause
 from treenail.domain.claims import promised_pods, replaced_nodes
 from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import BUDGETED, Cause, DisruptionProposed, allowed_disruptions
+from treenail.domain.disruption import DisruptionProposed, allowed_disruptions
 from treenail.domain.durations import format_duration
 from treenail.domain.emptiness import empty_since
 from treenail.domain.end_records import said_of_end

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain.changes import NodeChanged
 from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status
-from treenail.domain.watching import NodeChanged
 
 # Where more of a pool's nodes are unhealthy (rounded up), it is likely that new ones would be as well.
 MOST_UNHEALTHY_PERCENT: Final = 20

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from treenail.domain.early_binding import awaited
-from treenail.domain.nodes import Node, NodeClaim, NodeView
+from treenail.domain.nodes import Node, NodeClaim, NodeView, awaited
 
 
 def one_of_several(claim: NodeClaim, nodes: Collection[Node]) -> NodeView:

@@ -274,3 +274,14 @@ class NodeView:
 
 def _later(thing: NodeClaim | Node, known: NodeClaim | Node) -> bool:
     return thing.uid == known.uid and thing.resource_version > known.resource_version
+
+
+MACHINE_NOT_JOINED: Final = "MachineNotJoined"
+
+
+def awaited(node: Node) -> bool:
+    """Tell whether a node was made early and no kubelet has spoken for it yet."""
+    if labels.MADE_EARLY not in node.annotations:
+        return False
+    ready = condition_of(node.conditions, READY)
+    return ready is None or ready.status is Status.UNKNOWN or ready.reason == MACHINE_NOT_JOINED

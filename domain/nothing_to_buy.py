@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain.event_subjects import of_pool
-from treenail.domain.events import ClusterEvent
+from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_pools import NodePool
-from treenail.domain.readiness import NothingToBuy
 from treenail.domain.requirements import Requirements
 
 _MESSAGE: Final = "NodePool requirements filtered out all compatible available instance types"
@@ -44,3 +44,11 @@ def no_compatible_types(nothing: NothingToBuy) -> ClusterEvent:
 
 def _compatible(types: Iterable[InstanceType], wanted: Requirements) -> Iterator[InstanceType]:
     return (one for one in types if one.requirements.intersects(wanted) and one.cheapest(wanted) is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingToBuy:
+    """No type that a pool's requirements allow can be bought now, or too few for its `minValues`."""
+
+    pool: ObjectRef
+    min_values: bool = False

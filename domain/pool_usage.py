@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.changes import NodeChanged
+from treenail.domain.cluster_facts import PoolsSeen
 from treenail.domain.event_subjects import of_pool
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_pools import NodePool
-from treenail.domain.readiness import PoolsSeen
 from treenail.domain.resources import NOTHING, Resources
-from treenail.domain.watching import NodeChanged
 
 # Shown even where there is none of it.
 _ALWAYS: Final[Mapping[str, int]] = {"cpu": 0, "memory": 0, "pods": 0, "ephemeral-storage": 0}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol
 
 from treenail.domain.cluster_facts import ClusterFact
@@ -18,89 +16,12 @@ from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Condition, Node, NodeClaim
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pool_usage import PoolUsage
 from treenail.domain.purposes import Purpose
-from treenail.domain.resources import Resources
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.runtime import Ref
-from treenail.domain.taints import Taint
 from treenail.domain.tracing import Span
-
-
-class PortError(Exception):
-    """A call to the outside failed in a way its port documents."""
-
-
-class NotFoundError(PortError):
-    """The object is not there (any more)."""
-
-
-class AlreadyExistsError(PortError):
-    """An object of this name is there already."""
-
-
-class ConflictError(PortError):
-    """A precondition (resourceVersion, uid) did not hold: the object has changed."""
-
-
-class InvalidError(PortError):
-    """The object or request is refused for what it says; trying again as it is will not help."""
-
-
-class TooManyRequestsError(PortError):
-    """Refused for now: a disruption budget, or a rate limit. Nothing was done."""
-
-
-class UnavailableError(PortError):
-    """No answer. The call may or may not have been carried out."""
-
-
-class NodeClassNotReadyError(PortError):
-    """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
-
-    `selector` ("subnets") is what finds none, `reason` ("SubnetsNotFound") the condition's; "" where unknown.
-    """
-
-    def __init__(self, problem: str, *, selector: str = "", reason: str = "") -> None:
-        super().__init__(problem)
-        self.selector = selector
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimPatch:
-    """What to change of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
-
-    A condition replaces that of the same type; its time of transition is set where its status changes.
-    """
-
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    remove_labels: tuple[str, ...] = ()
-    provider_id: str | None = None
-    node_name: str | None = None
-    image_id: str | None = None
-    capacity: Resources | None = None
-    allocatable: Resources | None = None
-    conditions: tuple[Condition, ...] = ()
-    last_pod_event_at: datetime | None = None
-    add_finalizers: tuple[str, ...] = ()
-    remove_finalizers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePatch:
-    """What to change of a node. `owner` is the claim that should own it, by name and uid."""
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    remove_labels: tuple[str, ...] = ()
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    remove_annotations: tuple[str, ...] = ()
-    add_taints: tuple[Taint, ...] = ()
-    remove_taints: tuple[Taint, ...] = ()
-    unschedulable: bool | None = None
-    owner: ObjectRef | None = None
-    add_finalizers: tuple[str, ...] = ()
-    remove_finalizers: tuple[str, ...] = ()
 
 
 class ClusterReader(Protocol):
@@ -337,17 +258,6 @@ class Cloud(Protocol):
         Left alone are those of `node_classes` and of instances, and those made or needed in the last hour.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueMessage:
-    """A message as the queue of that name gave it. `body` is EventBridge's JSON."""
-
-    id: str
-    receipt: str
-    body: str
-    sent_at: datetime
-    queue: str
 
 
 class InterruptionQueue(Protocol):

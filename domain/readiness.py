@@ -49,26 +49,10 @@ _SELECTOR_FIELDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolsSeen:
-    """The pools and node classes there are, as they were last understood."""
-
-    pools: tuple[NodePool, ...]
-    node_classes: tuple[NodeClass, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassesWanted:
     """Somebody wants to know whether these node classes can be launched from, with these kubelet settings."""
 
     wanted: tuple[tuple[NodeClass, Kubelet], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NothingToBuy:
-    """No type that a pool's requirements allow can be bought now, or too few for its `minValues`."""
-
-    pool: ObjectRef
-    min_values: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Condition, Status
 

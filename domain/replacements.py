@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treenail.domain.causes import BUDGETED, REPLACED, Cause
+from treenail.domain.changes import NodeChanged
 from treenail.domain.claims import promised_pods
-from treenail.domain.disruption import BUDGETED, REPLACED, Cause, DisruptNodes
+from treenail.domain.disruption import DisruptNodes
 from treenail.domain.event_subjects import of_claim
 from treenail.domain.events import ClusterEvent
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.watching import NodeChanged
 
 
 class Replacements:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from treenail.domain import labels
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import LAUNCHED, NodeClaim
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.requirements import Requirements
 from treenail.domain.reservations import Reservation
+from treenail.domain.reserved_claims import InReservations
 from treenail.domain.resources import Resources
 from treenail.domain.selection import OfferingKey, mark_unavailable
-
-# When each claim in a reservation was launched, by the reservation's id; None where it is still to be.
-InReservations = Mapping[str, Sequence[datetime | None]]
 
 
 @dataclass(slots=True)
@@ -97,24 +93,6 @@ def left_of(offering: Offering, taken: InReservations) -> int:
     counted_at = offering.counted_at
     times = taken.get(offering.reservation.id, ())
     return offering.left - sum(at is None or counted_at is None or at >= counted_at for at in times)
-
-
-def in_reservations(claims: Iterable[NodeClaim]) -> dict[str, tuple[datetime | None, ...]]:
-    """Return when each claim in a reservation was launched, by the reservation's id."""
-    found: dict[str, list[datetime | None]] = {}
-    for claim in claims:
-        reservation = reservation_of(claim)
-        if reservation:
-            found.setdefault(reservation, []).append(claim.since(LAUNCHED) if claim.launched else None)
-    return {name: tuple(times) for name, times in sorted(found.items())}
-
-
-def reservation_of(claim: NodeClaim) -> str:
-    """Return the id of the reservation a claim is, or is to be, launched into; "" where it is into none."""
-    if claim.launched:
-        return claim.labels.get(labels.RESERVATION_ID, "")
-    asked = claim.requirements.get(labels.RESERVATION_ID)
-    return (asked.single or "") if asked is not None else ""
 
 
 def _unreserved(instance_type: InstanceType) -> InstanceType:

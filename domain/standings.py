@@ -6,15 +6,16 @@ from collections.abc import Collection
 from datetime import datetime
 
 from treenail.domain import labels
-from treenail.domain.drain import machine_ends_at, marked
+from treenail.domain.cordons import marked
 from treenail.domain.inventory import Inventory
+from treenail.domain.node_deadlines import machine_ends_at
 from treenail.domain.node_pools import NodePool, heaviest_first
 from treenail.domain.nodes import NodeView
 from treenail.domain.packing.problem import Room
 from treenail.domain.planning import Snapshot
 from treenail.domain.pods import Pod
 from treenail.domain.promises import PromiseBook
-from treenail.domain.reserved_offers import in_reservations
+from treenail.domain.reserved_claims import in_reservations
 from treenail.domain.resources import Resources
 from treenail.domain.rooms import Occupancy, RoomMaker
 from treenail.domain.usage import limits_left

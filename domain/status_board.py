@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from treenail.domain.cluster_facts import Kind, ObjectSetAside, says_the_same
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.cluster_facts import Kind, ObjectSetAside, PoolsSeen, says_the_same
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
@@ -16,7 +16,6 @@ from treenail.domain.nodes import READY, Condition, Status, condition_of
 from treenail.domain.readiness import (
     VALIDATED,
     NodeClassChecked,
-    PoolsSeen,
     invalid,
     node_class_conditions,
     pool_conditions,

@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.domain import labels
 from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.ports import ClaimPatch
+from treenail.domain.patches import ClaimPatch
 
 NAME: Final = "Name"
 # What a claim says when its instance bears all of them, as Karpenter's claims do.

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.event_subjects import of_view
 from treenail.domain.events import ClusterEvent
 from treenail.domain.nodes import NodeView

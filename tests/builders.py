@@ -9,6 +9,7 @@ from typing import Any
 
 from treenail.domain import labels
 from treenail.domain.batching import Decision
+from treenail.domain.changes import NodeChanged
 from treenail.domain.fleets import Instance, InstanceState
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.node_classes import NodeClass, NodeClassRef
@@ -29,7 +30,6 @@ from treenail.domain.planning import PlanDecided, Snapshot
 from treenail.domain.pods import Owner, Phase, Pod, PodSpec
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
-from treenail.domain.watching import NodeChanged
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULT_CLASS = NodeClassRef(group="karpenter.k8s.aws", kind="EC2NodeClass", name="default")

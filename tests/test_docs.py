@@ -21,7 +21,7 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.cli.rehearsal_report import as_json
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.reasons import Reason
 from treenail.domain.remedies import ChangeKind
 from treenail.domain.requirements import Operator

@@ -19,8 +19,8 @@ from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, WATCHED
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
+from treenail.domain.errors import PortError
 from treenail.domain.instants import read_instant
-from treenail.domain.ports import PortError
 
 _LONGEST_SECONDS: Final = 60.0
 _FIRST_ANSWER_SECONDS: Final = 10.0

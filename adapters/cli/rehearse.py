@@ -25,8 +25,8 @@ from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.durations import parse_duration
+from treenail.domain.errors import PortError
 from treenail.domain.node_repair import EC2_POLICIES
-from treenail.domain.ports import PortError
 
 _LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.

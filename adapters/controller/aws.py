@@ -26,7 +26,7 @@ from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
-from treenail.domain.ports import UnavailableError
+from treenail.domain.errors import UnavailableError
 from treenail.domain.price_overrides import PriceOverrides
 
 

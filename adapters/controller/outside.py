@@ -19,8 +19,9 @@ from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import CloudName
 from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain import metrics
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, QueueMessage
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.runtime import Ref
 
 _END_SECONDS: Final = 2.0

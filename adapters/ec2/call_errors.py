@@ -25,7 +25,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from treenail.domain.ports import (
+from treenail.domain.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,

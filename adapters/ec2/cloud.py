@@ -20,6 +20,7 @@ from treenail.adapters.ec2.launch.tags import OURS, written
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
+from treenail.domain.errors import InvalidError, PortError
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.impairments import (
     OF_RESERVATIONS,
@@ -34,7 +35,6 @@ from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_parts import look_up
 from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.ports import InvalidError, PortError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock

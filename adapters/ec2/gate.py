@@ -14,7 +14,7 @@ from botocore.parsers import ResponseParserError
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
 from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
 from treenail.adapters.ec2.token_buckets import LIMITS, RESOURCES, Limit, TokenBucket, class_of
-from treenail.domain.ports import PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.errors import PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.purposes import Purpose
 from treenail.domain.runtime import Clock, Dice
 

@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import Final, Protocol
 
 from treenail.adapters.ec2.discovery.memory import Log
-from treenail.domain.ports import PortError
+from treenail.domain.errors import PortError
 from treenail.domain.runtime import Dice
 
 # What would be old before the next look is read at this one already.

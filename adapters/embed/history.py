@@ -9,7 +9,7 @@ from typing import Final
 
 from treenail.adapters.fake.ec2 import EndCause, InstanceRecord
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.tracing import Span
 
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest
+from treenail.domain.errors import NodeClassNotReadyError
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.node_pools import NodePool
-from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.readiness import selector_field
 
 _PLAYED: Final = (

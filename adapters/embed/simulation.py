@@ -22,6 +22,7 @@ from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject, Resynced
+from treenail.domain.errors import NodeClassNotReadyError
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
@@ -29,7 +30,6 @@ from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, Node
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem, Settings
 from treenail.domain.pods import Pod
-from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.reserved_offers import Stock
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from treenail.domain.batching import BatchClosed, PodBecamePending, UrgentWork
+from treenail.domain.causes import Cause
+from treenail.domain.changes import PodBound
 from treenail.domain.cluster_facts import ObjectSetAside
-from treenail.domain.disruption import Cause, DisruptionRefused, DisruptNodes, NodeEmptied, NodeInterrupted
+from treenail.domain.disruption import DisruptionRefused, DisruptNodes, NodeEmptied, NodeInterrupted
 from treenail.domain.drain import InstanceTerminated, NodeCordoned, NodeDrained
 from treenail.domain.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
 from treenail.domain.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.readiness import ReadinessChanged
-from treenail.domain.watching import PodBound
 
 Fields = dict[str, object]
 

@@ -18,9 +18,10 @@ from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.new_objects import new_claim
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, RESOURCES, Resource
 from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.errors import ConflictError, NotFoundError
 from treenail.domain.instants import write_instant
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.ports import ClaimPatch, ConflictError, NotFoundError
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Clock
 

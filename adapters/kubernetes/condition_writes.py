@@ -22,10 +22,10 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.errors import InvalidError
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition
-from treenail.domain.ports import InvalidError
 from treenail.domain.runtime import Clock
 
 # The longest that Karpenter's CRDs take.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from treenail.domain.ports import ConflictError
+from treenail.domain.errors import ConflictError
 from treenail.domain.runtime import Dice
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from treenail.domain.ports import (
+from treenail.domain.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidError,

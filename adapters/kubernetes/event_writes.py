@@ -17,8 +17,8 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
+from treenail.domain.errors import AlreadyExistsError, NotFoundError, TooManyRequestsError
 from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.ports import AlreadyExistsError, NotFoundError, TooManyRequestsError
 from treenail.domain.runtime import Clock
 
 K = TypeVar("K", bound=Hashable)

@@ -29,8 +29,8 @@ from treenail.adapters.kubernetes.teller import Teller
 from treenail.adapters.kubernetes.volume_attachments import attached_volume
 from treenail.adapters.kubernetes.watcher import Log, Watcher
 from treenail.domain.cluster_facts import ClusterFact
+from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.runtime import Ref
 
 T = TypeVar("T", Node, NodeClaim)

@@ -18,8 +18,8 @@ from treenail.adapters.kubernetes.usage_writes import UsageWrites
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.ports import ClaimPatch, NodePatch
 from treenail.domain.runtime import Clock, Dice
 
 

@@ -19,6 +19,7 @@ from treenail.adapters.kwok.machine_record import (
     record_of,
 )
 from treenail.domain import labels
+from treenail.domain.errors import AlreadyExistsError, InvalidError, NotFoundError
 from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Instance
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType, Offering
@@ -26,14 +27,8 @@ from treenail.domain.learned_sizes import SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node
-from treenail.domain.ports import (
-    AlreadyExistsError,
-    ClusterReader,
-    ClusterWriter,
-    InvalidError,
-    NodePatch,
-    NotFoundError,
-)
+from treenail.domain.patches import NodePatch
+from treenail.domain.ports import ClusterReader, ClusterWriter
 from treenail.domain.purposes import Purpose
 
 # KWOK plays the nodes with this annotation, where it is not told to play all.

@@ -9,7 +9,7 @@ from threading import Condition, Lock, Thread
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from treenail.domain.ports import PortError
+from treenail.domain.errors import PortError
 from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey
 
 R = TypeVar("R")

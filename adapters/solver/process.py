@@ -20,9 +20,9 @@ from treenail.adapters.solver.wire import (
     SolverGaveUp,
     read_plan,
 )
+from treenail.domain.errors import UnavailableError
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.ports import UnavailableError
 from treenail.domain.runtime import Clock
 
 _MODULE: Final = "treenail.adapters.solver.worker"

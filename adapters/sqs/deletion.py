@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from treenail.adapters.sqs.backoff import Backoff
 from treenail.adapters.sqs.errors import CALL_ERRORS, in_words, is_missing
 from treenail.adapters.sqs.queue_url import QueueUrl
-from treenail.domain.ports import UnavailableError
+from treenail.domain.errors import UnavailableError
 from treenail.domain.runtime import Dice
 
 if TYPE_CHECKING:  # the types of clients are not there at run time

@@ -10,9 +10,10 @@ from tests.builders import START, claim_of, decided, node_class, node_of, node_p
 from tests.probes import Probe
 from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.domain.batching import BatchClosed, Decision
+from treenail.domain.causes import Cause
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.planning import PlanCommitted, SnapshotTaken
 from treenail.domain.resources import Resources

@@ -15,11 +15,12 @@ from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, DisruptNodes, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, Pod
-from treenail.domain.watching import NodeChanged
 
 OURS = (labels.TERMINATION_FINALIZER,)
 

@@ -13,13 +13,13 @@ from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.claims import claim_for
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.errors import UnavailableError
 from treenail.domain.launching import ClaimFailed, NodeLaunched
+from treenail.domain.new_claims import claim_for
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.planning import PlanCommitted
-from treenail.domain.ports import UnavailableError
-from treenail.domain.watching import NodeChanged
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 XLARGE = instance_type("m5.xlarge", 4, price=0.2)

@@ -21,8 +21,8 @@ from tests.builders import (
 from tests.probes import Probe
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.domain import labels
+from treenail.domain.errors import UnavailableError
 from treenail.domain.nodes import LAUNCHED, Node, NodeClaim
-from treenail.domain.ports import UnavailableError
 from treenail.domain.resources import Resources
 from treenail.domain.taints import UNREGISTERED, Effect, Taint
 

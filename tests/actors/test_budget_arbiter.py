@@ -7,8 +7,8 @@ from tests.actors.stage import Stage
 from tests.builders import START, changed, node_pool, view
 from tests.probes import Probe
 from treenail.actors.budget_arbiter import BudgetArbiter
+from treenail.domain.causes import Cause
 from treenail.domain.disruption import (
-    Cause,
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,

@@ -18,13 +18,12 @@ from tests.builders import (
     resources,
 )
 from tests.domain.storages import storage_claim, using
+from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
 from treenail.domain.claims import PROMISED
-from treenail.domain.cluster_facts import Kind, ObjectSetAside, Resynced
+from treenail.domain.cluster_facts import Kind, ObjectSetAside, PoolsSeen, Resynced
 from treenail.domain.events import ObjectRef
 from treenail.domain.planning import PlanCommitted, SnapshotTaken
-from treenail.domain.readiness import PoolsSeen
 from treenail.domain.set_aside import ObjectUnderstood
-from treenail.domain.watching import PodBound, PodChanged, PoolsChanged
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}

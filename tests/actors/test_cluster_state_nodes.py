@@ -21,9 +21,10 @@ from tests.builders import (
 )
 from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged, PoolsChanged
 from treenail.domain.cluster_facts import Kind
 from treenail.domain.disruption import (
-    Cause,
     DisruptionAllowed,
     DisruptionEnded,
     DisruptionProposed,
@@ -34,7 +35,6 @@ from treenail.domain.disruption import (
 )
 from treenail.domain.launching import ClaimFailed
 from treenail.domain.taints import DISRUPTED
-from treenail.domain.watching import NodeChanged, PoolsChanged
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}

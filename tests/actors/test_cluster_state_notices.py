@@ -14,12 +14,13 @@ from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
 from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
 from treenail.domain.cluster_facts import Kind, Resynced
-from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption_policy import InterruptionPolicy
 from treenail.domain.launching import CapacityRanOut, offering_of
 from treenail.domain.taints import DISRUPTED
-from treenail.domain.watching import NodeChanged
 
 
 @pytest.mark.parametrize("there", [view(), view(of_node={"unschedulable": True})])

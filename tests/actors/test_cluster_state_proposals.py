@@ -21,9 +21,10 @@ from tests.builders import (
 )
 from treenail.domain import labels
 from treenail.domain.batching import NodesToReplace
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
 from treenail.domain.cluster_facts import ClusterObject
 from treenail.domain.disruption import (
-    Cause,
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionProposed,
@@ -33,7 +34,6 @@ from treenail.domain.disruption import (
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.watching import NodeChanged
 
 ON_C1 = bound_pod("p1", "node-c1")
 NOWHERE = RefusedClass(pods=("p1",), refusals=(Refusal("default", Reason.LIMIT_REACHED, "no room"),))

@@ -10,9 +10,9 @@ from tests.actors.troubles import Api
 from tests.builders import START, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.disruptor import Disruptor
+from treenail.domain.causes import Cause
 from treenail.domain.disruption import (
     CandidateChanged,
-    Cause,
     DisruptionProposed,
     DisruptionRefused,
     NodeEmptied,

@@ -13,8 +13,8 @@ from tests.actors.ending import Ending
 from tests.builders import spec
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.disruption import Cause
 from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, Owner, Phase, PodVolume
 from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim

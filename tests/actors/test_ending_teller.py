@@ -12,7 +12,7 @@ from tests.actors.ending import Ending
 from tests.builders import claim, spec
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.node_pools import Generation
 from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import LabelSelector, Owner, PodVolume

@@ -10,11 +10,12 @@ from tests.actors.ending import Ending, budget, moved
 from tests.builders import START, at, bound_pod, claim_of, conditions, node, spec, view
 from treenail.domain import labels
 from treenail.domain.batching import UrgentWork
-from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import DisruptionEnded, DisruptNodes, NodeInterrupted
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.nodes import LAUNCHED
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import PodSpec
-from treenail.domain.ports import NodePatch
 from treenail.domain.taints import UNREGISTERED
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}

@@ -7,17 +7,13 @@ import pytest
 from tests.actors.launching import AWAY, Launching, launched, wanted
 from tests.builders import decision, node_class, node_pool
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import Cause
+from treenail.domain.errors import InvalidError, NodeClassNotReadyError, PortError
 from treenail.domain.fleets import FleetError
 from treenail.domain.launching import CapacityRanOut, LaunchFailed, LaunchMark, NodeLaunched
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.planning import PlanCommitted
-from treenail.domain.ports import (
-    InvalidError,
-    NodeClassNotReadyError,
-    PortError,
-)
 
 # --- the way it goes
 

@@ -10,8 +10,9 @@ from tests.builders import (
     instance,
 )
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster_facts import Kind
-from treenail.domain.disruption import Cause, ClaimGivenUp
+from treenail.domain.disruption import ClaimGivenUp
 from treenail.domain.events import ObjectRef
 from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.nodes import READY, Condition, Status

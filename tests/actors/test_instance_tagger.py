@@ -9,7 +9,7 @@ from tests.actors.views import Views
 from tests.builders import claim_of, instance, node_class, node_of, node_pool, view
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.domain import labels
-from treenail.domain.ports import InvalidError, UnavailableError
+from treenail.domain.errors import InvalidError, UnavailableError
 from treenail.domain.tagging import TAGGED
 
 

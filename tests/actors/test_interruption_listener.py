@@ -13,8 +13,9 @@ from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import NAME, FakeQueue, QueueFaults, QueueSettings
-from treenail.domain.disruption import Cause, NodeInterrupted, NoticeSettled
-from treenail.domain.ending_trace import interruption_context
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.ending_roots import interruption_context
 from treenail.domain.interruption_policy import InterruptionPolicy
 
 SPOT = "EC2 Spot Instance Interruption Warning"

@@ -5,16 +5,11 @@ import pytest
 from tests.actors.launching import AWAY, FOR_LONG, LARGE, Launching
 from treenail.adapters.fake.cluster import Change
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.launching import LaunchMark, NodeLaunched
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.ports import (
-    ClaimPatch,
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-    TooManyRequestsError,
-)
+from treenail.domain.patches import ClaimPatch
 
 # --- lost answers
 

@@ -9,14 +9,12 @@ from tests.actors.launching import AWAY, FOR_LONG, LARGE, XLARGE, Launching, wan
 from tests.actors.troubles import StubCloud
 from tests.builders import node_class
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.errors import PortError
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeView
-from treenail.domain.ports import (
-    ClaimPatch,
-    PortError,
-)
-from treenail.domain.watching import NodeChanged
+from treenail.domain.patches import ClaimPatch
 
 # --- restarts
 

@@ -18,16 +18,18 @@ from tests.builders import (
 )
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, ClaimGivenUp
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import ClaimGivenUp
+from treenail.domain.errors import ConflictError
 from treenail.domain.launching import NodeLaunched
 from treenail.domain.learned_sizes import LearnedSizes, MemoryLearned, Sizes
 from treenail.domain.lifecycle import NodeNeverCame
 from treenail.domain.nodes import REGISTERED, NodeView, Status, condition_of
-from treenail.domain.ports import ClaimPatch, ConflictError, NodePatch
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.resources import Resources
 from treenail.domain.taints import NOT_READY
 from treenail.domain.template_hash import SIZED_BY
-from treenail.domain.watching import NodeChanged
 
 # --- into use
 

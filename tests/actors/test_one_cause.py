@@ -9,12 +9,13 @@ import pytest
 
 from tests.actors.ending import Ending
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, ClaimGivenUp, DisruptNodes, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import ClaimGivenUp, DisruptNodes, NodeInterrupted
 from treenail.domain.drain import InstanceTerminated
 from treenail.domain.end_records import end_record
-from treenail.domain.ending_trace import disruption_context
+from treenail.domain.ending_roots import disruption_context
 from treenail.domain.nodes import NodeClaim
-from treenail.domain.ports import ClaimPatch
+from treenail.domain.patches import ClaimPatch
 
 
 def expect_told_alike(stage: Ending, last: NodeClaim, cause: Cause) -> None:

@@ -9,10 +9,10 @@ from tests.builders import START, at, decision, node_pool, pending_pod, planned_
 from tests.probes import Probe
 from treenail.actors.packer import Packer
 from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.errors import UnavailableError
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings, VolumeNeeds
 from treenail.domain.planning import PackRequested, PlanDecided, Snapshot
-from treenail.domain.ports import UnavailableError
 from treenail.domain.reasons import Reason, Refusal
 from treenail.domain.resources import Resources
 

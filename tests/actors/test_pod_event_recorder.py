@@ -17,9 +17,9 @@ from treenail.domain import labels
 from treenail.domain.cluster_facts import Kind
 from treenail.domain.disruption import NodeEmptied
 from treenail.domain.emptiness import PodsMoved
+from treenail.domain.errors import NotFoundError, PortError, UnavailableError
 from treenail.domain.node_pools import Disruption, Generation
 from treenail.domain.nodes import INITIALIZED, LAUNCHED, REGISTERED, NodeClaim
-from treenail.domain.ports import NotFoundError, PortError, UnavailableError
 from treenail.domain.taints import DISRUPTED
 
 

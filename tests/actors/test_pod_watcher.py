@@ -11,11 +11,11 @@ from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.domain import labels
 from treenail.domain.batching import PodBecamePending, PodLeft
+from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.pods import Pod
 from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.watching import PodBound, PodChanged, PoolsChanged
 
 REFUSALS = (Refusal("default", Reason.TOO_LARGE, "no type is large enough"),)
 

@@ -8,15 +8,16 @@ from tests.actors.ending import Ending, moved
 from tests.builders import at, node, view
 from treenail.actors.drain_calls import END_TRACE, DrainCalls
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, DisruptionEnded, DisruptNodes
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import DisruptionEnded, DisruptNodes
 from treenail.domain.drain import InstanceTerminated
-from treenail.domain.ending_trace import disruption_context, interruption_context
+from treenail.domain.ending_roots import disruption_context, interruption_context
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
 from treenail.domain.node_pools import Generation
 from treenail.domain.taints import DISRUPTED
 from treenail.domain.tracing import SpanContext
-from treenail.domain.watching import NodeChanged
 
 EXCLUDED = labels.EXCLUDE_FROM_LOAD_BALANCERS
 

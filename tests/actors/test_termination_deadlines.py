@@ -6,8 +6,8 @@ import pytest
 
 from tests.actors.ending import Ending, budget, moved
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
-from treenail.domain.ports import UnavailableError
+from treenail.domain.causes import Cause
+from treenail.domain.errors import UnavailableError
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 

@@ -12,18 +12,12 @@ from tests.builders import claim, instance, spec
 from treenail.domain import labels
 from treenail.domain.cluster_facts import DaemonSet
 from treenail.domain.drain import InstanceTerminated, NodeDrained
+from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
 from treenail.domain.fleets import LAUNCH_TAG
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import Pod
-from treenail.domain.ports import (
-    ConflictError,
-    InvalidError,
-    NodePatch,
-    NotFoundError,
-    PortError,
-    UnavailableError,
-)
 
 AWAY = UnavailableError("no answer")
 

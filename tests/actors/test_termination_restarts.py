@@ -8,11 +8,11 @@ from tests.actors.ending import Ending
 from tests.builders import spec
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.drain import InstanceTerminated
-from treenail.domain.ending_trace import interruption_context
+from treenail.domain.ending_roots import interruption_context
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import PodVolume
-from treenail.domain.ports import NodePatch
 from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
 from treenail.domain.taints import DISRUPTED
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.actors.ending import Ending
-from treenail.domain.disruption import Cause, DisruptNodes
-from treenail.domain.ports import InvalidError
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import DisruptNodes
+from treenail.domain.errors import InvalidError
 from treenail.domain.purposes import Purpose
 
 MANY = tuple(f"n{number:03d}" for number in range(30))

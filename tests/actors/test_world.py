@@ -13,7 +13,7 @@ from tests.builders import START
 from tests.probes import Probe
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.world import NotSettledError, Process, SeededDice, World
-from treenail.domain.ports import UnavailableError
+from treenail.domain.errors import UnavailableError
 from treenail.domain.runtime import Done, Failed, Outcome, Ref
 
 

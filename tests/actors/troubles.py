@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, NotFoundError, PortError
 from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
 from treenail.domain.impairments import Impairment, Impairments
 from treenail.domain.instance_types import InstanceType
@@ -20,7 +21,7 @@ from treenail.domain.learned_sizes import LearnedSizes, SizeLearned
 from treenail.domain.node_class_standing import NodeClassStanding
 from treenail.domain.node_classes import Kubelet, NodeClass
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch, NotFoundError, PortError
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.purposes import Purpose
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda

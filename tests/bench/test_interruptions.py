@@ -19,7 +19,8 @@ from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.termination_actor import TerminationActor
 from treenail.domain.cluster_facts import ObjectSeen
 from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.ports import ClaimPatch, NodePatch, QueueMessage
+from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.taints import DISRUPTED
 
 MESSAGES, OURS = 15_000, 1_500

@@ -32,14 +32,16 @@ from treenail.adapters.runtime.timers import ThreadTimers
 from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain import labels, metrics
 from treenail.domain.cluster_facts import ClusterFact, ClusterObject, Resynced
+from treenail.domain.errors import UnavailableError
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import Owner, Pod, PodSpec
-from treenail.domain.ports import NodePatch, QueueMessage, UnavailableError
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Ref
 

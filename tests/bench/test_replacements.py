@@ -19,8 +19,8 @@ from treenail.domain.claims import PROMISED
 from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.launching import LaunchMark
 from treenail.domain.nodes import NodeClaim
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.pods import HostPort, Owner, Phase, Pod, PodSpec
-from treenail.domain.ports import ClaimPatch
 from treenail.domain.resources import Resources
 
 NOTICES, SECONDS, PODS_OF_NODE = 50, 5.0, 4

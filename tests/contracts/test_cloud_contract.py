@@ -10,13 +10,14 @@ import pytest
 from tests.adapters.fake.ec2.rig import node_class, request
 from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.impairments import Impairments
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet
-from treenail.domain.ports import Cloud, InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.ports import Cloud
 from treenail.domain.resources import Resources
 from treenail.domain.template_hash import sizing_hash
 

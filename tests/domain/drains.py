@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.builders import START, view
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.leaving import Leaving
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import NodeView

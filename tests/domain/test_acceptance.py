@@ -23,11 +23,12 @@ from tests.builders import (
 )
 from tests.domain.models import LASTS, model, promise, see
 from treenail.domain.acceptance import Judgement, judge
+from treenail.domain.causes import Cause
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import ClusterObject
 from treenail.domain.commitment import commit
 from treenail.domain.departures import Departure, departures
-from treenail.domain.disruption import Cause, DisruptionAllowed, DisruptionProposed
+from treenail.domain.disruption import DisruptionAllowed, DisruptionProposed
 from treenail.domain.node_pools import Budget, Disruption, NodePool
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.resources import total

@@ -7,10 +7,10 @@ import pytest
 from tests.builders import at, bound_pod, decision, view
 from treenail.domain import labels
 from treenail.domain.binding_trace import BindingLog, class_name
+from treenail.domain.changes import PodBound
 from treenail.domain.nodes import NodeView
 from treenail.domain.promises import Promise
 from treenail.domain.tracing import Link, Span
-from treenail.domain.watching import PodBound
 
 ROOT = decision().context
 TRACED = view(of_claim={"annotations": {labels.TRACEPARENT: ROOT.traceparent}})

@@ -7,7 +7,8 @@ import pytest
 
 from tests.builders import START, changed, claim, claim_of, gone, node_pool, view
 from treenail.domain.budgets import BudgetBook
-from treenail.domain.disruption import Cause, DisruptionProposed, PoolChanged
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import DisruptionProposed, PoolChanged
 from treenail.domain.node_pools import Budget, Disruption
 from treenail.domain.nodes import INSTANCE_TERMINATING, Condition, NodeView, Status
 from treenail.domain.taints import DISRUPTED

@@ -4,9 +4,9 @@ import pytest
 
 from tests.builders import claim
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.claim_prices import ClaimPrices, price_of, write_price
 from treenail.domain.claims import DECISION
-from treenail.domain.disruption import Cause
 from treenail.domain.nodes import NodeClaim
 
 

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from tests.builders import START, claim, decision, node_pool, planned_claim, resources
 from treenail.domain import labels
-from treenail.domain.claims import (
-    claim_for,
-    claim_name,
-    counted_capacity,
-    promised_pods,
-    read_amounts,
-    write_amounts,
-)
+from treenail.domain.claims import counted_capacity, promised_pods, read_amounts, write_amounts
+from treenail.domain.new_claims import claim_for, claim_name
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import NodeClaim
 from treenail.domain.packing.plan import PlannedClaim

@@ -7,7 +7,8 @@ import pytest
 
 from tests.builders import START, at, claim, node_pool
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, EmptyNodes, allowed_disruptions, disrupted_labels
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import EmptyNodes, allowed_disruptions, disrupted_labels
 from treenail.domain.node_pools import Budget, Disruption
 
 TTL = timedelta(seconds=30)

@@ -9,7 +9,8 @@ import pytest
 from tests.builders import START, at, bound_pod, claim, claim_of, conditions, node_of, view
 from tests.domain.drains import CALL, DELETING, EXCLUDED, MARK, TAINTED, V1ALPHA5, going, leaving
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
+from treenail.domain.cordons import marked, uncordon
 from treenail.domain.drain import (
     Abandon,
     AwaitGone,
@@ -20,19 +21,17 @@ from treenail.domain.drain import (
     LetGo,
     Step,
     Terminate,
-    deadline_of,
-    marked,
     next_step,
     seen_gone,
     surely_nothing,
-    uncordon,
 )
 from treenail.domain.leaving import Leaving
 from treenail.domain.moving_out import MoveOut
+from treenail.domain.node_deadlines import deadline_of
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import LAUNCHED, NodeView
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import Owner, Pod
-from treenail.domain.ports import NodePatch
 from treenail.domain.taints import DISRUPTED, Toleration, TolerationOperator
 
 

@@ -9,12 +9,12 @@ from tests.builders import at, bound_pod, claim, conditions, node, pending_pod, 
 from treenail.domain import labels
 from treenail.domain.drain import DeleteNode
 from treenail.domain.drain import next_step as next_drain_step
-from treenail.domain.early_binding import BindPods, MakeNode, awaited, early_node, early_step, may_bind
+from treenail.domain.early_binding import BindPods, MakeNode, early_node, early_step, may_bind
 from treenail.domain.leaving import Leaving
 from treenail.domain.lifecycle import WaitUntil
 from treenail.domain.lifecycle import next_step as next_life_step
 from treenail.domain.moving_out import MoveOut
-from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status
+from treenail.domain.nodes import READY, Condition, Node, NodeClaim, NodeView, Status, awaited
 from treenail.domain.pods import Pod, PodAffinityTerm, PodVolume, TopologySpread
 from treenail.domain.taints import (
     NOT_READY,

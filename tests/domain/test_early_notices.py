@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.builders import START, at, claim_of, view
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, NodeInterrupted
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import NodeInterrupted
 from treenail.domain.early_notices import EarlyNotices
 from treenail.domain.nodes import NodeClaim
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import claim
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.end_records import end_record, reason_of
 from treenail.domain.nodes import DRIFTED, Condition, Status
 from treenail.domain.tracing import SpanContext

@@ -5,13 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import at, claim, decision
-from treenail.domain.disruption import Cause
-from treenail.domain.ending_trace import (
-    disrupt_span,
-    disruption_context,
-    interruption_context,
-    stage_span,
-)
+from treenail.domain.causes import Cause
+from treenail.domain.ending_roots import disruption_context, interruption_context
+from treenail.domain.ending_trace import disrupt_span, stage_span
 from treenail.domain.tracing import SpanKind
 
 GOING = replace(claim("c1", provider_id="aws:///a/i-1"), node_name="n1")

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import START, at, claim, node_pool
 from treenail.domain.candidates import Candidates
-from treenail.domain.disruption import Cause, DisruptionRefused
+from treenail.domain.causes import Cause
+from treenail.domain.disruption import DisruptionRefused
 from treenail.domain.expiry import expires_at, forceful
 from treenail.domain.node_pools import Disruption, Generation, NodePool
 from treenail.domain.nodes import FOREVER, NodeClaim

@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import START, bound_pod, claim_of, node_class, node_of, node_pool, view
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster import ClusterModel
 from treenail.domain.cluster_facts import Resynced
-from treenail.domain.disruption import Cause, DisruptionProposed
+from treenail.domain.disruption import DisruptionProposed
 from treenail.domain.giving_up import objection
 from treenail.domain.pod_budgets import PodDisruptionBudget
 from treenail.domain.pods import LabelSelector, Owner

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.interruption import InterruptionKind, Notice, NoticeError, parse_notice
 
 ID = "i-0b662ef9931388ba0"

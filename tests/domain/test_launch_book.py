@@ -15,7 +15,9 @@ from tests.builders import (
     node_pool,
 )
 from treenail.domain import labels
-from treenail.domain.disruption import Cause, ClaimGivenUp
+from treenail.domain.causes import Cause
+from treenail.domain.changes import NodeChanged
+from treenail.domain.disruption import ClaimGivenUp
 from treenail.domain.launch_book import Batch, GivenUp, Group, LaunchBook
 from treenail.domain.launch_options import Menu
 from treenail.domain.launching import Launch, launches
@@ -23,7 +25,6 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import NodeClaim, NodeView
 from treenail.domain.planning import PlanCommitted
 from treenail.domain.tracing import Span, SpanContext
-from treenail.domain.watching import NodeChanged
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 

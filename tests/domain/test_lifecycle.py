@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import START, at, claim, claim_of, conditions, node_of, resources, view
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.events import ObjectRef
 from treenail.domain.lifecycle import (
     GiveBack,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import START, at, bound_pod
 from tests.domain.drains import leaving
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.moving_out import MoveOut, move_out
 from treenail.domain.pods import Owner, Pod
 

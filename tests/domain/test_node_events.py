@@ -9,8 +9,9 @@ import pytest
 
 from tests.builders import START, at, bound_pod, changed, claim_of, conditions, gone, node_of, resources, view
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.claims import PROMISED
-from treenail.domain.disruption import Cause, DisruptNodes
+from treenail.domain.disruption import DisruptNodes
 from treenail.domain.events import ClusterEvent
 from treenail.domain.kept_pods import kept_pod
 from treenail.domain.node_events import NodeEvents

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import START, at, changed, node, view
+from treenail.domain.changes import NodeChanged
 from treenail.domain.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy, Ward, diagnose
 from treenail.domain.nodes import READY, Condition, Node, NodeView, Status
-from treenail.domain.watching import NodeChanged
 
 MINUTE = 60.0
 

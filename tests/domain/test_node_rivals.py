@@ -10,8 +10,8 @@ import pytest
 from tests.builders import START, at, claim, claim_of, conditions, node, node_of, view
 from tests.domain.models import lose, model, see
 from treenail.domain import labels
+from treenail.domain.causes import Cause
 from treenail.domain.cluster_facts import Kind
-from treenail.domain.disruption import Cause
 from treenail.domain.lifecycle import GiveBack, PatchClaim, SyncNode, WaitUntil, next_step
 from treenail.domain.nodes import LAUNCHED, Condition, Node, NodeClaim, NodeView, Status
 

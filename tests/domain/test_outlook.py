@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from tests.builders import bound_pod
+from treenail.domain.causes import Cause
 from treenail.domain.departures import Departure, DepartureBook
-from treenail.domain.disruption import Cause, DisruptionAllowed, DisruptionProposed
+from treenail.domain.disruption import DisruptionAllowed, DisruptionProposed
 from treenail.domain.outlook import Outlook, outlook_for
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.reasons import Reason, Refusal

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import START, at, bound_pod
 from treenail.domain import labels
-from treenail.domain.disruption import Cause
+from treenail.domain.causes import Cause
 from treenail.domain.leaving import Leaving, why_it_stays
 from treenail.domain.places import places_awaited
 from treenail.domain.tracing import SpanContext

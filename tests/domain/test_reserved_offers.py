@@ -16,7 +16,8 @@ from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import LAUNCHED, NodeClaim
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.reserved_offers import InReservations, Stock, in_reservations
+from treenail.domain.reserved_claims import InReservations, in_reservations
+from treenail.domain.reserved_offers import Stock
 from treenail.domain.selection import OfferingKey, mark_unavailable
 
 LARGE = instance_type("m5.large", 2, price=0.1)

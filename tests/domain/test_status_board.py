@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
-from treenail.domain.cluster_facts import Kind, ObjectSetAside
+from treenail.domain.cluster_facts import Kind, ObjectSetAside, PoolsSeen
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import (
     IMAGES_READY,
@@ -16,7 +16,7 @@ from treenail.domain.node_class_standing import (
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import Condition, Status
-from treenail.domain.readiness import NodeClassChecked, PoolsSeen
+from treenail.domain.readiness import NodeClassChecked
 from treenail.domain.selection import CatalogueKey
 from treenail.domain.set_aside import ObjectUnderstood
 from treenail.domain.status_board import Showing, StatusBoard

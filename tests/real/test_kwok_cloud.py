@@ -16,10 +16,12 @@ from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest, Override
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.nodes import Node
-from treenail.domain.ports import ClusterReader, ClusterWriter, InvalidError, NodePatch
+from treenail.domain.patches import NodePatch
+from treenail.domain.ports import ClusterReader, ClusterWriter
 from treenail.domain.taints import UNREGISTERED
 
 

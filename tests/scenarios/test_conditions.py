@@ -9,7 +9,7 @@ from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain.events import ObjectRef
 from treenail.domain.nodes import Condition, NodeClaim
-from treenail.domain.ports import ClaimPatch
+from treenail.domain.patches import ClaimPatch
 
 POOL = ObjectRef("NodePool", "default")
 CLASS = ObjectRef("EC2NodeClass", "default")

@@ -9,7 +9,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, deployment, need, text
 from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.ports import NodePatch
+from treenail.domain.patches import NodePatch
 from treenail.domain.resources import CPU, PODS
 from treenail.domain.taints import Effect, Taint
 

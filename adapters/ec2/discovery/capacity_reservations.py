@@ -11,8 +11,8 @@ from treenail.adapters.ec2.call_errors import code_of
 from treenail.adapters.ec2.discovery.asking import Aws, More, bearing, matching
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.domain.capacity_reservations import CapacityReservation, Count, MatchCriteria
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
-from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.reservations import DEFAULT, Reservation
 
 if TYPE_CHECKING:  # the types of answers are not there at run time

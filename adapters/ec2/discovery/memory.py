@@ -10,7 +10,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from cachetools import LRUCache
 
-from treenail.domain.ports import PortError
+from treenail.domain.errors import PortError
 from treenail.domain.runtime import Clock, Dice
 
 K = TypeVar("K", bound=Hashable)

@@ -11,9 +11,9 @@ from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specifi
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Resolved, Subnet
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError
 from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.ports import InvalidError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.reservations import Reservation
 from treenail.domain.resources import PODS

@@ -21,6 +21,13 @@ from treenail.adapters.ec2.launch.tags import REQUEST_TAG
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
+from treenail.domain.errors import (
+    AlreadyExistsError,
+    InvalidError,
+    NotFoundError,
+    PortError,
+    UnavailableError,
+)
 from treenail.domain.fleets import (
     NO_SPOT,
     SUBNET_FULL,
@@ -32,13 +39,6 @@ from treenail.domain.fleets import (
 )
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.ports import (
-    AlreadyExistsError,
-    InvalidError,
-    NotFoundError,
-    PortError,
-    UnavailableError,
-)
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.runtime import Clock
 

@@ -12,6 +12,7 @@ from cachetools import TTLCache
 
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.launch.iam import Iam, StoredProfile
+from treenail.domain.errors import AlreadyExistsError, NodeClassNotReadyError
 from treenail.domain.managed_profiles import (
     profile_name,
     profile_path,
@@ -20,7 +21,6 @@ from treenail.domain.managed_profiles import (
     role_name,
 )
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.ports import AlreadyExistsError, NodeClassNotReadyError
 from treenail.domain.runtime import Clock
 
 # So long a profile is taken to be as it was found; who changes it by hand waits for that.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from treenail.domain import labels, managed_profiles
+from treenail.domain.errors import InvalidError
 from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
-from treenail.domain.ports import InvalidError
 from treenail.domain.tagging import NAME, first_name
 
 if TYPE_CHECKING:  # the types of requests are not there at run time

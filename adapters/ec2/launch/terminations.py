@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Final
 
 from treenail.adapters.ec2.call_errors import code_of, message_of
-from treenail.domain.ports import InvalidError, NotFoundError
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.purposes import Purpose
 
 _MOST_AT_ONCE: Final = 500

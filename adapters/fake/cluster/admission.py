@@ -17,11 +17,11 @@ from treenail.adapters.api.workloads import (
 from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
 from treenail.adapters.fake.cluster.priorities import Priorities
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.errors import InvalidError
 from treenail.domain.namespaces import NAME_LABEL, Namespace
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Phase, Pod
-from treenail.domain.ports import InvalidError
 from treenail.domain.taints import Taint
 
 _LONGEST_NAME: Final = 253

@@ -24,12 +24,13 @@ from treenail.adapters.fake.cluster.watch import Watch
 from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster_facts import ClusterFact, Kind
+from treenail.domain.errors import NotFoundError
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.node_class_standing import NodeClassMeaning
 from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pods import Pod
 from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.ports import ClaimPatch, NodePatch, NotFoundError
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda, Ref
 from treenail.domain.taints import Taint

@@ -14,10 +14,9 @@ from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain import labels
-from treenail.domain.early_binding import awaited
-from treenail.domain.nodes import READY, Condition, Node, Status, condition_of
+from treenail.domain.errors import InvalidError
+from treenail.domain.nodes import READY, Condition, Node, Status, awaited, condition_of
 from treenail.domain.pods import Phase, Pod
-from treenail.domain.ports import InvalidError
 from treenail.domain.resources import Resources, total
 from treenail.domain.taints import NOT_READY, UNREACHABLE, Taint
 

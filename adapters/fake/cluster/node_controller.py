@@ -13,8 +13,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import draw
-from treenail.domain.early_binding import awaited
-from treenail.domain.nodes import READY, Condition, Node, Status
+from treenail.domain.nodes import READY, Condition, Node, Status, awaited
 from treenail.domain.pods import Pod
 from treenail.domain.taints import UNREACHABLE, Effect, Taint
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from treenail.domain.errors import InvalidError
 from treenail.domain.nodes import Condition, Node, NodeClaim, condition_of
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pods import Owner
-from treenail.domain.ports import ClaimPatch, InvalidError, NodePatch
 from treenail.domain.taints import Taint
 
 

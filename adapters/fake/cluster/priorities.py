@@ -9,8 +9,8 @@ from treenail.adapters.api.priorities import priority_of
 from treenail.adapters.api.workloads import PriorityClass
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.errors import InvalidError
 from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.ports import InvalidError
 from treenail.domain.resources import PODS, Resources
 
 _MOST_REMEMBERED: Final = 10_000

@@ -22,12 +22,12 @@ from treenail.adapters.fake.cluster.objects import (
 )
 from treenail.adapters.fake.luck import uuid
 from treenail.domain.cluster_facts import Kind
+from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import NodeClass
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Node, NodeClaim
 from treenail.domain.pods import Pod
-from treenail.domain.ports import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from treenail.domain.runtime import Clock
 
 T = TypeVar("T", bound=ApiObject)

@@ -14,6 +14,7 @@ from treenail.adapters.fake.ec2.shop import Assortment
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.luck import chance, draw, fork, uuid
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError
 from treenail.domain.fleets import (
     SUBNET_FULL,
     FleetAnswer,
@@ -25,7 +26,6 @@ from treenail.domain.fleets import (
     with_adapters,
 )
 from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.ports import InvalidError
 
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _LONGEST_TOKEN: Final = 64

@@ -17,8 +17,8 @@ from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain import labels
+from treenail.domain.errors import NotFoundError
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
-from treenail.domain.ports import NotFoundError
 from treenail.domain.resources import Resources
 from treenail.domain.runtime import Agenda
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treenail.domain.errors import NodeClassNotReadyError
 from treenail.domain.managed_profiles import profile_name, role_name
 from treenail.domain.node_classes import NodeClass
-from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.runtime import Clock
 
 _PROTECTED_SECONDS: Final = 3600.0

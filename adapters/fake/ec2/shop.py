@@ -16,10 +16,10 @@ from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.user_data import check_user_data
 from treenail.domain import labels
 from treenail.domain.capacity_reservations import Count, with_reserved
+from treenail.domain.errors import NodeClassNotReadyError
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.learned_sizes import LearnedSizes
 from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.ports import NodeClassNotReadyError
 from treenail.domain.resources import MEMORY, Resources
 from treenail.domain.runtime import Clock
 from treenail.domain.shortages import with_room

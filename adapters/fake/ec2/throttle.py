@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from treenail.adapters.fake.ec2.settings import EC2Settings
-from treenail.domain.ports import InvalidError, TooManyRequestsError
+from treenail.domain.errors import InvalidError, TooManyRequestsError
 from treenail.domain.runtime import Agenda
 
 CREATE_FLEET: Final = "CreateFleet"

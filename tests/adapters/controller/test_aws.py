@@ -19,7 +19,7 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.said import SettingError, read_settings
-from treenail.domain.ports import UnavailableError
+from treenail.domain.errors import UnavailableError
 from treenail.domain.price_overrides import NO_OVERRIDES
 
 

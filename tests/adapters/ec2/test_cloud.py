@@ -27,6 +27,7 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, A, B
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.fleets import (
     CLUSTER_TAG,
     EFA,
@@ -40,7 +41,6 @@ from treenail.domain.impairments import OF_RESERVATIONS, OF_STATUSES
 from treenail.domain.instance_types import InstanceType
 from treenail.domain.interruption import InterruptionKind
 from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
-from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 
 STATUSES, RESERVATIONS = "ec2.describe_instance_status", "ec2.describe_capacity_reservations"
 REFUSED = "UnauthorizedOperation"

@@ -23,7 +23,7 @@ from tests.probes import PlainDice
 from treenail.adapters.ec2.call_errors import code_of, message_of
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.token_buckets import CHANGING, LIMITS, Limit
-from treenail.domain.ports import (
+from treenail.domain.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,

@@ -12,10 +12,10 @@ from tests.agenda import START
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.instance_types import InstanceType, Offering
 from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
 from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
-from treenail.domain.ports import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.price_overrides import PriceOverride, PriceOverrides
 from treenail.domain.resources import MEMORY, PODS, Resources
 from treenail.domain.template_hash import sizing_hash

@@ -9,8 +9,8 @@ from treenail.adapters.kubernetes.resources import MACHINE, PROVISIONER
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import LAUNCHED, READY, REGISTERED, Condition, NodeClaim, Status
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.pods import Owner
-from treenail.domain.ports import ClaimPatch
 from treenail.domain.resources import Resources
 
 IS_LAUNCHED = Condition(LAUNCHED, Status.TRUE, "Launched")

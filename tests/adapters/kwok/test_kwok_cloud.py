@@ -10,9 +10,10 @@ from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.adapters.fake.cluster import ClusterFaults, FakeCluster
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, UnavailableError
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, InstanceState, Override
 from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.ports import InvalidError, NodePatch, UnavailableError
+from treenail.domain.patches import NodePatch
 from treenail.domain.taints import UNREGISTERED
 
 KWOK_CLASS = NodeClass(ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"))

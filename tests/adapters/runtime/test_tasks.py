@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from treenail.adapters.runtime.tasks import ThreadTasks
-from treenail.domain.ports import UnavailableError
+from treenail.domain.errors import UnavailableError
 from treenail.domain.runtime import Done, Failed
 
 SECONDS = 5.0

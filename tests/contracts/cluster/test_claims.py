@@ -7,11 +7,12 @@ import pytest
 from tests.adapters.fake.cluster.builders import CLASS, a_claim
 from tests.builders import at
 from tests.contracts.cluster.subject import FINALIZER, Subject
+from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation
 from treenail.domain.nodes import DRAINED, LAUNCHED, REGISTERED, Condition, NodeClaim, Status, holds
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.pods import Owner
-from treenail.domain.ports import AlreadyExistsError, ClaimPatch, ConflictError, InvalidError, NotFoundError
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint
 

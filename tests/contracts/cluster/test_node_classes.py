@@ -8,6 +8,7 @@ from tests.builders import START
 from tests.contracts.cluster.subject import Subject
 from treenail.domain.capacity_reservations import CapacityReservation, MatchCriteria
 from treenail.domain.cluster_facts import ObjectGone, ObjectSeen
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_class_standing import (
     ImageMeant,
@@ -17,7 +18,6 @@ from treenail.domain.node_class_standing import (
 )
 from treenail.domain.node_classes import NodeClass, NodeClassRef
 from treenail.domain.nodes import READY, Condition, Status
-from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.requirements import Operator, Requirement
 from treenail.domain.reservations import Reservation
 

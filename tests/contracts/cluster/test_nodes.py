@@ -4,8 +4,9 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_claim, a_node
 from tests.contracts.cluster.subject import FINALIZER, Subject, the_node
+from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from treenail.domain.events import ObjectRef
-from treenail.domain.ports import AlreadyExistsError, ConflictError, InvalidError, NodePatch, NotFoundError
+from treenail.domain.patches import NodePatch
 from treenail.domain.taints import DISRUPTED, NOT_READY, UNREGISTERED, Effect, Taint
 
 

@@ -7,11 +7,11 @@ import pytest
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject
 from treenail.domain.cluster_facts import ObjectSeen
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_classes import NodeClassRef
 from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.resources import Resources
 
 POOL = ObjectRef("NodePool", "default")

@@ -17,9 +17,9 @@ from treenail.domain.cluster_facts import (
     kind_of,
 )
 from treenail.domain.namespaces import Namespace
+from treenail.domain.patches import ClaimPatch
 from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.pods import Expression, LabelSelector
-from treenail.domain.ports import ClaimPatch
 from treenail.domain.requirements import Operator
 from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 

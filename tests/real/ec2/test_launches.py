@@ -13,12 +13,8 @@ from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import described
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, TooManyRequestsError, UnavailableError
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
-from treenail.domain.ports import (
-    InvalidError,
-    TooManyRequestsError,
-    UnavailableError,
-)
 
 WRITES = ("CreateFleet", "CreateLaunchTemplate", "DeleteLaunchTemplate", "TerminateInstances", "CreateTags")
 

@@ -18,7 +18,7 @@ from treenail.domain import labels
 from treenail.domain.claims import DECISION
 from treenail.domain.event_subjects import of_claim, of_pod
 from treenail.domain.events import ClusterEvent
-from treenail.domain.ports import ClaimPatch
+from treenail.domain.patches import ClaimPatch
 
 PROVIDER = "aws:///us-east-1a/i-00000000000000001"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

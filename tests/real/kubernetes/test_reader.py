@@ -33,8 +33,8 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
+from treenail.domain.errors import UnavailableError
 from treenail.domain.pods import Pod
-from treenail.domain.ports import UnavailableError
 
 PODS: Final = "/api/v1/namespaces/default/pods"
 NODES: Final = "/api/v1/nodes"

@@ -16,9 +16,11 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
+from treenail.domain.errors import ConflictError, NotFoundError
 from treenail.domain.events import ClusterEvent, ObjectRef
 from treenail.domain.nodes import Condition, Status
-from treenail.domain.ports import ClaimPatch, ClusterWriter, ConflictError, NodePatch, NotFoundError
+from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.ports import ClusterWriter
 from treenail.domain.taints import DISRUPTED
 
 

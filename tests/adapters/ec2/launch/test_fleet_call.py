@@ -14,9 +14,9 @@ from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, ch
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError
 from treenail.domain.fleets import EFA, FleetRequest, Override
 from treenail.domain.instance_types import InstanceType
-from treenail.domain.ports import InvalidError
 from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
 from treenail.domain.resources import Resources
 

@@ -11,7 +11,7 @@ from tests.adapters.ec2.refusals import Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.launch.terminations import Terminations
-from treenail.domain.ports import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.purposes import Purpose
 
 

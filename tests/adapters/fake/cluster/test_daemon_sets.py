@@ -14,7 +14,7 @@ from tests.adapters.fake.cluster.builders import (
 from tests.adapters.fake.cluster.rig import Rig
 from tests.scenarios.manifests import KEPT
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
-from treenail.domain.ports import NodePatch
+from treenail.domain.patches import NodePatch
 from treenail.domain.resources import total
 from treenail.domain.taints import UNREGISTERED, Effect, Taint, Toleration, TolerationOperator
 

@@ -6,8 +6,8 @@ from treenail.adapters.api.workloads import Deployment, ReplicaSet
 from treenail.domain.events import ObjectRef
 from treenail.domain.namespaces import Namespace
 from treenail.domain.node_pools import NodePool
+from treenail.domain.patches import ClaimPatch, NodePatch
 from treenail.domain.pods import Owner
-from treenail.domain.ports import ClaimPatch, NodePatch
 
 FINALIZER = "example.com/wait"
 

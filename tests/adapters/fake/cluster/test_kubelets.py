@@ -6,9 +6,10 @@ from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec, join, pr
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError
 from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import Phase
-from treenail.domain.ports import InvalidError, NodePatch
 from treenail.domain.taints import NOT_READY, UNREGISTERED, Effect, Taint
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec, join, provider_id
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain.ports import NodePatch
+from treenail.domain.patches import NodePatch
 from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
 
 OUT = Taint("out", Effect.NO_EXECUTE)

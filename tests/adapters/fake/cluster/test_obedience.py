@@ -13,6 +13,7 @@ from tests.adapters.fake.cluster.rig import Rig
 from tests.adapters.fake.cluster.rules import Rules
 from treenail.domain.labels import HOSTNAME, ZONE
 from treenail.domain.namespaces import Namespace
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import (
     Expression,
     HostPort,
@@ -23,7 +24,6 @@ from treenail.domain.pods import (
     PodSpec,
     TopologySpread,
 )
-from treenail.domain.ports import NodePatch
 from treenail.domain.requirements import Operator
 from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
 

@@ -9,8 +9,8 @@ from tests.adapters.fake.cluster.rig import Rig
 from tests.adapters.fake.cluster.test_spread import in_zone
 from treenail.domain.labels import HOSTNAME, ZONE
 from treenail.domain.namespaces import Namespace
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import LabelSelector, Pod, PodAffinityTerm
-from treenail.domain.ports import NodePatch
 
 NOT_NEAR = "node(s) didn't match pod affinity rules"
 NOT_APART = "node(s) didn't match pod anti-affinity rules"

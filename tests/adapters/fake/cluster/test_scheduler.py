@@ -6,13 +6,13 @@ from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
 from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import (
     Expression,
     HostPort,
     NodeAffinity,
     PodSpec,
 )
-from treenail.domain.ports import NodePatch
 from treenail.domain.requirements import Operator
 from treenail.domain.resources import Resources
 from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator

@@ -19,8 +19,9 @@ from tests.adapters.fake.cluster.builders import (
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.api.workloads import Deployment, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.domain.errors import PortError
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import HostPort, Pod
-from treenail.domain.ports import NodePatch, PortError
 from treenail.domain.resources import total
 from treenail.domain.taints import Effect, Taint, untolerated
 

@@ -10,8 +10,8 @@ from tests.adapters.fake.cluster.builders import a_daemon_set, a_deployment, a_n
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.domain.labels import HOSTNAME, ZONE
 from treenail.domain.nodes import Node
+from treenail.domain.patches import NodePatch
 from treenail.domain.pods import Expression, LabelSelector, NodeAffinity, Pod, PodSpec, TopologySpread
-from treenail.domain.ports import NodePatch
 from treenail.domain.requirements import Operator
 from treenail.domain.taints import Effect, Taint
 

@@ -29,8 +29,9 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
+from treenail.domain.errors import PortError
 from treenail.domain.node_pools import NodePool
-from treenail.domain.ports import ClaimPatch, PortError
+from treenail.domain.patches import ClaimPatch
 
 
 class Mirror:

@@ -21,7 +21,7 @@ from treenail.domain.cluster_facts import (
 from treenail.domain.events import ObjectRef
 from treenail.domain.node_pools import NodePool
 from treenail.domain.nodes import Condition, Status, holds
-from treenail.domain.ports import ClaimPatch
+from treenail.domain.patches import ClaimPatch
 
 POOL: Final = ObjectRef("NodePool", "default")
 

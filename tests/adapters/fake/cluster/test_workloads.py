@@ -12,8 +12,8 @@ from treenail.adapters.api.workloads import (
     PriorityClass,
     ReplicaSet,
 )
+from treenail.domain.errors import InvalidError, NotFoundError
 from treenail.domain.pods import Pod
-from treenail.domain.ports import InvalidError, NotFoundError
 from treenail.domain.storage import PersistentVolumeClaim
 
 

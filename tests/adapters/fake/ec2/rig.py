@@ -12,7 +12,7 @@ from treenail.domain import labels
 from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, Override
 from treenail.domain.instance_types import InstanceType, Offering, Overhead
 from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef, SelectorTerm
-from treenail.domain.ports import QueueMessage
+from treenail.domain.queue_messages import QueueMessage
 from treenail.domain.requirements import Requirement, Requirements
 from treenail.domain.resources import Resources
 

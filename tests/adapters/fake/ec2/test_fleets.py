@@ -7,9 +7,9 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import A, B, C, Rig, node_class, request, spot_request
 from treenail.domain import labels
+from treenail.domain.errors import InvalidError, NodeClassNotReadyError
 from treenail.domain.fleets import InstanceState
 from treenail.domain.node_classes import Kubelet, SelectorTerm
-from treenail.domain.ports import InvalidError, NodeClassNotReadyError
 from treenail.domain.resources import Resources
 
 
