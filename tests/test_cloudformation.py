@@ -117,17 +117,17 @@ def test_the_queue_lets_every_rule_send_and_nobody_else() -> None:
 
 
 def test_what_is_made_must_bear_the_tag_of_the_cluster() -> None:
-    for name in ("LaunchWhatBearsTheClustersTag", "TagWhatIsLaunched"):
+    launched = {"fleet", "instance", "network-interface", "spot-instances-request", "volume"}
+    made = {
+        "LaunchWhatBearsTheClustersTag": launched,
+        "MakeTemplatesThatBearTheClustersTag": {"launch-template"},
+        "TagWhatIsLaunched": {*launched, "launch-template"},
+    }
+    for name, expected in made.items():
         statement = sid(name)
-        kinds = {one["Fn::Sub"].rpartition(":")[2].removesuffix("/*") for one in statement["Resource"]}
-        assert kinds == {
-            "fleet",
-            "instance",
-            "launch-template",
-            "network-interface",
-            "spot-instances-request",
-            "volume",
-        }
+        listed_there = statement["Resource"]
+        there = [listed_there] if isinstance(listed_there, dict) else listed_there
+        assert {one["Fn::Sub"].rpartition(":")[2].removesuffix("/*") for one in there} == expected
         asked = statement["Condition"]["StringEquals"]
         assert asked[f"aws:RequestTag/{CLUSTER_TAG}"] == {"Ref": "ClusterName"}
 
