@@ -13,10 +13,12 @@ from treenail.domain.node_pools import Generation, NodePool
 from treenail.domain.nodes import FOREVER, NodeClaim
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.pods import Owner
-from treenail.domain.requirements import Requirement
+from treenail.domain.requirements import Requirement, Requirements
 
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
+# Labels that a launch decides on, or that a node has by itself.
+_TOLD: Final = labels.WELL_KNOWN.union(_NOT_WRITTEN)
 
 
 def claim_name(pool: str, decision: str, index: int) -> str:
@@ -44,7 +46,8 @@ def claim_for(
     asked = planned.requirements.get(labels.INSTANCE_TYPE)
     least = asked.min_values if asked is not None else None
     types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
-    requirements = planned.requirements.without(_NOT_WRITTEN).with_((types,))
+    asked_of_node = with_own_labels(planned.requirements, pool)
+    requirements = asked_of_node.without(_NOT_WRITTEN).with_((types,))
     custom = {key: value for key, value in requirements.labels().items() if key not in labels.WELL_KNOWN}
     return NodeClaim(
         name=claim_name(pool.name, decision.id, index),
@@ -72,6 +75,16 @@ def claim_for(
         expire_after=_expire_after(pool),
         created_at=now,
     )
+
+
+def with_own_labels(requirements: Requirements, pool: NodePool) -> Requirements:
+    """Return the `requirements` of a new claim with one value left of each label that its pool made up.
+
+    Nothing else gives a node such a label. No two claims of a pool get different values by this alone.
+    """
+    open_ones = (r for r in requirements.in_order() if r.key in pool.requirements and r.key not in _TOLD)
+    chosen = {r.key: value for r in open_ones if r.single is None and (value := r.chosen) is not None}
+    return requirements.without(chosen).with_(Requirements.from_labels(chosen))
 
 
 def _choice(planned: PlannedClaim, pool: NodePool) -> dict[str, str]:

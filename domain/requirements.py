@@ -101,6 +101,20 @@ class Requirement:
         """The one value allowed, or None where there are none or more."""
         return next(iter(self.values)) if not self.complement and len(self.values) == 1 else None
 
+    @property
+    def chosen(self) -> str | None:
+        """The value a node is given where nobody chose one: always the same, None where none is a label.
+
+        Of listed values it is the first as they are sorted, but "" only where there is no other; of all
+        others the least integer that is allowed, from 0 on.
+        """
+        if not self.complement:
+            return min(self.values, key=lambda value: (not value, value), default=None)
+        number = max(self.at_least or 0, 0)
+        while str(number) in self.values:
+            number += 1
+        return str(number) if self.at_most is None or number <= self.at_most else None
+
     def has(self, value: str) -> bool:
         """Tell whether the label may be `value`."""
         return (value in self.values) != self.complement and _bounds_hold(value, self.at_least, self.at_most)

@@ -138,6 +138,8 @@ def _made(asked: _Asked, shelf: Shelf, axis: Axis) -> _Made:
     admitted = np.ones(len(whole), dtype=np.bool_)
     for requirement in asked.requirements.values():
         admitted &= shelf.masks.admitting(requirement)
+        if requirement.complement and requirement.chosen is None:
+            admitted[:] = False  # No label can have a value that is allowed: a number below 0, say.
     daemons = read_daemons(asked.daemons, axis)
     load = daemon_load(daemons, asked.taints, asked.requirements, shelf.masks, whole)
     room = whole - load

@@ -324,3 +324,32 @@ def test_requirements_are_a_value_and_a_mapping() -> None:
     assert len(ANYTHING) == 0
     assert repr(node) == "Requirements(a In ['1'], b In ['2'])"
     assert node != {"a": "1"}
+
+
+@given(all_written=st.lists(WRITTEN, min_size=1, max_size=4))
+def test_the_value_chosen_is_allowed_and_one_is_found_where_a_label_can_have_any(
+    all_written: list[tuple[Operator, tuple[str, ...]]],
+) -> None:
+    one = Requirements(requirement(operator, *values) for operator, values in all_written)[KEY]
+    labels = ("", "a", "b", *map(str, range(10)))
+
+    assert (one.chosen is None) == (not any(one.has(value) for value in labels))
+    assert one.chosen is None or one.has(one.chosen)
+
+
+@pytest.mark.parametrize(
+    ("one", "chosen"),
+    [
+        (requirement(Operator.IN, "b", "", "a"), "a"),
+        (requirement(Operator.IN, ""), ""),
+        (requirement(Operator.EXISTS), "0"),
+        (requirement(Operator.NOT_IN, "0", "2"), "1"),
+        (requirement(Operator.GT, "41"), "42"),
+        (requirement(Operator.LT, "41"), "0"),
+        (requirement(Operator.LT, "0"), None),
+        (requirement(Operator.DOES_NOT_EXIST), None),
+    ],
+    ids=str,
+)
+def test_the_value_chosen_is_the_first_that_a_label_can_have(one: Requirement, chosen: str | None) -> None:
+    assert one.chosen == chosen
