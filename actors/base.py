@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar, final
 
 import pykka
 
+from treenail.domain.model.runtime import Dice, Ref, Tasks, Timers
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Dice, Ref, Tasks, Timers
-from treenail.domain.tracing import SpanContext
+from treenail.domain.telemetry.tracing import SpanContext
 
 InboxT = TypeVar("InboxT")
 M = TypeVar("M")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.batching import (
+from treenail.domain.cluster.batching import (
     BatchClosed,
     BatchWindow,
     Decision,
@@ -16,7 +16,7 @@ from treenail.domain.batching import (
     PodLeft,
     UrgentWork,
 )
-from treenail.domain.runtime import Ref
+from treenail.domain.model.runtime import Ref
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import metrics
-from treenail.domain.budgets import BudgetBook
-from treenail.domain.causes import BUDGETED
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import (
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.budgets import BudgetBook
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,
@@ -19,8 +17,10 @@ from treenail.domain.disruption import (
     DisruptNodes,
     PoolChanged,
 )
-from treenail.domain.event_subjects import of_pool
-from treenail.domain.runtime import Ref
+from treenail.domain.model.causes import BUDGETED
+from treenail.domain.model.event_subjects import of_pool
+from treenail.domain.model.runtime import Ref
+from treenail.domain.telemetry import metrics
 
 ArbiterInbox: TypeAlias = (
     DisruptionProposed | DisruptionRefused | DisruptNodes | DisruptionEnded | NodeChanged | PoolChanged

@@ -6,13 +6,18 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cordons import marked
-from treenail.domain.disruption import CandidateChanged, DisruptionRefused, NodeEmptied, PoolChanged
-from treenail.domain.emptiness import empty_since
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import empty_since
+from treenail.domain.disruption.disruption import (
+    CandidateChanged,
+    DisruptionRefused,
+    NodeEmptied,
+    PoolChanged,
+)
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.runtime import Ref
 
 # After a start, pods that wait are first given places on nodes that may have been empty for long enough.
 _PODS_FIRST: Final = timedelta(seconds=15)

@@ -14,12 +14,10 @@ from treenail.actors.interruptions import Interruptions
 from treenail.actors.life_lines import tell_packing
 from treenail.actors.node_teller import NodeTeller
 from treenail.actors.proposal_judge import ProposalJudge
-from treenail.domain import metrics
-from treenail.domain.batching import BatchClosed, NodesToReplace, UrgentWork
-from treenail.domain.causes import REPLACED, Cause
-from treenail.domain.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.batching import BatchClosed, NodesToReplace, UrgentWork
+from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ObjectGone,
     ObjectSeen,
@@ -27,10 +25,12 @@ from treenail.domain.cluster_facts import (
     PoolsSeen,
     Resynced,
 )
-from treenail.domain.commitment import commit
-from treenail.domain.decision_queue import DecisionQueue, part_of
-from treenail.domain.decision_trace import decision_spans
-from treenail.domain.disruption import (
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.cluster.reseating import reseat
+from treenail.domain.cluster.restoring import restore_moving
+from treenail.domain.cluster.set_aside import ObjectUnderstood, SetAside
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,
@@ -41,15 +41,15 @@ from treenail.domain.disruption import (
     NoticeSettled,
     PoolChanged,
 )
-from treenail.domain.emptiness import PodsMoved
-from treenail.domain.launching import CapacityRanOut, ClaimFailed
+from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed
+from treenail.domain.model.causes import REPLACED, Cause
+from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
-from treenail.domain.reseating import reseat
-from treenail.domain.restoring import restore_moving
-from treenail.domain.runtime import Ref
-from treenail.domain.set_aside import ObjectUnderstood, SetAside
-from treenail.domain.setbacks import Setbacks
+from treenail.domain.scheduling.commitment import commit
+from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
+from treenail.domain.scheduling.decision_trace import decision_spans
+from treenail.domain.scheduling.setbacks import Setbacks
+from treenail.domain.telemetry import metrics
 
 _PLAN_LOST_AFTER: Final = 300.0
 

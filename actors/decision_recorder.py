@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from treenail.domain import metrics
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.planning import PlanCommitted, PlanDecided
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
+from treenail.domain.model.resources import NOTHING
 from treenail.domain.ports import Telemetry
-from treenail.domain.resources import NOTHING
+from treenail.domain.telemetry import metrics
 
 
 class DecisionRecorder:

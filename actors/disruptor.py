@@ -8,10 +8,9 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately
-from treenail.domain.candidates import Candidates
-from treenail.domain.causes import Cause
-from treenail.domain.cluster_facts import says_the_same
-from treenail.domain.disruption import (
+from treenail.domain.cluster.cluster_facts import says_the_same
+from treenail.domain.disruption.candidates import Candidates
+from treenail.domain.disruption.disruption import (
     CandidateChanged,
     DisruptionProposed,
     DisruptionRefused,
@@ -19,13 +18,14 @@ from treenail.domain.disruption import (
     NodeEmptied,
     PoolChanged,
 )
-from treenail.domain.drift import Standard
-from treenail.domain.node_class_standing import NodeClassStood
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.disruption.drift import Standard
+from treenail.domain.disruption.surveys import InstancesSurveyed
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_class_standing import NodeClassStood
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Done, Outcome, Ref
-from treenail.domain.surveys import InstancesSurveyed
 
 _PROPOSE_AGAIN: Final = timedelta(seconds=10)
 _NOTE_AGAIN_SECONDS: Final = 60.0

@@ -8,10 +8,21 @@ from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.cordons import uncordon
-from treenail.domain.drain import (
+from treenail.domain.launch.launching import NOTHING_BOUGHT, LaunchMark, deal
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.cordons import uncordon
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.node_deadlines import deadline_of, machine_ends_at
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import TaskKey
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
+from treenail.domain.telemetry.ending_roots import disruption_context
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
     Cordon,
@@ -22,20 +33,9 @@ from treenail.domain.drain import (
     SayEnd,
     Step,
 )
-from treenail.domain.end_records import EndRecord, actor_of, cause_said, reason_of
-from treenail.domain.ending_conditions import disrupting
-from treenail.domain.ending_roots import disruption_context
-from treenail.domain.errors import NotFoundError
-from treenail.domain.instants import write_instant
-from treenail.domain.launching import NOTHING_BOUGHT, LaunchMark, deal
-from treenail.domain.leaving import Leaving
-from treenail.domain.node_deadlines import deadline_of, machine_ends_at
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Pod
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
-from treenail.domain.runtime import TaskKey
-from treenail.domain.tracing import SpanContext
+from treenail.domain.termination.end_records import EndRecord, actor_of, cause_said, reason_of
+from treenail.domain.termination.ending_conditions import disrupting
+from treenail.domain.termination.leaving import Leaving
 
 END_TRACE = "treenail.sh/end-traceparent"
 _FINALIZERS = (labels.TERMINATION_FINALIZER,)

@@ -8,18 +8,18 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import LRUCache
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import metrics
-from treenail.domain.changes import NodeChanged
-from treenail.domain.early_binding import BindPods, MakeNode, early_node, early_step
-from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
-from treenail.domain.fleets import Instance
-from treenail.domain.launch_steps import backoff_seconds
-from treenail.domain.launching import LaunchMark
-from treenail.domain.lifecycle_trace import stage_span
-from treenail.domain.nodes import Node, NodeClaim, NodeView
-from treenail.domain.pods import Pod
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.launch.launch_steps import backoff_seconds
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.lifecycle.early_binding import BindPods, MakeNode, early_node, early_step
+from treenail.domain.lifecycle.lifecycle_trace import stage_span
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.nodes import Node, NodeClaim, NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Done, Failed, Outcome
 from treenail.domain.ports import Cloud, ClusterWriter
-from treenail.domain.runtime import Done, Failed, Outcome
+from treenail.domain.telemetry import metrics
 
 # The ordinary way is always there: what does not work soon is left to it.
 _MOST_ATTEMPTS: Final = 8

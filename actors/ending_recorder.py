@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from treenail.domain import metrics
-from treenail.domain.claim_prices import ClaimPrices, price_of
-from treenail.domain.end_records import EndRecord, end_record
-from treenail.domain.ending_roots import disruption_context
-from treenail.domain.ending_trace import disrupt_span, stage_span
-from treenail.domain.leaving import Leaving
-from treenail.domain.nodes import NodeClaim, NodeView
+from treenail.domain.model.claim_prices import ClaimPrices, price_of
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.runtime import Clock
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Clock
+from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.ending_roots import disruption_context
+from treenail.domain.termination.end_records import EndRecord, end_record
+from treenail.domain.termination.ending_trace import disrupt_span, stage_span
+from treenail.domain.termination.leaving import Leaving
 
 
 class EndingRecorder:

@@ -7,12 +7,21 @@ from collections.abc import Iterable, Mapping
 from treenail.actors.base import Runtime
 from treenail.actors.publishing import ToldLately, publish, write_beside
 from treenail.actors.termination_ticks import MovedOut
-from treenail.domain import labels
-from treenail.domain.causes import BUDGETED, Cause
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.end_records import EndRecord
-from treenail.domain.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
-from treenail.domain.ending_events import (
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.explain.warning_events import ended_by_warning, warned
+from treenail.domain.model import labels
+from treenail.domain.model.causes import BUDGETED, Cause
+from treenail.domain.model.event_subjects import of_claim
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.nodes import Condition, NodeClaim, NodeView
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Done, Failed
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.termination.end_records import EndRecord
+from treenail.domain.termination.ending_conditions import AWAITING_VOLUMES, DRAINING, ended, told
+from treenail.domain.termination.ending_events import (
     awaiting_volumes,
     evicted,
     expiring,
@@ -20,17 +29,8 @@ from treenail.domain.ending_events import (
     held_up,
     hurried,
 )
-from treenail.domain.event_subjects import of_claim
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.instants import write_instant
-from treenail.domain.leaving import Leaving
-from treenail.domain.moving_out import MoveOut
-from treenail.domain.nodes import Condition, NodeClaim, NodeView
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.pods import Pod
-from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Done, Failed
-from treenail.domain.warning_events import ended_by_warning, warned
+from treenail.domain.termination.leaving import Leaving
+from treenail.domain.termination.moving_out import MoveOut
 
 # Where a machine is taken from us, what its claim says meanwhile is not worth a request.
 _UNHURRIED = frozenset({*BUDGETED, Cause.DELETED})

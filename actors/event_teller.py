@@ -7,11 +7,11 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately, publish
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import DisruptionBlocked, DisruptNodes
-from treenail.domain.events import ClusterEvent
-from treenail.domain.launching import ClaimFailed
-from treenail.domain.node_events import NodeEvents, blocked
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import DisruptionBlocked, DisruptNodes
+from treenail.domain.explain.node_events import NodeEvents, blocked
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.events import ClusterEvent
 from treenail.domain.ports import ClusterWriter
 
 # Budgets may change with every minute.

@@ -12,16 +12,13 @@ from treenail.actors.launch_recorder import LaunchRecorder
 from treenail.actors.launch_ticks import Adopt, Flushed, GiveUp, Probe, StepDone
 from treenail.actors.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.actors.ran_out import ran_out_offerings
-from treenail.domain import labels, metrics
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import ClaimGivenUp, disrupted_labels
-from treenail.domain.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
-from treenail.domain.fleets import FleetAnswer, Instance
-from treenail.domain.launch_book import Batch, Group, LaunchBook
-from treenail.domain.launch_options import Menu
-from treenail.domain.launch_steps import (
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.disruption.disruption import ClaimGivenUp, disrupted_labels
+from treenail.domain.launch.launch_book import Batch, Group, LaunchBook
+from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_steps import (
     CallFleet,
     FindInstances,
     MarkClaim,
@@ -36,7 +33,7 @@ from treenail.domain.launch_steps import (
     first,
     next_look,
 )
-from treenail.domain.launching import (
+from treenail.domain.launch.launching import (
     CapacityRanOut,
     ClaimFailed,
     Launch,
@@ -47,9 +44,13 @@ from treenail.domain.launching import (
     launch_again,
     launches,
 )
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.planning import PlanCommitted
-from treenail.domain.runtime import Done, Failed, Ref
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.model.fleets import FleetAnswer, Instance
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.runtime import Done, Failed, Ref
+from treenail.domain.telemetry import metrics
 
 _MOST_ATTEMPTS: Final = 8
 _FLUSH_SECONDS: Final = 0.2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.causes import TAKEN, Cause
-from treenail.domain.drain import AwaitGone, Terminate
-from treenail.domain.purposes import Purpose
-from treenail.domain.runtime import TaskKey
+from treenail.domain.model.causes import TAKEN, Cause
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.runtime import TaskKey
+from treenail.domain.termination.drain import AwaitGone, Terminate
 
 GATHER_SECONDS: Final = 0.1
 # Between two looks at which instances are gone: machines take longer than that to shut down.

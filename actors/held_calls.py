@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
-from treenail.domain.launch_book import LaunchBook
-from treenail.domain.launch_brake import LaunchBrake
-from treenail.domain.launch_steps import CallFleet
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.runtime import Dice, Failed, Outcome
+from treenail.domain.launch.launch_book import LaunchBook
+from treenail.domain.launch.launch_brake import LaunchBrake
+from treenail.domain.launch.launch_steps import CallFleet
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.runtime import Dice, Failed, Outcome
 
 
 class HeldCalls:

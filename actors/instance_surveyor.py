@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.cluster_facts import PoolsSeen
-from treenail.domain.errors import PortError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.disruption.surveys import InstancesSurveyed
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
-from treenail.domain.runtime import Done, Outcome, Ref
-from treenail.domain.surveys import InstancesSurveyed
 
 _FIRST_SECONDS: Final = 60.0
 _SURVEY_SECONDS: Final = 300.0

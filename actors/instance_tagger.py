@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.changes import NodeChanged
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import Instance
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.lifecycle.tagging import TAGGED_PATCH, missing_tags, untagged
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.runtime import Done, Failed, Outcome, TaskKey
 from treenail.domain.ports import Cloud, ClusterWriter
-from treenail.domain.runtime import Done, Failed, Outcome, TaskKey
-from treenail.domain.tagging import TAGGED_PATCH, missing_tags, untagged
 
 # Those that join together are looked at together.
 _GATHER_SECONDS: Final = 2.0

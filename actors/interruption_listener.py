@@ -10,14 +10,14 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import metrics
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.interruption import Notice, NoticeError, parse_notice
-from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.notice_trace import message_spans
+from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.interruption import Notice, NoticeError, parse_notice
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_trace import message_spans
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import InterruptionQueue
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.telemetry import metrics
 
 _SEEN_SECONDS: Final = 3600.0
 _MOST_SEEN: Final = 100_000

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from treenail.actors.notice_settler import NoticeSettler
-from treenail.domain.batching import UrgentWork
-from treenail.domain.causes import TAKEN, Cause
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.decision_queue import DecisionQueue
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.launching import CapacityRanOut, offering_of
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.launch.launching import CapacityRanOut, offering_of
+from treenail.domain.model.causes import TAKEN, Cause
+from treenail.domain.model.runtime import Ref
+from treenail.domain.scheduling.decision_queue import DecisionQueue
 
 
 class Interruptions:

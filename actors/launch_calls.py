@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
-from treenail.domain import labels
-from treenail.domain.claim_conditions import after_launch
-from treenail.domain.claim_prices import write_price
-from treenail.domain.errors import AlreadyExistsError, NotFoundError
-from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
-from treenail.domain.launch_book import Batch, LaunchBook
-from treenail.domain.launch_options import Menu
-from treenail.domain.launch_steps import (
+from treenail.domain.launch.launch_book import Batch, LaunchBook
+from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_steps import (
     CallFleet,
     FindInstances,
     MarkClaim,
@@ -21,12 +16,17 @@ from treenail.domain.launch_steps import (
     Step,
     WriteClaim,
 )
-from treenail.domain.launching import LaunchMark
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.model import labels
+from treenail.domain.model.claim_conditions import after_launch
+from treenail.domain.model.claim_prices import write_price
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.runtime import TaskKey
+from treenail.domain.model.selection import OfferingKey, mark_unavailable
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
-from treenail.domain.runtime import TaskKey
-from treenail.domain.selection import OfferingKey, mark_unavailable
 
 R = TypeVar("R")
 _NO_TAGS: Final[Mapping[str, str]] = {}

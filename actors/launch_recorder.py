@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from treenail.domain import metrics
-from treenail.domain.fleets import FleetAnswer, Instance
-from treenail.domain.launch_book import LaunchBook
-from treenail.domain.launch_steps import CallFleet
-from treenail.domain.launch_trace import fleet_span, launch_span
+from treenail.domain.launch.launch_book import LaunchBook
+from treenail.domain.launch.launch_steps import CallFleet
+from treenail.domain.launch.launch_trace import fleet_span, launch_span
+from treenail.domain.model.fleets import FleetAnswer, Instance
+from treenail.domain.model.runtime import Clock, Done, Outcome
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Clock, Done, Outcome
+from treenail.domain.telemetry import metrics
 
 _CALL = {"controller": "provisioner", "method": "Create", "provider": "aws"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from treenail.domain.launch_steps import Step
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.runtime import Outcome
+from treenail.domain.launch.launch_steps import Step
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.runtime import Outcome
 
 
 @dataclass(frozen=True, slots=True)

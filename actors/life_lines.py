@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.end_records import EndRecord
-from treenail.domain.fleets import Instance
-from treenail.domain.log_facts import life_logger, named, packed_alike, shortened
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.tracing import SpanContext
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.telemetry.log_facts import life_logger, named, packed_alike, shortened
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.end_records import EndRecord
 
 _MOST_PACKINGS: Final = 10
 

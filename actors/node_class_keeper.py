@@ -9,16 +9,16 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import publish
-from treenail.domain import labels
-from treenail.domain.cluster_facts import PoolsSeen
-from treenail.domain.discoveries import Discoveries
-from treenail.domain.errors import NotFoundError
-from treenail.domain.node_class_keeping import NodeClassBook, about, users_of, waiting_event
-from treenail.domain.node_class_standing import NodeClassStanding, NodeClassStood
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.node_class_standing import NodeClassStanding, NodeClassStood
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
-from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey
+from treenail.domain.status.discoveries import Discoveries
+from treenail.domain.status.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 
 # The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.
 _LOOK_SECONDS: Final = 300.0

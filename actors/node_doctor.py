@@ -9,17 +9,17 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately, publish
-from treenail.domain import metrics
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.event_subjects import of_node
-from treenail.domain.events import ClusterEvent
-from treenail.domain.node_repair import Diagnosis, RepairPolicy, Ward
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.notice_trace import repair_spans
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, Ward
+from treenail.domain.interruption.notice_trace import repair_spans
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.event_subjects import of_node
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Ref
+from treenail.domain.telemetry import metrics
 
 _LOOK_AGAIN: Final = timedelta(minutes=5)
 _TOLD_SECONDS: Final = 900.0

@@ -9,16 +9,12 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.life_lines import tell_initialized, tell_registered
-from treenail.domain import labels, metrics
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import ClaimGivenUp
-from treenail.domain.errors import ConflictError
-from treenail.domain.garbage import Garbage, garbage
-from treenail.domain.launch_steps import backoff_seconds
-from treenail.domain.launching import NodeLaunched
-from treenail.domain.learned_sizes import SizeLearned, memory_lesson, room_lesson
-from treenail.domain.lifecycle import (
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import ClaimGivenUp
+from treenail.domain.launch.launch_steps import backoff_seconds
+from treenail.domain.launch.launching import NodeLaunched
+from treenail.domain.lifecycle.garbage import Garbage, garbage
+from treenail.domain.lifecycle.lifecycle import (
     GiveBack,
     MarkInitialized,
     NextStep,
@@ -30,13 +26,18 @@ from treenail.domain.lifecycle import (
     WaitUntil,
     next_step,
 )
-from treenail.domain.lifecycle_trace import stage_span
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.lifecycle.lifecycle_trace import stage_span
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import ConflictError
+from treenail.domain.model.learned_sizes import SizeLearned, memory_lesson, room_lesson
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
-from treenail.domain.purposes import Purpose
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.tracing import SpanContext
+from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.tracing import SpanContext
 
 _GARBAGE_SECONDS: Final = 120.0
 _FIRST_GARBAGE_SECONDS: Final = 30.0

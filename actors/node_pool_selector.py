@@ -9,23 +9,23 @@ from cachetools import TLRUCache, TTLCache
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.ran_out import ran_out_offerings
-from treenail.domain.broken_classes import BrokenClasses
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
-from treenail.domain.log_facts import filled_by_system
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nothing_to_buy import NothingToBuy, nothing_to_buy
+from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
+from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.model.selection import CatalogueKey, OfferingKey, catalogue_key
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
-from treenail.domain.planning import PackRequested, SnapshotTaken
+from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.ports import Cloud
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
-from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.reserved_offers import Stock
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.selection import CatalogueKey, OfferingKey, catalogue_key
+from treenail.domain.scheduling.broken_classes import BrokenClasses
+from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
+from treenail.domain.scheduling.reserved_offers import Stock
+from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
+from treenail.domain.telemetry.log_facts import filled_by_system
 
 _CATALOGUE_SECONDS: Final = 300.0
 # What is left of a reservation changes by what others take of it too.

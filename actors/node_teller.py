@@ -8,12 +8,12 @@ from datetime import datetime
 
 from treenail.actors.candidate_teller import CandidateTeller, DisruptorHears
 from treenail.actors.pod_event_teller import PodEventTeller
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.emptiness import PodsMoved
-from treenail.domain.nodes import NodeView
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Ref
 
 
 class NodeTeller:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treenail.domain.causes import TAKEN
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.early_notices import EarlyNotices
-from treenail.domain.node_deadlines import machine_ends_at
-from treenail.domain.nodes import NodeView
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.early_notices import EarlyNotices
+from treenail.domain.model.causes import TAKEN
+from treenail.domain.model.node_deadlines import machine_ends_at
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.runtime import Ref
 
 
 class NoticeSettler:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.cluster.planning import PackRequested, PlanDecided
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Settings
-from treenail.domain.planning import PackRequested, PlanDecided
+from treenail.domain.packing.reasons import Reason, Refusal, furthest
 from treenail.domain.ports import Solver
-from treenail.domain.reasons import Reason, Refusal, furthest
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
 
 
 @dataclass(frozen=True, slots=True)

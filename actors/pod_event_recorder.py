@@ -8,14 +8,14 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import labels
-from treenail.domain.emptiness import PodEventBook, PodsMoved
-from treenail.domain.errors import NotFoundError
-from treenail.domain.instants import write_instant
-from treenail.domain.node_pools import Generation
-from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.cluster.emptiness import PodEventBook, PodsMoved
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Failed, Outcome
 
 _TICK_SECONDS: Final = 1.0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from treenail.domain import labels
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.emptiness import PodsMoved
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import Node, NodeClaim, NodeView
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import Node, NodeClaim, NodeView
+from treenail.domain.model.runtime import Ref
 
 
 class PodEventTeller:

@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 from cachetools import TTLCache
 
 from treenail.actors.drain_calls import DrainCalls
-from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
-from treenail.domain.moving_out import MoveOut
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Failed, Outcome
+from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Failed, Outcome
+from treenail.domain.termination.moving_out import MoveOut
 
 # The seconds of grace are those of a deletion, None of an eviction.
 Move: TypeAlias = "tuple[Pod, int | None, Callable[[], None]]"

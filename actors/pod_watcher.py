@@ -8,20 +8,20 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import publish
-from treenail.domain import metrics
-from treenail.domain.batching import PodBecamePending, PodLeft
-from treenail.domain.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
-from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
-from treenail.domain.event_subjects import of_pod
-from treenail.domain.events import ClusterEvent
-from treenail.domain.planning import PlanCommitted
-from treenail.domain.pods import Pod
+from treenail.domain.cluster.batching import PodBecamePending, PodLeft
+from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.model.event_subjects import of_pod
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Ref
+from treenail.domain.packing.reasons import Reason
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.reasons import Reason
-from treenail.domain.runtime import Ref
-from treenail.domain.span_attributes import CLAIM
-from treenail.domain.tracing import Span
-from treenail.domain.watching import WaitingRoom
+from treenail.domain.scheduling.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
+from treenail.domain.scheduling.watching import WaitingRoom
+from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.span_attributes import CLAIM
+from treenail.domain.telemetry.tracing import Span
 
 _BINDINGS_QUIET: Final = 10.0
 

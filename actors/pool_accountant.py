@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster_facts import PoolsSeen
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.pool_usage import PoolUsage, UsageBook
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Failed, Outcome
+from treenail.domain.status.pool_usage import PoolUsage, UsageBook
 
 # What changes together is written once.
 _GATHERED: Final = 5.0

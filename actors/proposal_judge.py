@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.domain.acceptance import judge
-from treenail.domain.batching import Decision, NodesToReplace
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.departures import Departure, DepartureBook, departures
-from treenail.domain.disruption import (
+from treenail.domain.cluster.batching import Decision, NodesToReplace
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.planning import PlanDecided
+from treenail.domain.disruption.acceptance import judge
+from treenail.domain.disruption.departures import Departure, DepartureBook, departures
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
 )
-from treenail.domain.event_subjects import of_view
-from treenail.domain.giving_up import CHANGED, objection
-from treenail.domain.outlook import outlook_for
+from treenail.domain.disruption.giving_up import CHANGED, objection
+from treenail.domain.disruption.outlook import outlook_for
+from treenail.domain.model.event_subjects import of_view
+from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.planning import PlanDecided
-from treenail.domain.runtime import Ref
 
 
 class ProposalJudge:

@@ -8,9 +8,9 @@ from typing import Final
 from cachetools import TTLCache
 
 from treenail.actors.base import Deaf
-from treenail.domain.events import ClusterEvent
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.runtime import Outcome, TaskKey, Tasks
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Outcome, TaskKey, Tasks
 
 _NOBODY: Final = Deaf()
 

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain import metrics
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.impairments import Impairment, Impairments
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.notice_trace import status_spans
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.interruption.impairments import Impairment, Impairments
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_trace import status_spans
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
-from treenail.domain.runtime import Done, Outcome, Ref
+from treenail.domain.telemetry import metrics
 
 _POLL_SECONDS: Final = 60.0
 # What is said of an instance that no claim is known to have may be forgotten.

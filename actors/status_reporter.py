@@ -8,19 +8,19 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.publishing import ToldLately, publish
-from treenail.domain import metrics
-from treenail.domain.cluster_facts import ObjectSetAside, PoolsSeen
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.lifecycle import NodeNeverCame, NodeRegistered
-from treenail.domain.node_class_standing import NodeClassStood
-from treenail.domain.node_events import transition
-from treenail.domain.nothing_to_buy import NothingToBuy, no_compatible_types
+from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
+from treenail.domain.cluster.set_aside import ObjectUnderstood, warning_of
+from treenail.domain.explain.node_events import transition
+from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassStood
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged
-from treenail.domain.runtime import Done, Outcome, Ref
-from treenail.domain.set_aside import ObjectUnderstood, warning_of
-from treenail.domain.status_board import Showing, StatusBoard
+from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, no_compatible_types
+from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged
+from treenail.domain.status.status_board import Showing, StatusBoard
+from treenail.domain.telemetry import metrics
 
 # What is applied together, or answered together, is written once.
 _GATHERED: Final = 1.0

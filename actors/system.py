@@ -32,13 +32,13 @@ from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
-from treenail.domain.batching import BatchWindow
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.node_repair import RepairPolicy
+from treenail.domain.cluster.batching import BatchWindow
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.disruption.node_repair import RepairPolicy
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import Settings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
-from treenail.domain.runtime import Ref
 
 P = ParamSpec("P")
 

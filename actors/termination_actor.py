@@ -16,18 +16,25 @@ from treenail.actors.life_lines import tell_deleted, tell_node_deleted, tell_tak
 from treenail.actors.pod_mover import PodMover
 from treenail.actors.publishing import write_beside
 from treenail.actors.termination_ticks import Did, DidTogether, Heal, Look, MovedOut, TakeTogether, Tick
-from treenail.domain import metrics
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cordons import marked
-from treenail.domain.disruption import (
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import (
     ClaimGivenUp,
     DisruptionEnded,
     DisruptNodes,
     NodeInterrupted,
     disrupted_labels,
 )
-from treenail.domain.drain import (
+from treenail.domain.launch.launch_steps import backoff_seconds
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.node_deadlines import deadline_of
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Done, Failed, Ref
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.telemetry import metrics
+from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
     AwaitGone,
@@ -45,15 +52,8 @@ from treenail.domain.drain import (
     seen_gone,
     surely_nothing,
 )
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.launch_steps import backoff_seconds
-from treenail.domain.leaving import Leaving, why_it_stays
-from treenail.domain.moving_out import MoveOut
-from treenail.domain.node_deadlines import deadline_of
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.pods import Pod
-from treenail.domain.ports import ClusterWriter
-from treenail.domain.runtime import Done, Failed, Ref
+from treenail.domain.termination.leaving import Leaving, why_it_stays
+from treenail.domain.termination.moving_out import MoveOut
 
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.gathered_ends import Together
-from treenail.domain.drain import Step
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Outcome
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Outcome
+from treenail.domain.termination.drain import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from treenail.actors.base import Delivery, DomainActor, Wired
-from treenail.domain.errors import PortError
-from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey, TimerKey
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey, TimerKey
 
 R = TypeVar("R")
 M = TypeVar("M")

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from treenail.domain.cluster_facts import ClusterFact
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance
-from treenail.domain.impairments import Impairments
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import SizeLearned
-from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.nodes import Condition, Node, NodeClaim
+from treenail.domain.cluster.cluster_facts import ClusterFact
+from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassMeaning, NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.purposes import Purpose
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Ref
-from treenail.domain.tracing import Span
+from treenail.domain.status.pool_usage import PoolUsage
+from treenail.domain.telemetry.tracing import Span
 
 
 class ClusterReader(Protocol):
@@ -299,13 +299,13 @@ class Telemetry(Protocol):
         ...
 
     def count(self, metric: str, amount: float = 1, /, **labels: str) -> None:
-        """Add to a counter declared in `domain.metrics`."""
+        """Add to a counter declared in `domain.telemetry.metrics`."""
 
     def observe(self, metric: str, value: float, /, **labels: str) -> None:
-        """Add a value to a histogram declared in `domain.metrics`."""
+        """Add a value to a histogram declared in `domain.telemetry.metrics`."""
 
     def gauge(self, metric: str, value: float, /, **labels: str) -> None:
-        """Set a gauge declared in `domain.metrics`."""
+        """Set a gauge declared in `domain.telemetry.metrics`."""
 
     def log(self, message: str, /, **fields: object) -> None:
         """Write a log line for people. `logger` and `level` are fields too."""

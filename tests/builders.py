@@ -7,14 +7,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from treenail.domain import labels
-from treenail.domain.batching import Decision
-from treenail.domain.changes import NodeChanged
-from treenail.domain.fleets import Instance, InstanceState
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import (
+from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.planning import PlanDecided, Snapshot
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import Instance, InstanceState
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import (
     INITIALIZED,
     LAUNCHED,
     READY,
@@ -25,11 +26,10 @@ from treenail.domain.nodes import (
     NodeView,
     Status,
 )
+from treenail.domain.model.pods import Owner, Phase, Pod, PodSpec
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
-from treenail.domain.planning import PlanDecided, Snapshot
-from treenail.domain.pods import Owner, Phase, Pod, PodSpec
-from treenail.domain.requirements import Requirement, Requirements
-from treenail.domain.resources import Resources
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULT_CLASS = NodeClassRef(group="karpenter.k8s.aws", kind="EC2NodeClass", name="default")

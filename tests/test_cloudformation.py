@@ -11,8 +11,10 @@ from cfnlint import api
 from cfnlint.config import ManualArgs
 
 from tests.cloudformation import TEMPLATE, controller_statements, listed, parts, template
-from treenail.domain import interruption, labels, tagging
-from treenail.domain.fleets import CLUSTER_TAG
+from treenail.domain.interruption import interruption
+from treenail.domain.lifecycle import tagging
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import CLUSTER_TAG
 
 PSEUDO = {"AWS::AccountId", "AWS::Partition", "AWS::Region", "AWS::URLSuffix"}
 # What IAM takes in a managed policy, spaces left out.

@@ -16,8 +16,8 @@ import pytest
 from tests.builders import node_class
 from tests.cloudformation import controller_statements, listed
 from tests.iam_policies import ACCOUNT, CLUSTER, REGION, Check, Context, allowing, resolved_statements
-from treenail.domain.fleets import CLUSTER_TAG
-from treenail.domain.managed_profiles import profile_path, profile_tags
+from treenail.domain.model.fleets import CLUSTER_TAG
+from treenail.domain.status.managed_profiles import profile_path, profile_tags
 
 OTHER = "other"
 REGION_TAG = "topology.kubernetes.io/region"

@@ -9,7 +9,7 @@ from treenail.adapters.runtime.tasks import WORKERS
 from treenail.adapters.settings.karpenter_settings import IGNORED
 from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.solver.process import WorkerLimits
-from treenail.domain.metrics import BY_NAME
+from treenail.domain.telemetry.metrics import BY_NAME
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "controller.md").read_text()
 

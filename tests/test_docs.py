@@ -21,10 +21,10 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.cli.rehearsal_report import as_json
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
-from treenail.domain.causes import Cause
-from treenail.domain.reasons import Reason
-from treenail.domain.remedies import ChangeKind
-from treenail.domain.requirements import Operator
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.requirements import Operator
+from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.remedies import ChangeKind
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -76,7 +76,7 @@ def test_the_wheel_is_imported_without_the_checkout(wheel: Path, tmp_path: Path)
     code = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-import treenail.domain.resources as resources
+import treenail.domain.model.resources as resources
 print(resources.__file__)
 """
 

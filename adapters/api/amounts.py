@@ -13,8 +13,8 @@ import msgspec
 from treenail.adapters.api.diagnosis import quoted, under
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import WANTED, Quantity
-from treenail.domain.durations import parse_duration
-from treenail.domain.resources import EPHEMERAL_STORAGE, Resources, amount_of, format_amount
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.resources import EPHEMERAL_STORAGE, Resources, amount_of, format_amount
 
 NEVER: Final = "Never"
 

@@ -10,10 +10,10 @@ from treenail.adapters.api.documents import Manifest
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.reading import Translation
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Pod
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Pod
 
 # The kinds that are one in the domain, where a name must tell an object from all others.
 _ONE_KIND = {"Provisioner": "NodePool", "Machine": "NodeClaim"}

@@ -15,14 +15,14 @@ from treenail.adapters.api.workloads import (
     ReplicaSet,
     StatefulSet,
 )
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.namespaces import Namespace
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Pod
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 K = TypeVar("K")
 

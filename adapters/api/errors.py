@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treenail.domain.events import ObjectRef
+from treenail.domain.model.events import ObjectRef
 
 
 class FieldError(Exception):

@@ -13,8 +13,8 @@ from treenail.adapters.api.amounts import check_threshold, resources
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import NotNegative, Percent, PlainQuantity, Quantity, StrictModel
-from treenail.domain.durations import parse_duration
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.node_classes import Kubelet
 
 Reservable: TypeAlias = Literal["cpu", "memory", "ephemeral-storage", "pid"]
 Signal: TypeAlias = Literal[

@@ -18,10 +18,10 @@ from treenail.adapters.api.written.events import event_manifest
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.api.written.pods import pod_manifest
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
 
 __all__ = [
     "Decoded",

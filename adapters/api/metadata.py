@@ -12,8 +12,8 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, StrictModel, Time
 from treenail.adapters.api.names import check_annotations, check_labels, is_dns_label, is_subdomain
-from treenail.domain.nodes import Condition, Status
-from treenail.domain.pods import Owner
+from treenail.domain.model.nodes import Condition, Status
+from treenail.domain.model.pods import Owner
 
 
 class OwnerReference(Model, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from treenail.adapters.api.workloads import PriorityClass
-from treenail.domain.pods import SYSTEM_CRITICAL_PRIORITY, PodSpec
+from treenail.domain.model.pods import SYSTEM_CRITICAL_PRIORITY, PodSpec
 
 _BUILT_IN: Final = {
     "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,

@@ -11,11 +11,11 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import check_key, check_value
-from treenail.domain import labels
-from treenail.domain.labels import integer_of
-from treenail.domain.pods import Expression, LabelSelector
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.labels import integer_of
+from treenail.domain.model.pods import Expression, LabelSelector
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint
 
 _LISTING = (Operator.IN, Operator.NOT_IN)
 _NODE_NAME: Final = "metadata.name"

@@ -15,16 +15,16 @@ from rich.table import Table
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices, warn_of_idle
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import (
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import (
     DEFAULT_KUBELET,
     AmiFamily,
     BlockDevice,
     NodeClass,
     NodeClassRef,
 )
-from treenail.domain.resources import CPU, EPHEMERAL_STORAGE, PODS, amount_of, format_amount
+from treenail.domain.model.resources import CPU, EPHEMERAL_STORAGE, PODS, amount_of, format_amount
 
 # What EBS makes volumes of.
 _SMALLEST_VOLUME: Final = 2**30

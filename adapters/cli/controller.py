@@ -17,7 +17,7 @@ import typer
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.settings.said import SettingError, Sources, read_settings
 from treenail.adapters.settings.settings import VARIABLES, Settings
-from treenail.domain.errors import PortError
+from treenail.domain.model.errors import PortError
 
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
 # interruption, which goes through several.

@@ -22,7 +22,7 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.manifests import decode
 from treenail.adapters.api.written.yaml_text import Written, yaml_text
 from treenail.adapters.api.yaml_comments import Comment, comments_of, composed, nodes_of, with_comments
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 _MARKER: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _SEPARATOR: Final = "---\n"

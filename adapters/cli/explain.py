@@ -14,10 +14,10 @@ import typer
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.problems import BadInputError
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.explanation import Statement, ago
-from treenail.domain.node_explanation import explain_node
-from treenail.domain.pod_explanation import explain_pod
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.explain.explanation import Statement, ago
+from treenail.domain.explain.node_explanation import explain_node
+from treenail.domain.explain.pod_explanation import explain_pod
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.cli.live_cluster import LiveCluster, ToldEvent

@@ -17,10 +17,10 @@ from treenail.adapters.kubernetes.connection import Connection, NotConnectedErro
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, WATCHED
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
-from treenail.domain.errors import PortError
-from treenail.domain.instants import read_instant
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.instants import read_instant
 
 _LONGEST_SECONDS: Final = 60.0
 _FIRST_ANSWER_SECONDS: Final = 10.0

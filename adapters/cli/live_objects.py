@@ -14,7 +14,7 @@ from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.resources import AWS_NODE_TEMPLATE, PROVISIONER, Resource
-from treenail.domain.errors import NotFoundError, PortError
+from treenail.domain.model.errors import NotFoundError, PortError
 
 _NAME: Final = "cluster"
 _PAGE: Final = 500

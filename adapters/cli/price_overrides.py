@@ -10,8 +10,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from treenail.adapters.settings.price_overrides import read_price_overrides
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 
 PriceOverridesFile: TypeAlias = Annotated[
     Path | None,

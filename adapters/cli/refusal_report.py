@@ -8,8 +8,8 @@ from typing import Final
 from rich.console import Console
 
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.reasons import Refusal
-from treenail.domain.remedies import Change, Remedy
+from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.remedies import Change, Remedy
 
 _MOST_SHOWN: Final = 5
 

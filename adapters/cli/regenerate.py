@@ -21,7 +21,7 @@ from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.records import shipped_price_lists, shipped_types
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain.errors import PortError
+from treenail.domain.model.errors import PortError
 
 T = TypeVar("T")
 

@@ -24,9 +24,9 @@ from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.settings.settings import Settings
-from treenail.domain.durations import parse_duration
-from treenail.domain.errors import PortError
-from treenail.domain.node_repair import EC2_POLICIES
+from treenail.domain.disruption.node_repair import EC2_POLICIES
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.errors import PortError
 
 _LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from treenail.adapters.cli.refusal_report import named, refused_as_json, write_refused
 from treenail.adapters.embed.simulation import Simulation
-from treenail.domain.labels import CAPACITY_TYPE, ZONE
+from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
 
 _WIDE: Final = 10_000

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from treenail.domain.durations import format_duration
-from treenail.domain.span_trees import SpanTree, grow
-from treenail.domain.tracing import Attribute, Link, Span, SpanEvent
+from treenail.domain.model.durations import format_duration
+from treenail.domain.telemetry.span_trees import SpanTree, grow
+from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanEvent
 
 # Of more children, events or links than this, the first are shown and the others counted.
 MOST_SHOWN: Final = 40

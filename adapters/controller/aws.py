@@ -26,8 +26,8 @@ from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
-from treenail.domain.errors import UnavailableError
-from treenail.domain.price_overrides import PriceOverrides
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.price_overrides import PriceOverrides
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.said import SettingError, Sources
 from treenail.adapters.settings.settings import VARIABLES
-from treenail.domain.errors import NotFoundError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, UnavailableError
 
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 10.0

@@ -26,10 +26,10 @@ from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
 from treenail.adapters.settings.settings import CloudName, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
-from treenail.domain import metrics
-from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
+from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.packing.problem import Settings as PackingSettings
+from treenail.domain.telemetry import metrics
 
 # Pumps wait while so many messages are in the inboxes.
 _CONGESTED: Final = 10_000

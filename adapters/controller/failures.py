@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from treenail.domain.runtime import Clock
+from treenail.domain.model.runtime import Clock
 
 WITHIN: Final = timedelta(minutes=10)
 TOO_MANY: Final = 3

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from treenail.actors.system import Ports
 from treenail.adapters.settings.settings import Settings
+from treenail.domain.model.runtime import Clock, Dice
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Clock, Dice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

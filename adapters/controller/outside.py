@@ -18,11 +18,11 @@ from treenail.adapters.settings.price_overrides import read_price_overrides
 from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import CloudName
 from treenail.adapters.solver.process import WorkerSolver
-from treenail.domain import metrics
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Ref
+from treenail.domain.telemetry import metrics
 
 _END_SECONDS: Final = 2.0
 

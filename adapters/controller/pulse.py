@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from treenail.actors.threads import Inbox, Threads
-from treenail.domain import metrics
+from treenail.domain.model.runtime import Timers
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Timers
+from treenail.domain.telemetry import metrics
 
 _EVERY_SECONDS: Final = 1.0
 # Deciding for tens of thousands of pods takes an actor some seconds: what takes so long is stuck.

@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.structured_log import StructuredLog
+from treenail.domain.model.runtime import Clock
 from treenail.domain.ports import Telemetry
-from treenail.domain.runtime import Clock
 
 _TRACES: Final = "/v1/traces"
 # Pykka tells of the failures of actors, which we report ourselves.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from treenail.adapters.ec2.records import TypeRecord
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 _GIB: Final = 2**30
 

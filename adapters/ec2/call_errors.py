@@ -25,7 +25,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,

@@ -10,7 +10,7 @@ from typing import Final
 from treenail.adapters.ec2.ami_families import TRAITS
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import TypeRecord
-from treenail.domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from treenail.domain.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 
 POD_ENI: Final = "vpc.amazonaws.com/pod-eni"
 PRIVATE_IPV4: Final = "vpc.amazonaws.com/PrivateIPv4Address"

@@ -12,11 +12,11 @@ from treenail.adapters.ec2.instance_types import Market, SpotPrices, resolve
 from treenail.adapters.ec2.labels import requirements_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import NOTHING_LEARNED, Sizes
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass
-from treenail.domain.requirements import Requirements
-from treenail.domain.shortages import with_room
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import NOTHING_LEARNED, Sizes
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.scheduling.shortages import with_room
 
 Zones = tuple[tuple[str, str], ...]
 

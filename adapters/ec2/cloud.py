@@ -20,24 +20,31 @@ from treenail.adapters.ec2.launch.tags import OURS, written
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import InvalidError, PortError
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import (
+from treenail.domain.interruption.impairments import (
     OF_RESERVATIONS,
     OF_STATUSES,
     Impairment,
     Impairments,
     of_ending_reservations,
 )
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.learned_sizes import SizeLearned
-from treenail.domain.node_class_parts import look_up
-from treenail.domain.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.purposes import Purpose
-from treenail.domain.runtime import Clock
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model.errors import InvalidError, PortError
+from treenail.domain.model.fleets import (
+    CLUSTER_TAG,
+    LAUNCH_TAG,
+    FleetAnswer,
+    FleetRequest,
+    Instance,
+    InstanceState,
+)
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import SizeLearned
+from treenail.domain.model.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.runtime import Clock
+from treenail.domain.status.node_class_parts import look_up
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeInstancesResultTypeDef, FilterTypeDef

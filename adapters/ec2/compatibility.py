@@ -7,7 +7,7 @@ from typing import Final
 from treenail.adapters.ec2.ami_families import can_boot
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import TypeRecord
-from treenail.domain.node_classes import NetworkInterface
+from treenail.domain.model.node_classes import NetworkInterface
 
 _NITRO: Final = "nitro"
 _XEN: Final = "xen"

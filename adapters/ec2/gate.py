@@ -14,9 +14,9 @@ from botocore.parsers import ResponseParserError
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
 from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
 from treenail.adapters.ec2.token_buckets import LIMITS, RESOURCES, Limit, TokenBucket, class_of
-from treenail.domain.errors import PortError, TooManyRequestsError, UnavailableError
-from treenail.domain.purposes import Purpose
-from treenail.domain.runtime import Clock, Dice
+from treenail.domain.model.errors import PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.runtime import Clock, Dice
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -11,9 +11,9 @@ from treenail.adapters.ec2.compatibility import can_launch
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
 from treenail.adapters.ec2.records import Sale, TypeRecord
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.requirements import Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.requirements import Requirements
 
 # Spot prices in US dollars per hour, by instance type and zone.
 SpotPrices = Mapping[tuple[str, str], float]

@@ -9,9 +9,9 @@ from typing import Final
 
 from treenail.adapters.ec2.ami_families import TRAITS, can_boot
 from treenail.adapters.ec2.records import TypeRecord
-from treenail.domain import labels
-from treenail.domain.node_classes import AmiFamily
-from treenail.domain.requirements import Requirement, Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import AmiFamily
+from treenail.domain.model.requirements import Requirement, Requirements
 
 CAPABILITY_FLEX: Final = labels.AWS + "instance-capability-flex"
 CPU_MANUFACTURER: Final = labels.AWS + "instance-cpu-manufacturer"

@@ -26,14 +26,14 @@ from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, Sale, TypeRecord
 from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Subnet, Variant
-from treenail.domain.capacity_reservations import Count, with_reserved
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import LearnedSizes, SizeLearned, Sizes
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.template_hash import sizing_hash
+from treenail.domain.model.capacity_reservations import Count, with_reserved
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned, Sizes
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.template_hash import sizing_hash
 
 # Different node settings in use at once; each costs a few megabytes.
 _MOST_KEPT: Final = 16

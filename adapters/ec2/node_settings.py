@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treenail.adapters.ec2.ami_families import TRAITS
-from treenail.domain.node_classes import AmiFamily, BlockDevice, Kubelet, NetworkInterface, NodeClass
-from treenail.domain.resources import NOTHING, Resources
+from treenail.domain.model.node_classes import AmiFamily, BlockDevice, Kubelet, NetworkInterface, NodeClass
+from treenail.domain.model.resources import NOTHING, Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

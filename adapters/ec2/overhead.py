@@ -10,8 +10,8 @@ from treenail.adapters.ec2.ami_families import TRAITS
 from treenail.adapters.ec2.capacity import pods_by_interfaces
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import TypeRecord
-from treenail.domain.instance_types import Overhead
-from treenail.domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources, amount_of
+from treenail.domain.model.instance_types import Overhead
+from treenail.domain.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources, amount_of
 
 _MIB: Final = 2**20
 _GIB: Final = 2**30

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from treenail.adapters.ec2.token_buckets import TokenBucket
-from treenail.domain.purposes import Purpose
+from treenail.domain.model.purposes import Purpose
 
 # Of the permits that are granted while somebody waits, so many are for each purpose at the least.
 SHARE: Final = 0.1

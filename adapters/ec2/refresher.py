@@ -7,8 +7,8 @@ from threading import Event, Thread
 from typing import Final, Protocol
 
 from treenail.adapters.ec2.discovery.memory import Log
-from treenail.domain.errors import PortError
-from treenail.domain.runtime import Dice
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.runtime import Dice
 
 # What would be old before the next look is read at this one already.
 _EVERY_SECONDS: Final = 300.0

@@ -7,10 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
-from treenail.domain import labels
-from treenail.domain.capacity_reservations import Count
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.placement_groups import PlacementGroupRef
+from treenail.domain.model import labels
+from treenail.domain.model.capacity_reservations import Count
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.placement_groups import PlacementGroupRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

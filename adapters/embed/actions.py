@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.spells import Spell
-from treenail.domain.durations import parse_duration
+from treenail.domain.model.durations import parse_duration
 
 
 @dataclass(frozen=True, slots=True)

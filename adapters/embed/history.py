@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Final
 
 from treenail.adapters.fake.ec2 import EndCause, InstanceRecord
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.tracing import Span
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.telemetry.tracing import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.priorities import priority_of
-from treenail.domain.namespaces import NAME_LABEL, Namespace
-from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.storage import PersistentVolumeClaim
+from treenail.domain.model.namespaces import NAME_LABEL, Namespace
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 def namespaces_of(decoded: Decoded) -> tuple[Namespace, ...]:

@@ -9,11 +9,11 @@ from treenail.adapters.embed.history import Known
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.ec2 import FakeEC2
-from treenail.domain import labels
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.fleets import FleetRequest, Instance
-from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest, Instance
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.termination.drain import InstanceTerminated
 
 
 class Machines:

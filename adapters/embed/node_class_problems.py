@@ -7,10 +7,10 @@ from typing import Final
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.node_pools import NodePool
-from treenail.domain.readiness import selector_field
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.status.readiness import selector_field
 
 _PLAYED: Final = (
     "is for nodes that KWOK plays, and rehearsals have machines of EC2; `treenail simulate` decides for it"

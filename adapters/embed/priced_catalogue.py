@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from treenail.adapters.fake.ec2.catalogue import Catalogue
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.price_overrides import PriceOverrides
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.price_overrides import PriceOverrides
 
 
 class PricedCatalogue:

@@ -26,14 +26,14 @@ from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.solver.inline import AdvisingSolver
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.durations import parse_duration
-from treenail.domain.namespaces import Namespace
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import READY, Condition, Node, NodeClaim, Status
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, Status
+from treenail.domain.model.pods import Phase, Pod
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.ports import Solver
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.termination.drain import InstanceTerminated
 
 # Between two looks at a condition: asking after every message would cost more than the messages.
 _GLANCE: Final = 0.25

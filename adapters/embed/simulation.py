@@ -20,18 +20,18 @@ from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterObject, Resynced
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem, Settings
-from treenail.domain.pods import Pod
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.reserved_offers import Stock
+from treenail.domain.scheduling.reserved_offers import Stock
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"

@@ -6,16 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from treenail.domain.batching import BatchClosed, PodBecamePending, UrgentWork
-from treenail.domain.causes import Cause
-from treenail.domain.changes import PodBound
-from treenail.domain.cluster_facts import ObjectSetAside
-from treenail.domain.disruption import DisruptionRefused, DisruptNodes, NodeEmptied, NodeInterrupted
-from treenail.domain.drain import InstanceTerminated, NodeCordoned, NodeDrained
-from treenail.domain.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
-from treenail.domain.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
-from treenail.domain.planning import PlanCommitted
-from treenail.domain.readiness import ReadinessChanged
+from treenail.domain.cluster.batching import BatchClosed, PodBecamePending, UrgentWork
+from treenail.domain.cluster.changes import PodBound
+from treenail.domain.cluster.cluster_facts import ObjectSetAside
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.disruption.disruption import (
+    DisruptionRefused,
+    DisruptNodes,
+    NodeEmptied,
+    NodeInterrupted,
+)
+from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
+from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
+from treenail.domain.model.causes import Cause
+from treenail.domain.status.readiness import ReadinessChanged
+from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained
 
 Fields = dict[str, object]
 

@@ -10,9 +10,9 @@ from itertools import takewhile
 from typing import Final
 
 from treenail.adapters.fake.luck import Span, chance, draw, uuid
-from treenail.domain.errors import InvalidError, UnavailableError
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Agenda, Ref
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.errors import InvalidError, UnavailableError
+from treenail.domain.model.runtime import Agenda, Ref
 
 # As the stack calls it: after the cluster, which is called so in rehearsals.
 NAME: Final = "demo"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from treenail.domain import span_trees
-from treenail.domain.metrics import BY_NAME, MetricKind
-from treenail.domain.span_trees import SpanTree
-from treenail.domain.tracing import Span
+from treenail.domain.telemetry import span_trees
+from treenail.domain.telemetry.metrics import BY_NAME, MetricKind
+from treenail.domain.telemetry.span_trees import SpanTree
+from treenail.domain.telemetry.tracing import Span
 
 _LOG_LINES_KEPT: Final = 100_000
 

@@ -9,8 +9,8 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.resources import EC2_NODE_CLASS, NODE_POOL, PROVISIONER, Resource
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import InvalidError
-from treenail.domain.events import ObjectRef
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.events import ObjectRef
 
 _ANNOTATED: Final = {r.kind: r for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS)}
 

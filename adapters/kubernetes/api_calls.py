@@ -8,7 +8,7 @@ import msgspec
 
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.errors import ThrottledError
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 
 _JSON: Final = "application/json"
 _MERGE: Final = "application/merge-patch+json"

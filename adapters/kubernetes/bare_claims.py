@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from treenail.adapters.kubernetes.resources import MACHINE, Resource
-from treenail.domain.errors import UnavailableError
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import NodeClaim
 
 _NO_CLASS: Final = NodeClassRef("", "", "")
 

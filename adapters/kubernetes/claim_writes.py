@@ -18,12 +18,12 @@ from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.new_objects import new_claim
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, RESOURCES, Resource
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import ConflictError, NotFoundError
-from treenail.domain.instants import write_instant
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Clock
+from treenail.domain.model.errors import ConflictError, NotFoundError
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Clock
 
 R = TypeVar("R")
 

@@ -22,11 +22,11 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import InvalidError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_class_standing import NodeClassMeaning
-from treenail.domain.nodes import Condition
-from treenail.domain.runtime import Clock
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.nodes import Condition
+from treenail.domain.model.runtime import Clock
 
 # The longest that Karpenter's CRDs take.
 _LONGEST_MESSAGE: Final = 32_768

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from treenail.domain.errors import ConflictError
-from treenail.domain.runtime import Dice
+from treenail.domain.model.errors import ConflictError
+from treenail.domain.model.runtime import Dice
 
 R = TypeVar("R")
 

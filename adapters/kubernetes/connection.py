@@ -19,7 +19,7 @@ from treenail.adapters.kubernetes.kubeconfig import flaw_of, problem_of
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
-from treenail.domain.errors import PortError, UnavailableError
+from treenail.domain.model.errors import PortError, UnavailableError
 
 # Nine watches, their lists, and as many writers as there may be.
 _CONNECTIONS: Final = 64

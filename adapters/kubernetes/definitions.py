@@ -12,7 +12,7 @@ import msgspec
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.resources import EC2_NODE_CLASS, NODE_CLAIM, NODE_POOL, Resource
-from treenail.domain.errors import NotFoundError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, UnavailableError
 
 CUSTOM_RESOURCE_DEFINITION: Final = Resource(
     "CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions"

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treenail.adapters.kubernetes.errors import Status, error_of, read_status
-from treenail.domain.errors import PortError, UnavailableError
+from treenail.domain.model.errors import PortError, UnavailableError
 
 
 class Header(msgspec.Struct, rename="camel"):

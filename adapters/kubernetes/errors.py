@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidError,

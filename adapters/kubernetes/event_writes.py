@@ -17,9 +17,9 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import AlreadyExistsError, NotFoundError, TooManyRequestsError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.runtime import Clock
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, TooManyRequestsError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.runtime import Clock
 
 K = TypeVar("K", bound=Hashable)
 

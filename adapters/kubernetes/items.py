@@ -14,9 +14,9 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes import resources as known
 from treenail.adapters.kubernetes.documents import Header, read_header
 from treenail.adapters.kubernetes.resources import Resource
-from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectSetAside
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_pools import NodePool
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_pools import NodePool
 
 # What an object is first of all. A Provisioner may stand for a node class besides.
 KINDS: Final[Mapping[Resource, Kind]] = {

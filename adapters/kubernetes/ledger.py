@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from treenail.adapters.kubernetes.items import KINDS, Item, hidden
 from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER, Resource
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ClusterObject,
     Kind,

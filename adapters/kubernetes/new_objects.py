@@ -8,7 +8,7 @@ from treenail.adapters.api.written.claims import claim_manifest
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.resources import RESOURCES
-from treenail.domain.nodes import Node, NodeClaim
+from treenail.domain.model.nodes import Node, NodeClaim
 
 _GIVEN: Final = frozenset({"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"})
 

@@ -8,10 +8,10 @@ from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.new_objects import new_node
 from treenail.adapters.kubernetes.resources import NODE, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import InvalidError
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Node
-from treenail.domain.patches import NodePatch
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.patches import NodePatch
 
 
 def node_patch(patch: NodePatch) -> Tree:

@@ -7,7 +7,7 @@ from typing import Final
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.resources import POD
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 
 # How the API server words that it cannot tell whether an eviction is allowed. It answers 500 then.
 _SEVERAL_BUDGETS: Final = "more than one PodDisruptionBudget"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from treenail.domain.errors import TooManyRequestsError
+from treenail.domain.model.errors import TooManyRequestsError
 
 
 class RateLimit:

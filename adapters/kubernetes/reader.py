@@ -28,10 +28,10 @@ from treenail.adapters.kubernetes.resources import (
 from treenail.adapters.kubernetes.teller import Teller
 from treenail.adapters.kubernetes.volume_attachments import attached_volume
 from treenail.adapters.kubernetes.watcher import Log, Watcher
-from treenail.domain.cluster_facts import ClusterFact
-from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.cluster_facts import ClusterFact
+from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.runtime import Ref
 
 T = TypeVar("T", Node, NodeClaim)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.resources import Resource
-from treenail.domain.errors import NotFoundError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, UnavailableError
 
 SECRET: Final = Resource("Secret", "v1", "secrets", namespaced=True)
 

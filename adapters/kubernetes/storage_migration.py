@@ -13,7 +13,7 @@ from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.definitions import Definition, Definitions
 from treenail.adapters.kubernetes.resources import Resource
-from treenail.domain.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
 # So many objects a page, and a second: what the controller decides comes first.
 _PAGE: Final = 100

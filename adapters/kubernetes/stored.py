@@ -13,7 +13,7 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.resources import Resource
-from treenail.domain.errors import ConflictError, InvalidError
+from treenail.domain.model.errors import ConflictError, InvalidError
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -10,7 +10,7 @@ from typing import Final
 import urllib3
 
 from treenail.adapters.kubernetes.sockets import hang_up
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 _READ_AT_ONCE: Final = 65_536
 

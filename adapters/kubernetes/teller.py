@@ -8,8 +8,8 @@ from typing import Final
 
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
-from treenail.domain.cluster_facts import ClusterFact
-from treenail.domain.runtime import Ref
+from treenail.domain.cluster.cluster_facts import ClusterFact
+from treenail.domain.model.runtime import Ref
 
 # How many facts are told before the listener's inbox is looked at again.
 _AT_ONCE: Final = 100

@@ -8,9 +8,9 @@ from treenail.adapters.api.written.parts import Tree, quantities
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import InvalidError
-from treenail.domain.events import ObjectRef
-from treenail.domain.pool_usage import PoolUsage
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.status.pool_usage import PoolUsage
 
 _SHOWING: Final = {resource.kind: resource for resource in (NODE_POOL, PROVISIONER)}
 

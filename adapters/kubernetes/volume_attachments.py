@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 
 class _Source(msgspec.Struct, rename="camel"):

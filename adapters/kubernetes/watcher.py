@@ -28,7 +28,7 @@ from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.resources import DISPENSABLE, Resource
 from treenail.adapters.kubernetes.stream import Stream
-from treenail.domain.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
 # A list whose pages expire again and again is asked for in one piece.
 _MOST_EXPIRED_LISTS: Final = 3

@@ -15,12 +15,12 @@ from treenail.adapters.kubernetes.hold_writes import HoldWrites
 from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
 from treenail.adapters.kubernetes.usage_writes import UsageWrites
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_class_standing import NodeClassMeaning
-from treenail.domain.nodes import Condition, Node, NodeClaim
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.runtime import Clock, Dice
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.runtime import Clock, Dice
+from treenail.domain.status.pool_usage import PoolUsage
 
 
 class KubernetesWriter:

@@ -9,8 +9,8 @@ import msgspec
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.kwok.instance_types import instance_type
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
 
 
 class _Requirement(msgspec.Struct):

@@ -18,18 +18,18 @@ from treenail.adapters.kwok.machine_record import (
     machine_labels,
     record_of,
 )
-from treenail.domain import labels
-from treenail.domain.errors import AlreadyExistsError, InvalidError, NotFoundError
-from treenail.domain.fleets import FleetAnswer, FleetError, FleetRequest, Instance
-from treenail.domain.impairments import Impairments
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.learned_sizes import SizeLearned
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.nodes import Node
-from treenail.domain.patches import NodePatch
+from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.model import labels
+from treenail.domain.model.errors import AlreadyExistsError, InvalidError, NotFoundError
+from treenail.domain.model.fleets import FleetAnswer, FleetError, FleetRequest, Instance
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.learned_sizes import SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.ports import ClusterReader, ClusterWriter
-from treenail.domain.purposes import Purpose
 
 # KWOK plays the nodes with this annotation, where it is not told to play all.
 FAKE: Final = "kwok.x-k8s.io/node"

@@ -7,8 +7,8 @@ from itertools import product
 from typing import Final
 
 from treenail.adapters.kwok.instance_types import instance_type
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
 
 ZONES: Final = ("test-zone-a", "test-zone-b", "test-zone-c", "test-zone-d")
 _CPUS: Final = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256)

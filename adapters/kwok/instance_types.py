@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering, Overhead
-from treenail.domain.requirements import Requirement, Requirements
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering, Overhead
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import Resources
 
 _OVERHEAD: Final = Overhead(kube_reserved=Resources.parse({"cpu": "100m", "memory": "10Mi"}))
 _DEFAULT_PODS: Final = "110"

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from treenail.domain import labels
-from treenail.domain.fleets import Instance, InstanceState
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.nodes import Node
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import Instance, InstanceState
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.nodes import Node
 
 PROVIDER: Final = "kwok"
 # The machine behind a node, as bought. Labels say most of it too, but anybody may change those.

@@ -9,8 +9,8 @@ from threading import Condition, Lock, Thread
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from treenail.domain.errors import PortError
-from treenail.domain.runtime import Done, Failed, Outcome, Ref, TaskKey
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey
 
 R = TypeVar("R")
 M = TypeVar("M")

@@ -9,7 +9,7 @@ from itertools import count
 from threading import Condition, Thread
 from typing import Any, Final, TypeAlias, TypeVar
 
-from treenail.domain.runtime import Clock, Ref, TimerKey
+from treenail.domain.model.runtime import Clock, Ref, TimerKey
 
 M = TypeVar("M")
 

@@ -11,7 +11,7 @@ import msgspec
 from treenail.adapters.api.diagnosis import first_problem, quoted
 from treenail.adapters.api.errors import FieldError, ManifestError
 from treenail.adapters.api.yaml_documents import NotYamlError, parse
-from treenail.domain.price_overrides import PriceOverride, PriceOverrides
+from treenail.domain.model.price_overrides import PriceOverride, PriceOverrides
 
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9*][a-z0-9.*-]*$")]
 _SOME = msgspec.Meta(min_length=1)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from treenail.adapters.settings import values
 from treenail.adapters.settings.karpenter_settings import GATES
-from treenail.domain.interruption_policy import Response
+from treenail.domain.interruption.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 # Nothing secret is kept there, and a container may have no other place to write to.

@@ -15,7 +15,7 @@ from treenail.adapters.api.aws.launch_options import check_tags
 from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import is_dns_label
-from treenail.domain.durations import parse_duration
+from treenail.domain.model.durations import parse_duration
 
 E = TypeVar("E", bound=Enum)
 

@@ -20,10 +20,10 @@ from treenail.adapters.solver.wire import (
     SolverGaveUp,
     read_plan,
 )
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.runtime import Clock
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.runtime import Clock
 
 _MODULE: Final = "treenail.adapters.solver.worker"
 _CANCELLED: Final = "it was cancelled"

@@ -16,7 +16,7 @@ from itertools import chain, count, islice
 from operator import attrgetter
 from typing import IO, Any, Final, TypeAlias, TypeVar
 
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer, Problem
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.domain.runtime import Dice
+from treenail.domain.model.runtime import Dice
 
 _FIRST_SECONDS: Final = 0.5
 _MOST_SECONDS: Final = 30.0

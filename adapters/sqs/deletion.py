@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from treenail.adapters.sqs.backoff import Backoff
 from treenail.adapters.sqs.errors import CALL_ERRORS, in_words, is_missing
 from treenail.adapters.sqs.queue_url import QueueUrl
-from treenail.domain.errors import UnavailableError
-from treenail.domain.runtime import Dice
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.runtime import Dice
 
 if TYPE_CHECKING:  # the types of clients are not there at run time
     from types_boto3_sqs.client import SQSClient

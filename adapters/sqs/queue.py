@@ -15,9 +15,9 @@ from treenail.adapters.sqs.deletion import Deletion
 from treenail.adapters.sqs.queue_url import QueueUrl
 from treenail.adapters.sqs.receiver import Receiver
 from treenail.adapters.sqs.settings import SqsSettings
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.runtime import Dice, Ref
 from treenail.domain.ports import Telemetry
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Dice, Ref
 
 _STOP_SECONDS: Final = 2.0
 

@@ -11,9 +11,9 @@ from treenail.adapters.sqs.backoff import Backoff
 from treenail.adapters.sqs.errors import CALL_ERRORS, in_words, is_missing
 from treenail.adapters.sqs.queue_url import QueueUrl
 from treenail.adapters.sqs.settings import SqsSettings
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.runtime import Dice, Ref
 from treenail.domain.ports import Telemetry
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.runtime import Dice, Ref
 
 if TYPE_CHECKING:  # the types of clients are not there at run time
     from types_boto3_sqs.client import SQSClient

@@ -16,7 +16,7 @@ from threading import Condition, Thread
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from treenail.domain.tracing import Span
+from treenail.domain.telemetry.tracing import Span
 
 
 class Loss(StrEnum):

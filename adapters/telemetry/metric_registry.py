@@ -14,7 +14,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from treenail.domain.metrics import BY_NAME, METRICS, METRICS_REFUSED, Metric, MetricKind
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS, METRICS_REFUSED, Metric, MetricKind
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

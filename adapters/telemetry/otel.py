@@ -13,8 +13,8 @@ from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLim
 from treenail.adapters.telemetry.metric_registry import MetricRegistry
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.adapters.telemetry.structured_log import StructuredLog
-from treenail.domain.metrics import SPANS_DROPPED, SPANS_RECORDED
-from treenail.domain.tracing import Span
+from treenail.domain.telemetry.metrics import SPANS_DROPPED, SPANS_RECORDED
+from treenail.domain.telemetry.tracing import Span
 
 SERVICE_NAME = "treenail"
 

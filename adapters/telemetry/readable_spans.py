@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanContext as OtelContext
 from opentelemetry.trace import SpanKind as OtelKind
 from opentelemetry.trace import Status, StatusCode, TraceFlags
 
-from treenail.domain.tracing import Attribute, Link, Span, SpanContext, SpanEvent, SpanKind
+from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanContext, SpanEvent, SpanKind
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)

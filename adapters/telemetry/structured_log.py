@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from treenail.domain.runtime import Clock
+from treenail.domain.model.runtime import Clock
 
 LEVELS: Final = {
     "debug": logging.DEBUG,

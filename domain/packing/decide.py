@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from treenail.domain.packing.advice.advice import with_remedies
 from treenail.domain.packing.pack import pack, pack_once
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.remedies.advice import with_remedies
 
 
 def decide(problem: Problem) -> PackingPlan:

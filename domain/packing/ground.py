@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from treenail.domain.packing.chains import Chains
-from treenail.domain.packing.compatibility.families import Families
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.existing.rooms import Rooms
+from treenail.domain.packing.offers.chains import Chains
+from treenail.domain.packing.offers.families import Families
+from treenail.domain.packing.offers.relaxed_offers import with_relaxed_offers
+from treenail.domain.packing.offers.templates import Templates
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reading import read
-from treenail.domain.packing.relaxed_offers import with_relaxed_offers
-from treenail.domain.packing.rooms import Rooms
-from treenail.domain.packing.steps import Steps
-from treenail.domain.packing.templates import Templates
 from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.packing.topology.choices import Choices
 from treenail.domain.packing.topology.scope import Scopes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from treenail.domain.packing.attempt import Attempt
-from treenail.domain.packing.comparison import places_others, places_the_same
+from treenail.domain.packing.attempt.attempt import Attempt
+from treenail.domain.packing.attempt.comparison import places_others, places_the_same
 from treenail.domain.packing.ground import Ground
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, Problem

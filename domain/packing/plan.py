@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treenail.domain.reasons import Refusal, sentence
-from treenail.domain.remedies import Remedy
-from treenail.domain.requirements import Requirements
-from treenail.domain.resources import Resources
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.packing.reasons import Refusal, sentence
+from treenail.domain.packing.remedies import Remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_pools import NodePool
-from treenail.domain.pods import HostPort, Pod, PodAffinityTerm, PodSpec
-from treenail.domain.requirements import ANYTHING, Requirements
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Taint
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
+from treenail.domain.model.requirements import ANYTHING, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
 
 
 class Packing(StrEnum):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treenail.domain.packing.arrays import Axis, Floats
-from treenail.domain.packing.classes import Kind, PodClass, alike, by_spec
-from treenail.domain.packing.compatibility.demands import Demands
-from treenail.domain.packing.compatibility.ladder import NOWHERE_SPECIAL, Ladder, Wants, ladder_of
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.taints import Effect
+from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.pods.classes import Kind, PodClass, alike, by_spec
+from treenail.domain.packing.pods.demands import Demands
+from treenail.domain.packing.pods.groups import Groups
+from treenail.domain.packing.pods.ladder import NOWHERE_SPECIAL, Ladder, Wants, ladder_of
+from treenail.domain.packing.pods.terms import NO_TERMS, TermReader, Terms
+from treenail.domain.packing.pods.terms import Kind as TermKind
 from treenail.domain.packing.problem import PreferencePolicy, Problem
-from treenail.domain.packing.topology.groups import Groups
-from treenail.domain.packing.topology.terms import NO_TERMS, TermReader, Terms
-from treenail.domain.packing.topology.terms import Kind as TermKind
-from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.reasons import Reason, Refusal, Values
-from treenail.domain.taints import Effect
+from treenail.domain.packing.reasons import Reason, Refusal, Values
 
 # The label every namespace has of itself.
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.actors.stage import Stage
 from tests.probes import Probe
 from treenail.actors.base import DomainActor, Runtime
-from treenail.domain.runtime import Ref
+from treenail.domain.model.runtime import Ref
 
 
 @dataclass(frozen=True, slots=True)

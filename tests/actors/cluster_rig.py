@@ -9,14 +9,14 @@ from tests.actors.stage import Stage
 from tests.builders import START, claim_of, decided, node_class, node_of, node_pool, view
 from tests.probes import Probe
 from treenail.actors.cluster_state import Audience, ClusterState
-from treenail.domain.batching import BatchClosed, Decision
-from treenail.domain.causes import Cause
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
-from treenail.domain.disruption import NodeInterrupted
+from treenail.domain.cluster.batching import BatchClosed, Decision
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
+from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import PlannedClaim
-from treenail.domain.planning import PlanCommitted, SnapshotTaken
-from treenail.domain.resources import Resources
 
 LASTS = timedelta(seconds=20)
 IN_USE = (claim_of(view()), node_of(view()))

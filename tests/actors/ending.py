@@ -14,13 +14,13 @@ from tests.probes import Probe
 from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import DisruptNodes, NodeInterrupted
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector, Pod
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import DisruptNodes, NodeInterrupted
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector, Pod
 
 OURS = (labels.TERMINATION_FINALIZER,)
 

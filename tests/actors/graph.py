@@ -30,7 +30,7 @@ from treenail.actors.pool_accountant import PoolAccountant
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
-from treenail.domain.runtime import Ref
+from treenail.domain.model.runtime import Ref
 
 ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,

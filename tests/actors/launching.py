@@ -13,13 +13,13 @@ from treenail.actors.fleet_launcher import FleetLauncher
 from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.errors import UnavailableError
-from treenail.domain.launching import ClaimFailed, NodeLaunched
-from treenail.domain.new_claims import claim_for
-from treenail.domain.nodes import NodeClaim, NodeView
-from treenail.domain.planning import PlanCommitted
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.launch.launching import ClaimFailed, NodeLaunched
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.scheduling.new_claims import claim_for
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 XLARGE = instance_type("m5.xlarge", 4, price=0.2)

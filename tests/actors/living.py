@@ -20,11 +20,11 @@ from tests.builders import (
 )
 from tests.probes import Probe
 from treenail.actors.node_lifecycle import NodeLifecycle
-from treenail.domain import labels
-from treenail.domain.errors import UnavailableError
-from treenail.domain.nodes import LAUNCHED, Node, NodeClaim
-from treenail.domain.resources import Resources
-from treenail.domain.taints import UNREGISTERED, Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.nodes import LAUNCHED, Node, NodeClaim
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import UNREGISTERED, Effect, Taint
 
 AWAY = UnavailableError("no answer")
 ROOM = resources(cpu=4, pods=10)

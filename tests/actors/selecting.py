@@ -9,9 +9,9 @@ from tests.actors.troubles import StubCloud
 from tests.builders import START, decision, instance_type, node_class, node_pool, resources
 from tests.probes import Probe
 from treenail.actors.node_pool_selector import NodePoolSelector
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.planning import PackRequested, Snapshot, SnapshotTaken
+from treenail.domain.cluster.planning import PackRequested, Snapshot, SnapshotTaken
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 CLASS = "EC2NodeClass/default"

@@ -10,7 +10,7 @@ from tests.probes import PlainDice
 from treenail.actors.base import DomainActor, Runtime, Wired
 from treenail.actors.world import Process, World
 from treenail.adapters.fake.telemetry import RecordingTelemetry
-from treenail.domain.runtime import Ref, TaskKey
+from treenail.domain.model.runtime import Ref, TaskKey
 
 LATENCY = 0.1
 

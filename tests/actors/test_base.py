@@ -9,8 +9,8 @@ from tests.actors.stage import Stage
 from tests.probes import Probe
 from treenail.actors.base import DomainActor, Forward, Runtime
 from treenail.actors.world import SeededDice
-from treenail.domain.runtime import Ref
-from treenail.domain.tracing import SpanContext
+from treenail.domain.model.runtime import Ref
+from treenail.domain.telemetry.tracing import SpanContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tests.actors.stage import Stage
 from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.batcher import Batcher
-from treenail.domain.batching import (
+from treenail.domain.cluster.batching import (
     BatchClosed,
     BatchWindow,
     Decision,

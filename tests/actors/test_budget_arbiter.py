@@ -7,8 +7,7 @@ from tests.actors.stage import Stage
 from tests.builders import START, changed, node_pool, view
 from tests.probes import Probe
 from treenail.actors.budget_arbiter import BudgetArbiter
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import (
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionEnded,
@@ -17,8 +16,9 @@ from treenail.domain.disruption import (
     DisruptNodes,
     PoolChanged,
 )
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_pools import Budget, Disruption
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_pools import Budget, Disruption
 
 BLOCKED = "no allowed disruptions due to blocking budget of default"
 

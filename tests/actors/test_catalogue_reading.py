@@ -12,9 +12,9 @@ from tests.builders import START, at, decision, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
-from treenail.domain.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
-from treenail.domain.planning import Snapshot, SnapshotTaken
-from treenail.domain.resources import CPU, Resources
+from treenail.domain.cluster.planning import Snapshot, SnapshotTaken
+from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
+from treenail.domain.model.resources import CPU, Resources
 
 
 class Restless(Stage):

@@ -18,12 +18,12 @@ from tests.builders import (
     resources,
 )
 from tests.domain.storages import storage_claim, using
-from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
-from treenail.domain.claims import PROMISED
-from treenail.domain.cluster_facts import Kind, ObjectSetAside, PoolsSeen, Resynced
-from treenail.domain.events import ObjectRef
-from treenail.domain.planning import PlanCommitted, SnapshotTaken
-from treenail.domain.set_aside import ObjectUnderstood
+from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen, Resynced
+from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.cluster.set_aside import ObjectUnderstood
+from treenail.domain.model.claims import PROMISED
+from treenail.domain.model.events import ObjectRef
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}

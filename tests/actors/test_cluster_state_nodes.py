@@ -19,12 +19,10 @@ from tests.builders import (
     planned_claim,
     view,
 )
-from treenail.domain import labels
-from treenail.domain.batching import UrgentWork
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged, PoolsChanged
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.disruption import (
+from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.changes import NodeChanged, PoolsChanged
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionEnded,
     DisruptionProposed,
@@ -33,8 +31,10 @@ from treenail.domain.disruption import (
     NodeEmptied,
     PoolChanged,
 )
-from treenail.domain.launching import ClaimFailed
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.taints import DISRUPTED
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}

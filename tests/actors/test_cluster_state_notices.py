@@ -12,15 +12,15 @@ from tests.actors.notices import SPOT, message
 from tests.builders import START, at, bound_pod, claim_of, node_of, pending_pod, planned_claim, view
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
-from treenail.domain import labels
-from treenail.domain.batching import UrgentWork
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster_facts import Kind, Resynced
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.interruption_policy import InterruptionPolicy
-from treenail.domain.launching import CapacityRanOut, offering_of
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import Kind, Resynced
+from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.launch.launching import CapacityRanOut, offering_of
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.taints import DISRUPTED
 
 
 @pytest.mark.parametrize("there", [view(), view(of_node={"unschedulable": True})])

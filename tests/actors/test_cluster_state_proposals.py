@@ -19,21 +19,21 @@ from tests.builders import (
     planned_claim,
     view,
 )
-from treenail.domain import labels
-from treenail.domain.batching import NodesToReplace
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster_facts import ClusterObject
-from treenail.domain.disruption import (
+from treenail.domain.cluster.batching import NodesToReplace
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
 )
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.planning import PlanCommitted, PlanDecided, SnapshotTaken
-from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.packing.reasons import Reason, Refusal
 
 ON_C1 = bound_pod("p1", "node-c1")
 NOWHERE = RefusedClass(pods=("p1",), refusals=(Refusal("default", Reason.LIMIT_REACHED, "no room"),))

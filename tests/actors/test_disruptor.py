@@ -10,17 +10,17 @@ from tests.actors.troubles import Api
 from tests.builders import START, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.disruptor import Disruptor
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import (
+from treenail.domain.disruption.disruption import (
     CandidateChanged,
     DisruptionProposed,
     DisruptionRefused,
     NodeEmptied,
     PoolChanged,
 )
-from treenail.domain.node_pools import Disruption
-from treenail.domain.nodes import DRIFTED, NodeClaim, Status, condition_of
-from treenail.domain.template_hash import stamped
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_pools import Disruption
+from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.model.template_hash import stamped
 
 
 class Noting(Probe):

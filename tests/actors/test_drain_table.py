@@ -12,13 +12,13 @@ import pytest
 from tests.actors.ending import Ending
 from tests.builders import spec
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector, Owner, Phase, PodVolume
-from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
-from treenail.domain.taints import Toleration, TolerationOperator
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector, Owner, Phase, PodVolume
+from treenail.domain.model.storage import PersistentVolume, PersistentVolumeClaim
+from treenail.domain.model.taints import Toleration, TolerationOperator
 
 # A step is due at its second, or within so many more.
 _WITHIN: Final = 4.0

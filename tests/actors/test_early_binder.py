@@ -7,10 +7,10 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
 from tests.builders import changed, claim, instance, pending_pod
 from treenail.actors.early_binder import EarlyBinder
-from treenail.domain import labels
-from treenail.domain.errors import UnavailableError
-from treenail.domain.nodes import NodeView
-from treenail.domain.pods import Pod
+from treenail.domain.model import labels
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.pods import Pod
 
 AWAY = UnavailableError("no answer")
 CALL = "5f1e"

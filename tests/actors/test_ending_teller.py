@@ -11,12 +11,12 @@ import pytest
 from tests.actors.ending import Ending
 from tests.builders import claim, spec
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.node_pools import Generation
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector, Owner, PodVolume
-from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector, Owner, PodVolume
+from treenail.domain.model.storage import PersistentVolume, PersistentVolumeClaim
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 

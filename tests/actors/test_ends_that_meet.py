@@ -8,15 +8,15 @@ from typing import Any
 from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.actors.ending import Ending, budget, moved
 from tests.builders import START, at, bound_pod, claim_of, conditions, node, spec, view
-from treenail.domain import labels
-from treenail.domain.batching import UrgentWork
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import DisruptionEnded, DisruptNodes, NodeInterrupted
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.nodes import LAUNCHED
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import PodSpec
-from treenail.domain.taints import UNREGISTERED
+from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.disruption.disruption import DisruptionEnded, DisruptNodes, NodeInterrupted
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import LAUNCHED
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.taints import UNREGISTERED
+from treenail.domain.termination.drain import InstanceTerminated
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 SLOW: PodSpec = spec(1, grace_seconds=600)

@@ -6,14 +6,14 @@ import pytest
 
 from tests.actors.launching import AWAY, Launching, launched, wanted
 from tests.builders import decision, node_class, node_pool
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError, PortError
-from treenail.domain.fleets import FleetError
-from treenail.domain.launching import CapacityRanOut, LaunchFailed, LaunchMark, NodeLaunched
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.planning import PlanCommitted
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed, LaunchMark, NodeLaunched
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, PortError
+from treenail.domain.model.fleets import FleetError
+from treenail.domain.model.nodes import NodeClaim
 
 # --- the way it goes
 

@@ -9,13 +9,13 @@ from tests.builders import (
     claim,
     instance,
 )
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.disruption import ClaimGivenUp
-from treenail.domain.events import ObjectRef
-from treenail.domain.fleets import LAUNCH_TAG
-from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.disruption.disruption import ClaimGivenUp
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.fleets import LAUNCH_TAG
+from treenail.domain.model.nodes import READY, Condition, Status
 
 # --- garbage
 

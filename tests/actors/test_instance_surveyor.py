@@ -7,9 +7,9 @@ from tests.actors.troubles import StubCloud
 from tests.builders import at, instance, instance_type, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.instance_surveyor import InstanceSurveyor
-from treenail.domain.cluster_facts import PoolsSeen
-from treenail.domain.errors import NodeClassNotReadyError, UnavailableError
-from treenail.domain.surveys import InstancesSurveyed
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.disruption.surveys import InstancesSurveyed
+from treenail.domain.model.errors import NodeClassNotReadyError, UnavailableError
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 

@@ -8,9 +8,9 @@ from tests.actors.troubles import Api, StubCloud
 from tests.actors.views import Views
 from tests.builders import claim_of, instance, node_class, node_of, node_pool, view
 from treenail.actors.instance_tagger import InstanceTagger
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, UnavailableError
-from treenail.domain.tagging import TAGGED
+from treenail.domain.lifecycle.tagging import TAGGED
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, UnavailableError
 
 
 class Tagging(Stage):

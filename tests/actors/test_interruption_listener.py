@@ -13,10 +13,10 @@ from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import NAME, FakeQueue, QueueFaults, QueueSettings
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.ending_roots import interruption_context
-from treenail.domain.interruption_policy import InterruptionPolicy
+from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.model.causes import Cause
+from treenail.domain.telemetry.ending_roots import interruption_context
 
 SPOT = "EC2 Spot Instance Interruption Warning"
 REBALANCE = "EC2 Instance Rebalance Recommendation"

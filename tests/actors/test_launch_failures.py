@@ -4,12 +4,12 @@ import pytest
 
 from tests.actors.launching import AWAY, FOR_LONG, LARGE, Launching
 from treenail.adapters.fake.cluster import Change
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
-from treenail.domain.launching import LaunchMark, NodeLaunched
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.launch.launching import LaunchMark, NodeLaunched
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import ClaimPatch
 
 # --- lost answers
 

@@ -8,13 +8,13 @@ import pytest
 from tests.actors.launching import AWAY, FOR_LONG, LARGE, XLARGE, Launching, wanted
 from tests.actors.troubles import StubCloud
 from tests.builders import node_class
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.errors import PortError
-from treenail.domain.launching import LaunchMark
-from treenail.domain.nodes import NodeView
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.patches import ClaimPatch
 
 # --- restarts
 

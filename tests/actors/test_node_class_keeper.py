@@ -10,12 +10,12 @@ from tests.actors.troubles import Api, StubCloud
 from tests.builders import DEFAULT_CLASS, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.node_class_keeper import NodeClassKeeper
-from treenail.domain.cluster_facts import PoolsSeen
-from treenail.domain.errors import NotFoundError, PortError, UnavailableError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_class_standing import SUBNETS_READY, NodeClassStanding, NodeClassStood
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.nodes import Condition, NodeClaim, Status
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_class_standing import SUBNETS_READY, NodeClassStanding, NodeClassStood
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.nodes import Condition, NodeClaim, Status
 
 FINALIZER = "karpenter.k8s.aws/termination"
 LACKING = NodeClassStanding(conditions=(Condition(SUBNETS_READY, Status.FALSE, "SubnetsNotFound", "none"),))

@@ -8,13 +8,13 @@ from tests.actors.troubles import Api
 from tests.builders import at, changed, view
 from tests.probes import Probe
 from treenail.actors.node_doctor import NodeDoctor
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.ending_roots import interruption_context
-from treenail.domain.metrics import NODECLAIMS_UNHEALTHY
-from treenail.domain.node_repair import EC2_POLICIES
-from treenail.domain.nodes import READY, Condition, NodeView, Status
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.disruption.node_repair import EC2_POLICIES
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import READY, Condition, NodeView, Status
+from treenail.domain.telemetry.ending_roots import interruption_context
+from treenail.domain.telemetry.metrics import NODECLAIMS_UNHEALTHY
 
 MINUTE = 60.0
 

@@ -17,19 +17,19 @@ from tests.builders import (
     resources,
 )
 from treenail.adapters.fake.cluster import FakeCluster
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import ClaimGivenUp
-from treenail.domain.errors import ConflictError
-from treenail.domain.launching import NodeLaunched
-from treenail.domain.learned_sizes import LearnedSizes, MemoryLearned, Sizes
-from treenail.domain.lifecycle import NodeNeverCame
-from treenail.domain.nodes import REGISTERED, NodeView, Status, condition_of
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.resources import Resources
-from treenail.domain.taints import NOT_READY
-from treenail.domain.template_hash import SIZED_BY
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import ClaimGivenUp
+from treenail.domain.launch.launching import NodeLaunched
+from treenail.domain.lifecycle.lifecycle import NodeNeverCame
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import ConflictError
+from treenail.domain.model.learned_sizes import LearnedSizes, MemoryLearned, Sizes
+from treenail.domain.model.nodes import REGISTERED, NodeView, Status, condition_of
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import NOT_READY
+from treenail.domain.model.template_hash import SIZED_BY
 
 # --- into use
 

@@ -7,18 +7,18 @@ import pytest
 
 from tests.actors.selecting import CLASS, LARGE, Selecting
 from tests.builders import DEFAULT_CLASS, at, decision, node_class, node_pool, resources
-from treenail.domain import labels
-from treenail.domain.errors import NodeClassNotReadyError, PortError, UnavailableError
-from treenail.domain.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nothing_to_buy import NothingToBuy
+from treenail.domain.cluster.planning import PackRequested
+from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NodeClassNotReadyError, PortError, UnavailableError
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.selection import CatalogueKey
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.planning import PackRequested
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted
-from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.selection import CatalogueKey
+from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.scheduling.nothing_to_buy import NothingToBuy
+from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
 
 NO_CLASS = replace(node_class(), ref=replace(node_class().ref, name=""))
 

@@ -8,10 +8,10 @@ from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.builders import START, bound_pod, claim, pending_pod
 from tests.probes import Probe
 from treenail.actors.node_teller import NodeTeller
-from treenail.domain.changes import NodeChanged
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.disruption import NodeEmptied
-from treenail.domain.promises import Promise
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.cluster.promises import Promise
+from treenail.domain.disruption.disruption import NodeEmptied
 
 
 def test_pods_that_come_and_go_on_a_node_that_stays_are_no_news_of_it() -> None:

@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 
 from tests.actors.ending import Ending
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import ClaimGivenUp, DisruptNodes, NodeInterrupted
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.end_records import end_record
-from treenail.domain.ending_roots import disruption_context
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.disruption.disruption import ClaimGivenUp, DisruptNodes, NodeInterrupted
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.telemetry.ending_roots import disruption_context
+from treenail.domain.termination.drain import InstanceTerminated
+from treenail.domain.termination.end_records import end_record
 
 
 def expect_told_alike(stage: Ending, last: NodeClaim, cause: Cause) -> None:

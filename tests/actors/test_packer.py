@@ -8,13 +8,13 @@ from tests.actors.stage import Stage
 from tests.builders import START, at, decision, node_pool, pending_pod, planned_claim, spec
 from tests.probes import Probe
 from treenail.actors.packer import Packer
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.errors import UnavailableError
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.planning import PackRequested, PlanDecided, Snapshot
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings, VolumeNeeds
-from treenail.domain.planning import PackRequested, PlanDecided, Snapshot
-from treenail.domain.reasons import Reason, Refusal
-from treenail.domain.resources import Resources
+from treenail.domain.packing.reasons import Reason, Refusal
 
 SETTINGS = Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
 ROOM = Room(name="n1", labels={}, taints=(), free=Resources())

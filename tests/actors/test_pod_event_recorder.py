@@ -13,14 +13,14 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import Api
 from tests.builders import START, at, bound_pod, claim_of, conditions, node_class, node_of, node_pool, view
 from treenail.actors.pod_event_recorder import PodEventRecorder
-from treenail.domain import labels
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.disruption import NodeEmptied
-from treenail.domain.emptiness import PodsMoved
-from treenail.domain.errors import NotFoundError, PortError, UnavailableError
-from treenail.domain.node_pools import Disruption, Generation
-from treenail.domain.nodes import INITIALIZED, LAUNCHED, REGISTERED, NodeClaim
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.disruption.disruption import NodeEmptied
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.node_pools import Disruption, Generation
+from treenail.domain.model.nodes import INITIALIZED, LAUNCHED, REGISTERED, NodeClaim
+from treenail.domain.model.taints import DISRUPTED
 
 
 class Recording(Stage):

@@ -9,13 +9,13 @@ from tests.actors.troubles import Api
 from tests.builders import START, at, bound_pod, decision, pending_pod, view
 from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
-from treenail.domain import labels
-from treenail.domain.batching import PodBecamePending, PodLeft
-from treenail.domain.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.batching import PodBecamePending, PodLeft
+from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.planning import PlanCommitted
-from treenail.domain.pods import Pod
-from treenail.domain.reasons import Reason, Refusal
+from treenail.domain.packing.reasons import Reason, Refusal
 
 REFUSALS = (Refusal("default", Reason.TOO_LARGE, "no type is large enough"),)
 

@@ -10,14 +10,14 @@ from tests.actors.troubles import StubCloud
 from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.status_poller import StatusPoller
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import NodeInterrupted
-from treenail.domain.ending_roots import interruption_context
-from treenail.domain.errors import UnavailableError
-from treenail.domain.impairments import OF_STATUSES, Impairment
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.interruption_policy import InterruptionPolicy, Response
-from treenail.domain.metrics import INSTANCE_STATUS_UNHEALTHY
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.interruption.impairments import OF_STATUSES, Impairment
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.interruption_policy import InterruptionPolicy, Response
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.telemetry.ending_roots import interruption_context
+from treenail.domain.telemetry.metrics import INSTANCE_STATUS_UNHEALTHY
 
 UNWELL = Impairment(instance_id="i-1", kind=InterruptionKind.INSTANCE_STATUS, since=START)
 PLANNED = Impairment(instance_id="i-2", kind=InterruptionKind.EVENT_STATUS, deadline=at(3600))

@@ -11,19 +11,25 @@ from tests.actors.troubles import Api
 from tests.builders import DEFAULT_CLASS, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.status_reporter import StatusReporter
-from treenail.domain.causes import Cause
-from treenail.domain.cluster_facts import Kind, ObjectSetAside, PoolsSeen
-from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
-from treenail.domain.events import ObjectRef
-from treenail.domain.lifecycle import NodeNeverCame, NodeRegistered
-from treenail.domain.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
-from treenail.domain.node_classes import DEFAULT_KUBELET
-from treenail.domain.nodes import Condition, condition_of
-from treenail.domain.nothing_to_buy import NothingToBuy
-from treenail.domain.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged
-from treenail.domain.selection import CatalogueKey
-from treenail.domain.set_aside import ObjectUnderstood
-from treenail.domain.template_hash import HASH_VERSION, own_stamps
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen
+from treenail.domain.cluster.set_aside import ObjectUnderstood
+from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    PortError,
+    UnavailableError,
+)
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
+from treenail.domain.model.node_classes import DEFAULT_KUBELET
+from treenail.domain.model.nodes import Condition, condition_of
+from treenail.domain.model.selection import CatalogueKey
+from treenail.domain.model.template_hash import HASH_VERSION, own_stamps
+from treenail.domain.scheduling.nothing_to_buy import NothingToBuy
+from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged
 
 POOL = ObjectRef(kind="NodePool", name="default")
 CLASS = ObjectRef(kind="EC2NodeClass", name="default")

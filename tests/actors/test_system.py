@@ -11,11 +11,11 @@ from tests.probes import PlainDice, Probe
 from treenail.actors.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.adapters.fake.queue import FakeQueue
-from treenail.domain.lifecycle import NodeInitialized, NodeRegistered
+from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeRegistered
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import UNREGISTERED
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.resources import Resources
-from treenail.domain.taints import UNREGISTERED
 
 
 class OneNode:

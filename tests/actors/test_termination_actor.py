@@ -7,17 +7,17 @@ import pytest
 from tests.actors.ending import Ending, moved
 from tests.builders import at, node, view
 from treenail.actors.drain_calls import END_TRACE, DrainCalls
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.changes import NodeChanged
-from treenail.domain.disruption import DisruptionEnded, DisruptNodes
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.ending_roots import disruption_context, interruption_context
-from treenail.domain.leaving import Leaving
-from treenail.domain.moving_out import MoveOut
-from treenail.domain.node_pools import Generation
-from treenail.domain.taints import DISRUPTED
-from treenail.domain.tracing import SpanContext
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import DisruptionEnded, DisruptNodes
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.taints import DISRUPTED
+from treenail.domain.telemetry.ending_roots import disruption_context, interruption_context
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.drain import InstanceTerminated
+from treenail.domain.termination.leaving import Leaving
+from treenail.domain.termination.moving_out import MoveOut
 
 EXCLUDED = labels.EXCLUDE_FROM_LOAD_BALANCERS
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from tests.actors.ending import Ending, budget, moved
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import UnavailableError
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 

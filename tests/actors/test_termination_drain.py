@@ -9,15 +9,21 @@ import pytest
 
 from tests.actors.ending import OURS, Ending, budget, moved
 from tests.builders import claim, instance, spec
-from treenail.domain import labels
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.drain import InstanceTerminated, NodeDrained
-from treenail.domain.errors import ConflictError, InvalidError, NotFoundError, PortError, UnavailableError
-from treenail.domain.fleets import LAUNCH_TAG
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import READY, Condition, Status
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import Pod
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model import labels
+from treenail.domain.model.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    PortError,
+    UnavailableError,
+)
+from treenail.domain.model.fleets import LAUNCH_TAG
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import READY, Condition, Status
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Pod
+from treenail.domain.termination.drain import InstanceTerminated, NodeDrained
 
 AWAY = UnavailableError("no answer")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.actors.ending import Ending, moved
-from treenail.domain.causes import Cause
+from treenail.domain.model.causes import Cause
 
 
 def assert_waits_for_the_place(stage: Ending, seconds: float) -> None:

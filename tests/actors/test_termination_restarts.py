@@ -7,14 +7,14 @@ import pytest
 from tests.actors.ending import Ending
 from tests.builders import spec
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.drain import InstanceTerminated
-from treenail.domain.ending_roots import interruption_context
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import PodVolume
-from treenail.domain.storage import PersistentVolume, PersistentVolumeClaim
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import PodVolume
+from treenail.domain.model.storage import PersistentVolume, PersistentVolumeClaim
+from treenail.domain.model.taints import DISRUPTED
+from treenail.domain.telemetry.ending_roots import interruption_context
+from treenail.domain.termination.drain import InstanceTerminated
 
 EXCLUDED = labels.EXCLUDE_FROM_LOAD_BALANCERS
 

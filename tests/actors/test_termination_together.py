@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.actors.ending import Ending
-from treenail.domain.causes import Cause
-from treenail.domain.disruption import DisruptNodes
-from treenail.domain.errors import InvalidError
-from treenail.domain.purposes import Purpose
+from treenail.domain.disruption.disruption import DisruptNodes
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.purposes import Purpose
 
 MANY = tuple(f"n{number:03d}" for number in range(30))
 

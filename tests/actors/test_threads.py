@@ -15,8 +15,8 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.domain.runtime import Ref
-from treenail.domain.tracing import SpanContext
+from treenail.domain.model.runtime import Ref
+from treenail.domain.telemetry.tracing import SpanContext
 
 SECONDS = 5.0
 

@@ -13,8 +13,8 @@ from tests.builders import START
 from tests.probes import Probe
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.world import NotSettledError, Process, SeededDice, World
-from treenail.domain.errors import UnavailableError
-from treenail.domain.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 
 
 @dataclass(frozen=True, slots=True)

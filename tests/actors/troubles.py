@@ -10,21 +10,28 @@ from itertools import count
 from typing import TypeVar
 
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NotFoundError, PortError
-from treenail.domain.fleets import LAUNCH_TAG, FleetAnswer, FleetError, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairment, Impairments
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.launching import NOTHING_BOUGHT
-from treenail.domain.learned_sizes import LearnedSizes, SizeLearned
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.purposes import Purpose
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Agenda
+from treenail.domain.interruption.impairments import Impairment, Impairments
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.launch.launching import NOTHING_BOUGHT
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NotFoundError, PortError
+from treenail.domain.model.fleets import (
+    LAUNCH_TAG,
+    FleetAnswer,
+    FleetError,
+    FleetRequest,
+    Instance,
+    InstanceState,
+)
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Agenda
 
 R = TypeVar("R")
 

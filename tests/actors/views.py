@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.actors.troubles import Api
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.changes import NodeChanged
-from treenail.domain.nodes import Node, NodeClaim, NodeView
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Ref
-from treenail.domain.storage import PersistentVolumeClaim
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.model.nodes import Node, NodeClaim, NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Ref
+from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 class Views:

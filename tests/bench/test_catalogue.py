@@ -22,7 +22,7 @@ import json, re, sys, time
 from pathlib import Path
 started = time.process_time()
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, NodeClass, NodeClassRef
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, NodeClass, NodeClassRef
 imported = time.process_time()
 ref = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
 node_class = NodeClass(ref=ref, ami_family=AmiFamily.AL2023)

@@ -17,11 +17,11 @@ from tests.bench.test_latency import NOW, Bench, Outside, machines, warning
 from tests.bench.tuned import tuned
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.termination_actor import TerminationActor
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.taints import DISRUPTED
 
 MESSAGES, OURS = 15_000, 1_500
 # A pump receives no more while so many messages wait.

@@ -30,20 +30,21 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
 from treenail.adapters.solver.process import WorkerSolver
-from treenail.domain import labels, metrics
-from treenail.domain.cluster_facts import ClusterFact, ClusterObject, Resynced
-from treenail.domain.errors import UnavailableError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.cluster.cluster_facts import ClusterFact, ClusterObject, Resynced
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model import labels
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Owner, Pod, PodSpec
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import Owner, Pod, PodSpec
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Ref
+from treenail.domain.telemetry import metrics
 
 PODS, SPECS, NODES = 20_000, 1_000, 2_000
 INTERRUPTIONS_EVERY = 0.1

@@ -14,14 +14,14 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests.bench.test_interruptions import Answering
 from tests.bench.test_latency import NOW, Bench, pods, processor_noted
 from tests.bench.tuned import tuned
-from treenail.domain import metrics
-from treenail.domain.claims import PROMISED
-from treenail.domain.fleets import FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.launching import LaunchMark
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.pods import HostPort, Owner, Phase, Pod, PodSpec
-from treenail.domain.resources import Resources
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.model.claims import PROMISED
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.pods import HostPort, Owner, Phase, Pod, PodSpec
+from treenail.domain.model.resources import Resources
+from treenail.domain.telemetry import metrics
 
 NOTICES, SECONDS, PODS_OF_NODE = 50, 5.0, 4
 REQUESTS = Resources.parse({"cpu": "500m", "memory": "1Gi", "pods": 1})

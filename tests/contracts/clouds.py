@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 
 from tests.adapters.fake.ec2.rig import ZONES, node_class
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.node_classes import SelectorTerm
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model.node_classes import SelectorTerm
 from treenail.domain.ports import Cloud
 
 NOWHERE = node_class(subnets=(SelectorTerm(id="subnet-00000000000000000"),))

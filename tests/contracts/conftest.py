@@ -14,7 +14,7 @@ from tests.real.lab.lab import Lab
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.ec2 import FakeEC2, ReservedCapacity
 from treenail.adapters.kwok.cloud import KwokCloud
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model.node_classes import Kubelet
 
 
 @pytest.fixture(scope="session")

@@ -9,17 +9,17 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import node_class, request
 from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError, NotFoundError
-from treenail.domain.fleets import LAUNCH_TAG, InstanceState
-from treenail.domain.impairments import Impairments
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
-from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet
+from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.model.fleets import LAUNCH_TAG, InstanceState
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.template_hash import sizing_hash
 from treenail.domain.ports import Cloud
-from treenail.domain.resources import Resources
-from treenail.domain.template_hash import sizing_hash
 
 OTHER_KUBELET = Kubelet(max_pods=20)
 

@@ -17,8 +17,8 @@ from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import Reader
 from treenail.adapters.fake.queue import NAME, FakeQueue
 from treenail.adapters.sqs import SqsSettings
+from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.ports import InterruptionQueue
-from treenail.domain.queue_messages import QueueMessage
 
 # Over the wire a second of these tests is so much of a real one, and so is the time of visibility.
 PACE: Final = 0.1

@@ -8,12 +8,12 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import ZONES, request
 from tests.contracts.clouds import NOWHERE, OF_ROLE, Setup, of_ec2
-from treenail.domain import labels
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.fleets import LAUNCH_TAG
-from treenail.domain.node_classes import Kubelet, SelectorTerm
-from treenail.domain.nodes import Condition, Status
-from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.fleets import LAUNCH_TAG
+from treenail.domain.model.node_classes import Kubelet, SelectorTerm
+from treenail.domain.model.nodes import Condition, Status
+from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
 
 
 @of_ec2

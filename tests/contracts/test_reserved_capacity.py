@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tests.adapters.fake.ec2.rig import ZONES, node_class, request
 from tests.contracts.clouds import Setup, of_ec2
-from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest, Override
-from treenail.domain.instance_types import Offering
-from treenail.domain.node_classes import Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest, Override
+from treenail.domain.model.instance_types import Offering
+from treenail.domain.model.node_classes import Kubelet, NodeClass, SelectorTerm
 from treenail.domain.ports import Cloud
 
 

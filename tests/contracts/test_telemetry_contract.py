@@ -16,7 +16,7 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.telemetry.otel import OtelTelemetry
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.ports import Telemetry
-from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
+from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123_456, tzinfo=UTC)
 ROOT = SpanContext.root("decide/1")

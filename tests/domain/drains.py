@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.builders import START, view
-from treenail.domain import labels
-from treenail.domain.causes import Cause
-from treenail.domain.leaving import Leaving
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import NodeView
-from treenail.domain.taints import DISRUPTED
-from treenail.domain.tracing import SpanContext
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.taints import DISRUPTED
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.leaving import Leaving
 
 TRACE = SpanContext.root("test")
 V1ALPHA5 = {"generation": Generation.V1ALPHA5}

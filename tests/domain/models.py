@@ -17,10 +17,10 @@ from tests.builders import (
     spec,
     view,
 )
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.cluster_facts import ClusterObject, DaemonSet, Kind, ObjectGone, ObjectSeen
-from treenail.domain.pods import Owner, Pod
-from treenail.domain.promises import Promise
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import ClusterObject, DaemonSet, Kind, ObjectGone, ObjectSeen
+from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.pods import Owner, Pod
 
 LASTS = timedelta(seconds=20)
 ROOM = resources(cpu=4, pods=10)

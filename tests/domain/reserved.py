@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from tests.builders import START
-from treenail.domain.capacity_reservations import CapacityReservation, Count
-from treenail.domain.reservations import Reservation
+from treenail.domain.model.capacity_reservations import CapacityReservation, Count
+from treenail.domain.model.reservations import Reservation
 
 
 def count(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import bound_pod, pending_pod
-from treenail.domain import labels
-from treenail.domain.pods import Expression, Pod, PodVolume
-from treenail.domain.requirements import Operator
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression, Pod, PodVolume
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 EBS = "ebs.csi.aws.com"
 IN_TREE = "kubernetes.io/aws-ebs"

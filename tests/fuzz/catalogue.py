@@ -6,7 +6,7 @@ from functools import cache
 
 from tests.fuzz.manifests import CAPACITY_TYPE, ZONE, Manifest, need
 from treenail.adapters.kwok.generic_types import generic_types
-from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.model.instance_types import InstanceType, Offering
 
 
 @cache

@@ -15,14 +15,14 @@ from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import LAUNCH_TAG, FleetRequest, Override
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.nodes import Node
-from treenail.domain.patches import NodePatch
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import LAUNCH_TAG, FleetRequest, Override
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.taints import UNREGISTERED
 from treenail.domain.ports import ClusterReader, ClusterWriter
-from treenail.domain.taints import UNREGISTERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from tests.scenarios.manifests import Manifest, changed, deployment, node_class,
 from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster.event_log import EventRecord
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Status, holds
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import Status, holds
 
 POOL = ObjectRef(kind="NodePool", name="broken")
 

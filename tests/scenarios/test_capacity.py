@@ -9,8 +9,8 @@ from tests.scenarios.manifests import Manifest, deployment, need, node_class, no
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2 import InstanceRecord, Subnet
-from treenail.domain import labels
-from treenail.domain.fleets import FleetAnswer, FleetRequest
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest
 
 
 @pytest.mark.seeds(quick=5, soak=100)

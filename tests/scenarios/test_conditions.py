@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Condition, NodeClaim
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import Condition, NodeClaim
+from treenail.domain.model.patches import ClaimPatch
 
 POOL = ObjectRef("NodePool", "default")
 CLASS = ObjectRef("EC2NodeClass", "default")

@@ -8,7 +8,7 @@ from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2.network import SecurityGroup
-from treenail.domain.nodes import DRIFTED, condition_of
+from treenail.domain.model.nodes import DRIFTED, condition_of
 
 ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
 

@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, text
 from tests.scenarios.test_drift import ONE_POD_EACH, pool
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.model.taints import DISRUPTED
 
 
 @pytest.mark.seeds(quick=8, soak=200)

@@ -8,8 +8,8 @@ from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, pods_by_node
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.nodes import Node
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.taints import DISRUPTED
 
 TYPES = ("c5.large", "c5.xlarge")
 

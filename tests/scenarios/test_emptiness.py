@@ -12,8 +12,8 @@ from tests.scenarios.test_expiry import OLD_CLASS, PROVISIONER
 from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import Pod
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Pod
 
 
 def beta_pool() -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import pods_by_node
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import NodeClaim
 
 
 def watched(rehearsal: Rehearsal) -> dict[str, dict[str, Any]]:

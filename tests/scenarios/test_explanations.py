@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
-from treenail.domain.cluster import ClusterModel
-from treenail.domain.node_explanation import explain_node
-from treenail.domain.pod_explanation import explain_pod
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.explain.node_explanation import explain_node
+from treenail.domain.explain.pod_explanation import explain_pod
+from treenail.domain.model import labels
 
 INLINE = {"subnetSelector": {"karpenter.sh/discovery": "*"}}
 PROVISIONER: dict[str, Any] = {

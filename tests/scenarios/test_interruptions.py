@@ -6,7 +6,7 @@ from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, t
 from tests.scenarios.watching import expect_whole_traces, names, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.queue import QueueFaults
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 NOBODY_LEAVES = {
     "apiVersion": "policy/v1",

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from tests.scenarios.manifests import deployment, need, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.node_classes import DEFAULT_KUBELET, NodeClass
-from treenail.domain.resources import MEMORY
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, NodeClass
+from treenail.domain.model.resources import MEMORY
 
 MIB = 2**20
 # What the two DaemonSets of the rehearsal leave of it is between the two.

@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenarios.watching import example, told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.resources import Resources
+from treenail.domain.model.resources import Resources
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Condition, Status, condition_of, holds
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Condition, Status, condition_of, holds
 
 CLASS = ObjectRef(kind="EC2NodeClass", name="default")
 POOL = ObjectRef(kind="NodePool", name="default")

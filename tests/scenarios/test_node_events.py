@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import example
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.events import ClusterEvent
+from treenail.domain.model.events import ClusterEvent
 
 
 def told(rehearsal: Rehearsal, *kinds: str) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, t
 from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
-from treenail.domain.node_repair import EC2_POLICIES
+from treenail.domain.disruption.node_repair import EC2_POLICIES
 
 REPAIRING = Conditions(system=SystemSettings(cluster_name="demo", repair=EC2_POLICIES))
 ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}

@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, changed, deployment, need, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2 import Shortfall
-from treenail.domain.resources import Resources
+from treenail.domain.model.resources import Resources
 
 DISK, CPU, MEMORY, PODS, GPU = "ephemeral-storage", "cpu", "memory", "pods", "nvidia.com/gpu"
 # The array of local disks that nobody builds: what is left is the root volume.

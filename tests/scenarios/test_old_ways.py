@@ -9,9 +9,9 @@ import pytest
 from tests.scenarios.manifests import Manifest, deployment, need, text
 from tests.scenarios.watching import told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.patches import NodePatch
-from treenail.domain.resources import CPU, PODS
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.resources import CPU, PODS
+from treenail.domain.model.taints import Effect, Taint
 
 AGENT = Taint(key="example.com/agent-not-ready", effect=Effect.NO_SCHEDULE)
 

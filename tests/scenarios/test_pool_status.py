@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from tests.scenarios.watching import example
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.events import ObjectRef
-from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.resources import total
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.resources import total
+from treenail.domain.status.pool_usage import PoolUsage
 
 POOL = ObjectRef("Provisioner", "default")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain.resources import CPU
+from treenail.domain.model.resources import CPU
 
 DEDICATED = {"key": "dedicated", "value": "data", "effect": "NoSchedule"}
 TOLERATED = {"key": "dedicated", "operator": "Equal", "value": "data", "effect": "NoSchedule"}

@@ -10,8 +10,8 @@ from tests.scenarios.manifests import Manifest, deployment, node_class, node_poo
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2 import ReservedCapacity
-from treenail.domain import labels
-from treenail.domain.fleets import FleetAnswer, FleetRequest
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest
 
 # Of each, one pod of 3 CPU fits a node.
 RESERVED = ReservedCapacity(id="cr-0a", instance_type="m5.xlarge", zone="us-east-1b", instances=2)

@@ -5,7 +5,7 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import fleet_requests
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 
 @pytest.mark.parametrize("tenancy", ["default", "dedicated"])

@@ -16,8 +16,8 @@ from tests.scenarios.manifests import (
 )
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
-from treenail.domain.storage import PersistentVolume
+from treenail.domain.model import labels
+from treenail.domain.model.storage import PersistentVolume
 
 POD = "spec.template.spec"
 # One pod of half a core and its daemons fit a c5.large well, three do not.

@@ -9,7 +9,7 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 # Every fault that may keep something from being given back the first time.
 BAD_LUCK = EC2Faults(terminate_lost=0.3, unavailable=0.2, throttled=0.2, invisible=0.3)

@@ -18,8 +18,8 @@ from tests.scenarios.watching import (
     told,
 )
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.resources import Resources
 
 TOO_SMALL = {"t3.nano", "t4g.nano", "t3a.nano"}
 

@@ -8,7 +8,7 @@ import yaml
 from tests.scenarios.watching import expect_whole_traces, pods_by_node
 from tests.windows_walkthrough import ADDRESS, BUILDS, DEPLOYMENTS, objects
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 
 @pytest.mark.seeds(quick=3, soak=20)

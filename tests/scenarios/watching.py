@@ -6,8 +6,8 @@ from pathlib import Path
 
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.embed.timeline import TimelineEntry
-from treenail.domain.fleets import FleetRequest
-from treenail.domain.span_trees import SpanTree
+from treenail.domain.model.fleets import FleetRequest
+from treenail.domain.telemetry.span_trees import SpanTree
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

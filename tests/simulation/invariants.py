@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.solver.inline import InlineSolver
-from treenail.domain.fleets import LAUNCH_TAG
-from treenail.domain.launching import LaunchMark
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.model.fleets import LAUNCH_TAG
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.resources import Resources, total
+from treenail.domain.model.usage import NODES
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.reserved_offers import Stock
-from treenail.domain.resources import Resources, total
-from treenail.domain.usage import NODES
+from treenail.domain.scheduling.reserved_offers import Stock
 
 
 class Invariants:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.simulation.invariants import Invariants
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2 import EndCause
-from treenail.domain.fleets import Instance
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.nodes import NodeClaim
 
 
 class Judge:

@@ -15,8 +15,8 @@ from tests.simulation.witness import Witness
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
-from treenail.domain import labels
-from treenail.domain.taints import DISRUPTED
+from treenail.domain.model import labels
+from treenail.domain.model.taints import DISRUPTED
 
 # What leads to the end of a node says on average so many messages, or takes so long.
 _MESSAGES: Final = 700

@@ -16,8 +16,8 @@ from tests.simulation.migration import old_node_class, provisioner
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, Change, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
-from treenail.domain import labels
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import NodeClaim
 
 _APPS: Final = ("api", "job", "web")
 _MOST_REPLICAS: Final = 12

@@ -12,10 +12,10 @@ from tests.scenarios.manifests import Manifest, deployment, need, node_class, no
 from tests.simulation.bad_days import any_conditions
 from tests.simulation.witness import Witness
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.domain import labels
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import NodeClaim
 
 APPS: Final = 20
 _REPLICAS: Final = 10

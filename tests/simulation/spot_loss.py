@@ -11,9 +11,9 @@ from tests.scenarios.manifests import Manifest, deployment, node_class, node_poo
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, Change, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
-from treenail.domain import labels
-from treenail.domain.fleets import Instance
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.pods import Phase, Pod
 
 NOTICE_SECONDS: Final = 120.0
 _GRACE_SECONDS: Final = 30

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import Change
-from treenail.domain.fleets import Instance
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model.fleets import Instance
+from treenail.domain.model.pods import Phase, Pod
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 Manifest: TypeAlias = dict[str, Any]
 

@@ -29,7 +29,7 @@ from treenail.adapters.api.aws.v1beta1_node_class import (
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import ObjectMeta
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_classes import (
+from treenail.domain.model.node_classes import (
     DEFAULT_KUBELET,
     AmiFamily,
     MetadataOptions,

@@ -11,8 +11,8 @@ from treenail.adapters.api.amounts import storage_bytes
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Positive, Quantity, StrictModel
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG
-from treenail.domain.node_classes import BlockDevice, MetadataOptions
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG
+from treenail.domain.model.node_classes import BlockDevice, MetadataOptions
 
 _SMALLEST: Final = 10**9
 _LARGEST: Final = 64 * 10**12

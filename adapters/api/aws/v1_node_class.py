@@ -22,11 +22,7 @@ from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.model import NotEmpty, NotNegative, StrictModel
-from treenail.domain.node_classes import (
-    ConnectionTracking,
-    NetworkInterface,
-    SelectorTerm,
-)
+from treenail.domain.model.node_classes import ConnectionTracking, NetworkInterface, SelectorTerm
 
 RESTRICTED_TAGS: Final = (
     "karpenter.sh/nodepool",

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import WANTED, StrictModel
-from treenail.domain.node_classes import AmiFamily, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, SelectorTerm
 
 Tags: TypeAlias = Annotated[dict[str, str], Meta(max_length=20)]
 SubnetId: TypeAlias = Annotated[

@@ -11,7 +11,7 @@ from treenail.adapters.api.aws.v1alpha1_selectors import image_terms
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.model.node_classes import NodeClassRef
 
 
 class AWSNodeTemplateSpecModel(ProviderModel, kw_only=True):

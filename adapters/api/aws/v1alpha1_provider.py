@@ -18,7 +18,13 @@ from treenail.adapters.api.aws.v1alpha1_selectors import resource_terms
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import ObjectMeta
 from treenail.adapters.api.model import NotEmpty, StrictModel
-from treenail.domain.node_classes import AmiFamily, MetadataOptions, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.node_classes import (
+    AmiFamily,
+    MetadataOptions,
+    NodeClass,
+    NodeClassRef,
+    SelectorTerm,
+)
 
 RESTRICTED_TAGS: Final = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
 _METADATA_OPTIONS: Final = MetadataOptions(http_put_response_hop_limit=2)

@@ -10,7 +10,7 @@ from typing import Final
 
 from treenail.adapters.api.diagnosis import quoted, under
 from treenail.adapters.api.errors import FieldError
-from treenail.domain.node_classes import SelectorTerm
+from treenail.domain.model.node_classes import SelectorTerm
 
 _IDS: Final = ("aws-ids", "aws::ids")
 _NAME: Final = "aws::name"

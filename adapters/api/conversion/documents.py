@@ -41,7 +41,7 @@ from treenail.adapters.api.conversion.old_kinds import (
 )
 from treenail.adapters.api.conversion.trees import Tree, mapping
 from treenail.adapters.api.errors import FieldError
-from treenail.domain.template_hash import NODE_CLASS_HASH, NODEPOOL_HASH, PROVISIONER_HASH, version_of
+from treenail.domain.model.template_hash import NODE_CLASS_HASH, NODEPOOL_HASH, PROVISIONER_HASH, version_of
 
 OLD_KINDS: Final = {PROVISIONER: "karpenter.sh/v1alpha5", NODE_TEMPLATE: "karpenter.k8s.aws/v1alpha1"}
 NEW_KINDS: Final = {

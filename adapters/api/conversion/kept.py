@@ -33,8 +33,8 @@ from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.model import read
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_classes import AmiFamily, Kubelet
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model.node_classes import AmiFamily, Kubelet
+from treenail.domain.model.node_pools import NodePool
 
 _PLACEHOLDER: Final = msgspec.convert(PLACEHOLDER, tuple[AmiTermModel, ...])
 _DEVICES: Final = msgspec.convert(UBUNTU_DEVICES, tuple[BlockDeviceMappingModel, ...])

@@ -9,7 +9,7 @@ from typing import Any, Final
 from treenail.adapters.api.aws.v1_selectors import FAMILIES
 from treenail.adapters.api.conversion.annotations import UBUNTU, annotate_by_text, annotated, taken
 from treenail.adapters.api.conversion.trees import Tree, mapping, mappings, text
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 _ONLY_V1: Final = (
     "kubelet",

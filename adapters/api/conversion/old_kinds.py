@@ -12,8 +12,8 @@ from treenail.adapters.api.conversion.trees import Tree, mapping, mappings, text
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.v1alpha5_provisioner import defaults_beside
-from treenail.domain import labels
-from treenail.domain.node_classes import SelectorTerm
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import SelectorTerm
 
 PROVISIONER: Final = "Provisioner"
 NODE_TEMPLATE: Final = "AWSNodeTemplate"

@@ -14,8 +14,8 @@ from treenail.adapters.api.model import Model
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import LabelSelectorModel
 from treenail.adapters.api.workloads import MOST_REPLICAS, Deployment, PodTemplate, ReplicaSet, StatefulSet
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.pods import LabelSelector
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.pods import LabelSelector
 
 
 class PodTemplateModel(Model, kw_only=True):

@@ -10,8 +10,8 @@ from treenail.adapters.api.model import Model, Quantities
 from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import TaintModel, check_taints_differ, taints
-from treenail.domain.namespaces import Namespace
-from treenail.domain.nodes import Node
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.nodes import Node
 
 
 class NodeSpecModel(Model):

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from treenail.adapters.api.core.volume_sources import DisksModel
 from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Port, Positive, Quantities
 from treenail.adapters.api.selectors import LabelSelectorModel, NodeSelectorModel, NodeTermModel
-from treenail.domain.taints import TolerationOperator
+from treenail.domain.model.taints import TolerationOperator
 
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 # The port 0 is one that is not claimed.

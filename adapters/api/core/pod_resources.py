@@ -9,7 +9,15 @@ from treenail.adapters.api.core.pod_model import ContainerModel, PodSpecModel, R
 from treenail.adapters.api.diagnosis import meant, quoted, under
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import is_label_key, is_native
-from treenail.domain.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NOTHING, PODS, Resources, format_amount
+from treenail.domain.model.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    NOTHING,
+    PODS,
+    Resources,
+    format_amount,
+)
 
 _ONE_POD = Resources({PODS: 1})
 

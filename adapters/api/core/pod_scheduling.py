@@ -16,7 +16,7 @@ from treenail.adapters.api.core.pod_model import (
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import check_key, check_value
 from treenail.adapters.api.selectors import LabelSelectorModel
-from treenail.domain.pods import (
+from treenail.domain.model.pods import (
     HostPort,
     LabelSelector,
     NodeAffinity,
@@ -24,7 +24,7 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.taints import Effect, Toleration, TolerationOperator
+from treenail.domain.model.taints import Effect, Toleration, TolerationOperator
 
 ANYWHERE = NodeAffinity()
 

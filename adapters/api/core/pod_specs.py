@@ -26,7 +26,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.selectors import NodeSelectorModel
-from treenail.domain.pods import PodSpec
+from treenail.domain.model.pods import PodSpec
 
 _MOST_KNOWN: Final = 20_000
 

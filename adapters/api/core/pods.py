@@ -15,8 +15,8 @@ from treenail.adapters.api.metadata import ConditionModel, CoreObject
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import is_subdomain
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.nodes import Status
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model.nodes import Status
+from treenail.domain.model.pods import Phase, Pod
 
 
 class PodStatusModel(Model):

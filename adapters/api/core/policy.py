@@ -14,7 +14,7 @@ from treenail.adapters.api.model import Model
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import LabelSelectorModel
 from treenail.adapters.api.workloads import PriorityClass
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
 
 _PERCENT: Final = re.compile(r"(\d{1,3})%")
 _ALL: Final = 100

@@ -13,8 +13,8 @@ from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Quantities
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import NodeSelectorModel, expression
-from treenail.domain.pods import Expression
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model.pods import Expression
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 # Set together with the volume's name, where the API server bound the claim itself.

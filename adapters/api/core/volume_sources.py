@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import field
 
 from treenail.adapters.api.model import Model
-from treenail.domain.storage import CSI_DRIVERS
+from treenail.domain.model.storage import CSI_DRIVERS
 
 # By the field of a volume: the plugin, and the field within that names the disk.
 _PLUGINS: Final[Mapping[str, tuple[str, str]]] = {

@@ -13,11 +13,11 @@ from treenail.adapters.api.metadata import ConditionModel, ObjectMeta
 from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.selectors import StrictTaintModel, dated, node_taints
-from treenail.domain import labels
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import Condition, NodeClaim
-from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import Condition, NodeClaim
+from treenail.domain.model.requirements import Operator, Requirements
 
 # Conditions by the names Machines have for them.
 MACHINE_CONDITIONS: Final[Mapping[str, str]] = {

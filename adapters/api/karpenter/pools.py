@@ -14,10 +14,10 @@ from treenail.adapters.api.metadata import ObjectMeta, TemplateMetadata
 from treenail.adapters.api.model import PlainQuantities
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.selectors import StrictTaintModel, node_taints
-from treenail.domain.node_classes import Kubelet, NodeClassRef
-from treenail.domain.node_pools import Disruption, Generation, NodePool
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Taint
+from treenail.domain.model.node_classes import Kubelet, NodeClassRef
+from treenail.domain.model.node_pools import Disruption, Generation, NodePool
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
 
 TEMPLATE: Final = "spec.template.spec"
 

@@ -10,7 +10,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import NotEmpty, StrictModel
 from treenail.adapters.api.names import is_subdomain
-from treenail.domain.node_classes import NodeClassRef
+from treenail.domain.model.node_classes import NodeClassRef
 
 EC2_NODE_CLASS: Final = "EC2NodeClass"
 NODE_TEMPLATE: Final = "AWSNodeTemplate"

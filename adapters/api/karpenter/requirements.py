@@ -14,9 +14,9 @@ from treenail.adapters.api.karpenter.restrictions import check_allowed
 from treenail.adapters.api.model import StrictModel
 from treenail.adapters.api.names import check_key, check_labels, check_value
 from treenail.adapters.api.selectors import check_bound
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
-from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
 
 Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=316)]
 MinValues: TypeAlias = Annotated[int, Meta(ge=1, le=50)]

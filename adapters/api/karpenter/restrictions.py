@@ -7,8 +7,8 @@ from typing import Final
 from treenail.adapters.api.diagnosis import meant, quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import domain_of
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
 
 _KARPENTER: Final = "karpenter.sh"
 _AWS: Final = labels.AWS.rstrip("/")

@@ -14,8 +14,8 @@ from treenail.adapters.api.karpenter.requirements import RequirementModel
 from treenail.adapters.api.metadata import ConditionModel, StrictObject
 from treenail.adapters.api.model import Time
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import FOREVER
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import FOREVER
 
 
 class NodeClaimSpecModel(ClaimSpecModel, kw_only=True):

@@ -24,7 +24,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.node_pools import Budget, Disruption, Generation
 
 EXPIRE_AFTER: Final = "720h"
 NODES: Final = "10%"

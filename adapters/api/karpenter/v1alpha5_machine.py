@@ -10,8 +10,8 @@ from treenail.adapters.api.karpenter.requirements import OldRequirementModel
 from treenail.adapters.api.kubelet import OldKubeletModel
 from treenail.adapters.api.metadata import ConditionModel, StrictObject
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
 
 
 class MachineSpecModel(ClaimSpecModel):

@@ -19,10 +19,10 @@ from treenail.adapters.api.metadata import StrictObject, TemplateMetadata
 from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain import labels
-from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.node_pools import Budget, Disruption, Generation
-from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
 
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 

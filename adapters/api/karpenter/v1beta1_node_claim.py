@@ -14,7 +14,7 @@ from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimStatusModel
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_pools import Generation
+from treenail.domain.model.node_pools import Generation
 
 
 class BetaNodeClaimSpecModel(ClaimSpecModel, kw_only=True):

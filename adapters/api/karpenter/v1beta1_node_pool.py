@@ -29,7 +29,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.node_pools import Budget, Disruption, Generation
 
 _WHEN_EMPTY: Final = "WhenEmpty"
 

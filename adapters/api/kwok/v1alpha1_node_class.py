@@ -10,7 +10,7 @@ from treenail.adapters.api.amounts import Duration, duration
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.model import StrictModel
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 
 
 class KWOKNodeClassSpecModel(StrictModel):

@@ -16,7 +16,7 @@ import yaml
 
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.structural import Tree
-from treenail.domain.requirements import Operator
+from treenail.domain.model.requirements import Operator
 
 _HEAD: Final = "# Made from adapters/api/schema/warnings.py by `make crds`: change that.\n"
 _WIDTH: Final = 110

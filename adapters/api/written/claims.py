@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from treenail.adapters.api.karpenter.claims import MACHINE_CONDITIONS
 from treenail.adapters.api.written.parts import Tree, conditions, metadata, quantities, said, taints, time
-from treenail.domain import labels
-from treenail.domain.durations import format_duration
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import FOREVER, NodeClaim
-from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.model import labels
+from treenail.domain.model.durations import format_duration
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import FOREVER, NodeClaim
+from treenail.domain.model.requirements import Operator, Requirement
 
 _PROVIDER_VERSION = "v1alpha1"
 

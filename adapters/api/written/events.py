@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.written.parts import Tree, said, time
-from treenail.domain.events import ClusterEvent
+from treenail.domain.model.events import ClusterEvent
 
 _COMPONENT: Final = "treenail"
 

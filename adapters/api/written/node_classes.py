@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.written.parts import Tree, time
-from treenail.domain.capacity_reservations import CapacityReservation
-from treenail.domain.node_class_standing import ImageMeant, NodeClassMeaning
-from treenail.domain.requirements import Requirement
+from treenail.domain.model.capacity_reservations import CapacityReservation
+from treenail.domain.model.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.model.requirements import Requirement
 
 # The kinds whose status says it, and whether they know instance profiles made from roles.
 _SAYING: Final = {"EC2NodeClass": True, "AWSNodeTemplate": False}

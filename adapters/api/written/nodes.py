@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treenail.adapters.api.written.parts import Tree, conditions, metadata, quantities, said, taints
-from treenail.domain.nodes import Node
+from treenail.domain.model.nodes import Node
 
 
 def node_manifest(node: Node) -> Tree:

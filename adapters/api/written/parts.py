@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from treenail.adapters.api.reading import LONG_AGO
-from treenail.domain.nodes import Condition
-from treenail.domain.pods import Owner
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Taint
+from treenail.domain.model.nodes import Condition
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
 
 # A JSON object.
 Tree: TypeAlias = dict[str, Any]

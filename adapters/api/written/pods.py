@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from treenail.adapters.api.core.volume_sources import disk_manifest
 from treenail.adapters.api.written.parts import Tree, metadata, quantities, said, time
-from treenail.domain import labels
-from treenail.domain.pods import (
+from treenail.domain.model import labels
+from treenail.domain.model.pods import (
     Expression,
     LabelSelector,
     NodeAffinity,
@@ -17,8 +17,8 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.resources import PODS, Resources
-from treenail.domain.taints import Toleration
+from treenail.domain.model.resources import PODS, Resources
+from treenail.domain.model.taints import Toleration
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -21,8 +21,8 @@ from treenail.adapters.kubernetes.definitions import Definitions
 from treenail.adapters.kubernetes.shared_secret import SharedSecret
 from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.adapters.settings.settings import Settings
-from treenail.domain.errors import PortError
-from treenail.domain.runtime import Dice
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.runtime import Dice
 
 SECRET_NAME: Final = "treenail-webhook"  # noqa: S105 - what it is called, not what it holds
 _EVERY_SECONDS: Final = 60.0

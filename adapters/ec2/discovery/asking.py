@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.gate import Gate
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from treenail.adapters.ec2.call_errors import code_of
 from treenail.adapters.ec2.discovery.asking import Aws, More, bearing, matching
 from treenail.adapters.ec2.discovery.memory import Memory
-from treenail.domain.capacity_reservations import CapacityReservation, Count, MatchCriteria
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
-from treenail.domain.reservations import DEFAULT, Reservation
+from treenail.domain.model.capacity_reservations import CapacityReservation, Count, MatchCriteria
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.model.reservations import DEFAULT, Reservation
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import (

@@ -11,7 +11,7 @@ from typing import Any, Final
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
 
 _SECONDS: Final = 300.0
 _VERSION: Final = re.compile(r"v?(\d+\.\d+)")

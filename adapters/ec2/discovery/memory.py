@@ -10,8 +10,8 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from cachetools import LRUCache
 
-from treenail.domain.errors import PortError
-from treenail.domain.runtime import Clock, Dice
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.runtime import Clock, Dice
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

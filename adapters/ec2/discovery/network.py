@@ -11,7 +11,7 @@ from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
 from treenail.adapters.ec2.resolved import SecurityGroup, Subnet
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import (

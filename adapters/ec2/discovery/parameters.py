@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.memory import Memory
-from treenail.domain.errors import NotFoundError
+from treenail.domain.model.errors import NotFoundError
 
 _PUBLISHED_SECONDS: Final = 24 * 3600.0
 _OWN_SECONDS: Final = 300.0

@@ -9,8 +9,8 @@ from treenail.adapters.ec2.call_errors import code_of
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.resolved import PlacementGroup
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError, NotFoundError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribePlacementGroupsResultTypeDef

@@ -13,7 +13,7 @@ from treenail.adapters.ec2.discovery.asking import Aws, More
 from treenail.adapters.ec2.discovery.memory import Memory, Remembered
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import shipped_price_lists, shipped_region, shipped_regions
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeSpotPriceHistoryResultTypeDef

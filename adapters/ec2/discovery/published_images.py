@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from treenail.adapters.ec2.resolved import Variant
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 LATEST: Final = "latest"
 _EKS: Final = "/aws/service/eks/optimized-ami"

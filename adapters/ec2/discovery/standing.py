@@ -11,9 +11,8 @@ from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.adapters.ec2.resolved import Image, Variant
-from treenail.domain import labels
-from treenail.domain.node_class_parts import look_up
-from treenail.domain.node_class_standing import (
+from treenail.domain.model import labels
+from treenail.domain.model.node_class_standing import (
     IMAGES_READY,
     PLACEMENT_GROUP_READY,
     RESERVATIONS_READY,
@@ -25,9 +24,10 @@ from treenail.domain.node_class_standing import (
     SecurityGroupMeant,
     SubnetMeant,
 )
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.placement_groups import NO_GROUP
-from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.placement_groups import NO_GROUP
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.status.node_class_parts import look_up
 
 _GPUS: Final = GPU + "count"
 _ACCELERATORS: Final = ACCELERATOR + "count"

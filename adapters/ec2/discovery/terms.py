@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import bearing, matching
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef

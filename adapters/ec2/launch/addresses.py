@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Final
 
 from treenail.adapters.ec2.resolved import Subnet
-from treenail.domain.runtime import Clock
+from treenail.domain.model.runtime import Clock
 
 # Looks at subnets come a minute apart, or so; what no look has made void by then never will be.
 _KEPT_SECONDS: Final = 900.0

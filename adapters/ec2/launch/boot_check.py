@@ -11,8 +11,8 @@ from cachetools import LRUCache
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import PortError
-from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 
 # Any number would do: it changes no more than some digits.
 _MAX_PODS: Final = 110

@@ -9,7 +9,7 @@ from treenail.adapters.ec2.launch.cluster_dns import dns_addresses, is_ipv6
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.mime import SHELL_SCRIPT, Part, joined, users_parts
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 
 def bootstrap_script(node_class: NodeClass, cluster: ClusterFacts, settings: KubeletSettings) -> str:

@@ -13,7 +13,7 @@ import tomli_w
 from treenail.adapters.ec2.launch.cluster_dns import dns_addresses
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 _ALIAS: Final = re.compile(r"bottlerocket@v?(\d+)\.(\d+)\..*", re.IGNORECASE)
 _LATEST: Final = "bottlerocket@latest"

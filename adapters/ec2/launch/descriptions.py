@@ -13,8 +13,8 @@ from cachetools import LRUCache
 from treenail.adapters.ec2.launch.fleet_call import FleetCall
 from treenail.adapters.ec2.launch.reserved import reservation_of
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, read
-from treenail.domain import labels
-from treenail.domain.fleets import (
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import (
     LAUNCH_TAG,
     FleetError,
     FleetRequest,
@@ -22,10 +22,10 @@ from treenail.domain.fleets import (
     InstanceState,
     with_adapters,
 )
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.placement_groups import PlacementGroupRef
-from treenail.domain.resources import NOTHING
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.placement_groups import PlacementGroupRef
+from treenail.domain.model.resources import NOTHING
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import (

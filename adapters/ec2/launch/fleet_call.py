@@ -10,13 +10,13 @@ from treenail.adapters.ec2.launch.reserved import reserved_options, target_type
 from treenail.adapters.ec2.launch.tags import launch_tags, machine_tags, specification
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Resolved, Subnet
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import EFA, FleetRequest, Override
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.reservations import Reservation
-from treenail.domain.resources import PODS
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import EFA, FleetRequest, Override
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.reservations import Reservation
+from treenail.domain.model.resources import PODS
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import (

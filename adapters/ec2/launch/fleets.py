@@ -21,14 +21,14 @@ from treenail.adapters.ec2.launch.tags import REQUEST_TAG
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.ec2.launch.templates import Templates
 from treenail.adapters.ec2.resolved import ClusterFacts, Resolved
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,
     PortError,
     UnavailableError,
 )
-from treenail.domain.fleets import (
+from treenail.domain.model.fleets import (
     NO_SPOT,
     SUBNET_FULL,
     UNFULFILLABLE,
@@ -37,10 +37,10 @@ from treenail.domain.fleets import (
     FleetRequest,
     Instance,
 )
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.runtime import Clock
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.runtime import Clock
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import CreateFleetRequestTypeDef, CreateFleetResultTypeDef

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final, cast
 
 from treenail.adapters.ec2.ami_families import TRAITS
-from treenail.domain.node_classes import AmiFamily, BlockDevice, MetadataOptions, NodeClass
+from treenail.domain.model.node_classes import AmiFamily, BlockDevice, MetadataOptions, NodeClass
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import (

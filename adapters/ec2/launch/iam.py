@@ -11,7 +11,7 @@ from typing import Any
 from treenail.adapters.ec2.call_errors import message_of
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.launch.tags import written
-from treenail.domain.errors import NotFoundError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, UnavailableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.node_classes import ConnectionTracking, NetworkInterface, NodeClass
+from treenail.domain.model.node_classes import ConnectionTracking, NetworkInterface, NodeClass
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import (

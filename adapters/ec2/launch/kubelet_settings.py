@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain import labels
-from treenail.domain.node_classes import Kubelet
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Taint
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import Kubelet
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
 
 # Labels of these domains a kubelet may not give itself.
 _RESTRICTED: Final = ("kubernetes.io", "k8s.io")

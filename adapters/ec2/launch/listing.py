@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
-from treenail.domain.runtime import Clock
+from treenail.domain.model.runtime import Clock
 
 T = TypeVar("T")
 

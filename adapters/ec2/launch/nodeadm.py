@@ -9,8 +9,8 @@ import yaml
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.mime import SHELL_SCRIPT, Part, joined, users_parts
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass
 
 _NODE_CONFIG: Final = "application/node.eks.aws"
 # Wider than any line: a label list is not to be folded.

@@ -12,16 +12,16 @@ from cachetools import TTLCache
 
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.launch.iam import Iam, StoredProfile
-from treenail.domain.errors import AlreadyExistsError, NodeClassNotReadyError
-from treenail.domain.managed_profiles import (
+from treenail.domain.model.errors import AlreadyExistsError, NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.runtime import Clock
+from treenail.domain.status.managed_profiles import (
     profile_name,
     profile_path,
     profile_tags,
     profiles_path,
     role_name,
 )
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.runtime import Clock
 
 # So long a profile is taken to be as it was found; who changes it by hand waits for that.
 _KNOWN_SECONDS: Final = 900.0

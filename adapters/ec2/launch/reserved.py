@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.reservations import CAPACITY_BLOCK, Reservation
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.reservations import CAPACITY_BLOCK, Reservation
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import DefaultTargetCapacityTypeType, MarketTypeType

@@ -9,7 +9,7 @@ from typing import Final
 from treenail.adapters.ec2.launch.cluster_dns import dns_addresses, is_ipv6
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 _SCRIPT: Final = r"$env:ProgramFiles\Amazon\EKS\Start-EKSBootstrap.ps1"
 _TAGS: Final = re.compile(r"<(/?)powershell>", re.IGNORECASE)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from treenail.domain import labels, managed_profiles
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
-from treenail.domain.tagging import NAME, first_name
+from treenail.domain.lifecycle.tagging import NAME, first_name
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import LAUNCH_TAG, FleetRequest
+from treenail.domain.status import managed_profiles
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType

@@ -17,9 +17,9 @@ from treenail.adapters.ec2.launch.reserved import capacity_reservation, market_o
 from treenail.adapters.ec2.launch.tags import specification, template_tags
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest
-from treenail.domain.reservations import Reservation
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest
+from treenail.domain.model.reservations import Reservation
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.literals import ResourceTypeType

@@ -13,9 +13,9 @@ from treenail.adapters.ec2.discovery.asking import Aws, More, matching
 from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
-from treenail.domain.errors import AlreadyExistsError, NotFoundError, PortError
-from treenail.domain.fleets import CLUSTER_TAG
-from treenail.domain.runtime import Clock
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, PortError
+from treenail.domain.model.fleets import CLUSTER_TAG
+from treenail.domain.model.runtime import Clock
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef, FilterTypeDef

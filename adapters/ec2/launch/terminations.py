@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Final
 
 from treenail.adapters.ec2.call_errors import code_of, message_of
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.purposes import Purpose
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.purposes import Purpose
 
 _MOST_AT_ONCE: Final = 500
 _INSTANCE_ID: Final = re.compile(r"\bi-[0-9a-f]+\b")

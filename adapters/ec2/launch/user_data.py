@@ -12,8 +12,8 @@ from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.nodeadm import nodeadm
 from treenail.adapters.ec2.launch.start_eks_bootstrap import start_eks_bootstrap
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import AmiFamily, NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import AmiFamily, NodeClass
 
 # EC2 takes no more, before it is encoded.
 _MOST_BYTES: Final = 16_384

@@ -8,10 +8,10 @@ from typing import Final
 
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain import labels
-from treenail.domain.nodes import Node
-from treenail.domain.pods import HostPort, Pod
-from treenail.domain.requirements import Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import HostPort, Pod
+from treenail.domain.model.requirements import Requirements
 
 _SHORTEST_HISTORY: Final = 256
 _ANY_ADDRESS: Final = ("", "0.0.0.0", "::")  # noqa: S104

@@ -17,12 +17,12 @@ from treenail.adapters.api.workloads import (
 from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
 from treenail.adapters.fake.cluster.priorities import Priorities
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.errors import InvalidError
-from treenail.domain.namespaces import NAME_LABEL, Namespace
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Phase, Pod
-from treenail.domain.taints import Taint
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.namespaces import NAME_LABEL, Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Phase, Pod
+from treenail.domain.model.taints import Taint
 
 _LONGEST_NAME: Final = 253
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

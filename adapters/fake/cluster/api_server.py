@@ -14,12 +14,12 @@ from treenail.adapters.fake.cluster.patches import patched_claim, patched_node
 from treenail.adapters.fake.cluster.statuses import Statuses
 from treenail.adapters.fake.cluster.store import Store, check_uid, check_version
 from treenail.adapters.fake.cluster.updates import updated
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Pod
-from treenail.domain.resources import NOTHING
-from treenail.domain.taints import NOT_READY
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING
+from treenail.domain.model.taints import NOT_READY
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -7,10 +7,10 @@ from functools import partial
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.luck import draw
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Pod
-from treenail.domain.storage import PersistentVolumeClaim
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 class Attachments:

@@ -9,8 +9,8 @@ from typing import Final
 from treenail.adapters.fake.cluster.budgets import Budgets
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Address, Change
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Pod
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
 
 _SECONDS: Final = 0.1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from treenail.adapters.api.workloads import ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster.objects import Address, Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.errors import TooManyRequestsError
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model.errors import TooManyRequestsError
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Phase, Pod
 
 
 class Budgets:

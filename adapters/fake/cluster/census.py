@@ -17,8 +17,8 @@ from treenail.adapters.fake.cluster.matching import (
 )
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.namespaces import NAME_LABEL, Namespace
-from treenail.domain.pods import Pod
+from treenail.domain.model.namespaces import NAME_LABEL, Namespace
+from treenail.domain.model.pods import Pod
 
 _MOST_KNOWN_PODS: Final = 10_000
 

@@ -23,17 +23,17 @@ from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.cluster.watch import Watch
 from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.adapters.fake.luck import draw, fork
-from treenail.domain.cluster_facts import ClusterFact, Kind
-from treenail.domain.errors import NotFoundError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_class_standing import NodeClassMeaning
-from treenail.domain.nodes import Condition, Node, NodeClaim
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Pod
-from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Agenda, Ref
-from treenail.domain.taints import Taint
+from treenail.domain.cluster.cluster_facts import ClusterFact, Kind
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Agenda, Ref
+from treenail.domain.model.taints import Taint
+from treenail.domain.status.pool_usage import PoolUsage
 
 T = TypeVar("T", bound=ApiObject)
 

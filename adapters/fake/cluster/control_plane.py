@@ -12,10 +12,10 @@ from treenail.adapters.fake.cluster.event_log import EventLog
 from treenail.adapters.fake.cluster.settings import ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.luck import Span, draw, fork
-from treenail.domain.event_subjects import of_pod
-from treenail.domain.events import ClusterEvent
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.event_subjects import of_pod
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Agenda
 
 K = TypeVar("K")
 

@@ -15,13 +15,13 @@ from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
 from treenail.adapters.fake.cluster.placement import needs_of, not_simulated, room_misfit, shape_misfit
 from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, topology_needs
-from treenail.domain import labels
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Expression, NodeAffinity, Owner, Pod, PodSpec
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Toleration, TolerationOperator
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Expression, NodeAffinity, Owner, Pod, PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Toleration, TolerationOperator
 
 _NAME: Final = "app.kubernetes.io/name"
 _REVISION: Final = "controller-revision-hash"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.events import ClusterEvent
-from treenail.domain.runtime import Clock
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.runtime import Clock
 
 _COUNTED_WITHIN: Final = timedelta(minutes=10)
 

@@ -8,8 +8,8 @@ from treenail.adapters.api.workloads import ApiObject, ReplicaSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.objects import NAMESPACED, Address, Change, address_of, owners_of
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
 
 
 class GarbageCollector:

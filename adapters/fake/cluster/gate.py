@@ -10,9 +10,9 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Address
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.luck import chance
-from treenail.domain.errors import UnavailableError
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
 
 R = TypeVar("R")
 

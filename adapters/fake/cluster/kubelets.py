@@ -13,12 +13,12 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import Span, chance, draw
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.nodes import READY, Condition, Node, Status, awaited, condition_of
-from treenail.domain.pods import Phase, Pod
-from treenail.domain.resources import Resources, total
-from treenail.domain.taints import NOT_READY, UNREACHABLE, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.nodes import READY, Condition, Node, Status, awaited, condition_of
+from treenail.domain.model.pods import Phase, Pod
+from treenail.domain.model.resources import Resources, total
+from treenail.domain.model.taints import NOT_READY, UNREACHABLE, Taint
 
 _TRY_AGAIN: Final[Span] = (1.0, 5.0)
 _NOT_READY_YET: Final = Condition(

@@ -7,9 +7,9 @@ from typing import Final
 from treenail.adapters.api.workloads import PodTemplate
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
-from treenail.domain.errors import AlreadyExistsError, InvalidError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.pods import Owner, Pod
+from treenail.domain.model.errors import AlreadyExistsError, InvalidError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.pods import Owner, Pod
 
 
 class PodMaker:

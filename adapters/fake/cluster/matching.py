@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster.accounts import NodeAccount
 from treenail.adapters.fake.cluster.objects import Change
-from treenail.domain import labels
-from treenail.domain.nodes import Node
-from treenail.domain.pods import LabelSelector, Pod, PodAffinityTerm
-from treenail.domain.requirements import Requirements
-from treenail.domain.taints import UNSCHEDULABLE, Effect, Taint, Toleration, untolerated
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import LabelSelector, Pod, PodAffinityTerm
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import UNSCHEDULABLE, Effect, Taint, Toleration, untolerated
 
 # Gives the labels of a namespace by its name.
 NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]

@@ -13,9 +13,9 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import draw
-from treenail.domain.nodes import READY, Condition, Node, Status, awaited
-from treenail.domain.pods import Pod
-from treenail.domain.taints import UNREACHABLE, Effect, Taint
+from treenail.domain.model.nodes import READY, Condition, Node, Status, awaited
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.taints import UNREACHABLE, Effect, Taint
 
 # As in the controller manager: so long a node may take to be heard of for the first time.
 _STARTUP_GRACE: Final = 60.0

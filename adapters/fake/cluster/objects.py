@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from treenail.adapters.api.workloads import ApiObject, Deployment, PriorityClass, ReplicaSet, StatefulSet
-from treenail.domain.cluster_facts import DaemonSet, Kind
-from treenail.domain.namespaces import Namespace
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Owner, Pod
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Owner, Pod
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # The kind, and the name among those of the kind: NAMESPACE/NAME for what has a namespace, KIND/NAME for
 # node classes, which are of several kinds.

@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.pods import Pod
+from treenail.domain.model.pods import Pod
 
 # The letters and digits Kubernetes makes names of: no vowels, nothing that looks like another.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.domain.errors import InvalidError
-from treenail.domain.nodes import Condition, Node, NodeClaim, condition_of
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Owner
-from treenail.domain.taints import Taint
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.nodes import Condition, Node, NodeClaim, condition_of
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.taints import Taint
 
 
 def patched_claim(claim: NodeClaim, patch: ClaimPatch, now: datetime) -> NodeClaim:

@@ -11,10 +11,10 @@ from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.matching import repelling
 from treenail.adapters.fake.cluster.storage import Hindrance
 from treenail.adapters.fake.cluster.topology import Topology
-from treenail.domain.pods import PodSpec
-from treenail.domain.requirements import Requirements
-from treenail.domain.resources import CPU, MEMORY, PODS
-from treenail.domain.taints import UNSCHEDULABLE, Effect, untolerated
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.resources import CPU, MEMORY, PODS
+from treenail.domain.model.taints import UNSCHEDULABLE, Effect, untolerated
 
 # How unsuited a node is: by taints not liked, preferences not met, how full it is, how late it came; then
 # its name and the version of its account.

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from treenail.adapters.fake.cluster.objects import address, address_of
 from treenail.adapters.fake.cluster.store import Store, check_uid
-from treenail.domain.errors import ConflictError
-from treenail.domain.pods import Pod
+from treenail.domain.model.errors import ConflictError
+from treenail.domain.model.pods import Pod
 
 
 def pod_called(store: Store, namespace: str, name: str, uid: str) -> Pod:

@@ -9,9 +9,9 @@ from treenail.adapters.api.priorities import priority_of
 from treenail.adapters.api.workloads import PriorityClass
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.errors import InvalidError
-from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.resources import PODS, Resources
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import PODS, Resources
 
 _MOST_REMEMBERED: Final = 10_000
 

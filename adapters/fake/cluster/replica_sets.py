@@ -12,7 +12,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
-from treenail.domain.pods import LabelSelector, Owner, Phase, Pod
+from treenail.domain.model.pods import LabelSelector, Owner, Phase, Pod
 
 _API_VERSION: Final = "apps/v1"
 _TEMPLATE_HASH: Final = "pod-template-hash"

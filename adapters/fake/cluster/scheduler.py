@@ -18,8 +18,8 @@ from treenail.adapters.fake.cluster.placement import Profile
 from treenail.adapters.fake.cluster.storage import KINDS, Hindrance, Storage
 from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, TopologyNeeds, topology_needs
 from treenail.adapters.fake.luck import draw
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Pod, PodSpec
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Pod, PodSpec
 
 _NAME: Final = "default-scheduler"
 _MOST_IDLE_PROFILES: Final = 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treenail.adapters.fake.luck import Span
-from treenail.domain.cluster_facts import DaemonSet
+from treenail.domain.cluster.cluster_facts import DaemonSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

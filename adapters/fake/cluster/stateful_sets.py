@@ -11,7 +11,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
-from treenail.domain.pods import Owner, Pod
+from treenail.domain.model.pods import Owner, Pod
 
 _REVISION: Final = "controller-revision-hash"
 

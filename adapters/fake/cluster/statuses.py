@@ -9,12 +9,12 @@ from typing import Final
 from treenail.adapters.fake.cluster.objects import Address, Change, address
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.cluster.store import Store
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_class_standing import NodeClassMeaning
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Condition, Node, NodeClaim
-from treenail.domain.pool_usage import PoolUsage
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.status.pool_usage import PoolUsage
 
 _HELD: Final = "EC2NodeClass"
 _POOLS: Final = ("NodePool", "Provisioner")

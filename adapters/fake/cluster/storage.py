@@ -9,20 +9,15 @@ from typing import Final, TypeAlias
 from treenail.adapters.fake.cluster.accounts import NodeAccount
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
 from treenail.adapters.fake.cluster.objects import Change, address_of
-from treenail.domain import labels
-from treenail.domain.attachments import attachable, attached
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Expression, Pod
-from treenail.domain.requirements import Operator
-from treenail.domain.storage import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
-from treenail.domain.storage_book import StorageBook
-from treenail.domain.volumes import VolumeResolver
+from treenail.domain.cluster.attachments import attachable, attached
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.storage_book import StorageBook
+from treenail.domain.cluster.volumes import VolumeResolver
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Expression, Pod
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # Says why a pod's volumes keep it off a node, "" where they do not.
 Hindrance: TypeAlias = Callable[[NodeAccount], str]

@@ -21,14 +21,14 @@ from treenail.adapters.fake.cluster.objects import (
     spoken,
 )
 from treenail.adapters.fake.luck import uuid
-from treenail.domain.cluster_facts import Kind
-from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import Pod
-from treenail.domain.runtime import Clock
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Clock
 
 T = TypeVar("T", bound=ApiObject)
 Listener: TypeAlias = Callable[[Change], None]

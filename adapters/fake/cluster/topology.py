@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from treenail.adapters.fake.cluster.accounts import NodeAccount
 from treenail.adapters.fake.cluster.census import Census, DomainCount
 from treenail.adapters.fake.cluster.matching import DomainTerm, NodeFilter, Owners, Selected, Selection
-from treenail.domain import labels
-from treenail.domain.pods import Expression, LabelSelector, PodSpec, TopologySpread
-from treenail.domain.requirements import Operator
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression, LabelSelector, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
 
 _UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
 _NO_DOMAIN: Final = f"{_UNEVEN} (missing required label)"

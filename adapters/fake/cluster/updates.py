@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from treenail.adapters.api.workloads import ApiObject, ReplicaSet
 from treenail.adapters.fake.cluster.objects import address_of, spoken
-from treenail.domain.errors import InvalidError
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Pod
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
 
 # What may be applied to objects that others write to as well.
 _APPLICABLE: Final = {

@@ -12,7 +12,7 @@ from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.cluster.store import Broken
 from treenail.adapters.fake.luck import Span, chance, draw
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ClusterObject,
     Kind,
@@ -22,7 +22,7 @@ from treenail.domain.cluster_facts import (
     Resynced,
     key_of,
 )
-from treenail.domain.runtime import Ref
+from treenail.domain.model.runtime import Ref
 
 _BROKEN_FOR: Final[Span] = (5.0, 30.0)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain import labels
-from treenail.domain.fleets import FleetError
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetError
 
 # Spot: what price-capacity-optimized looks at, as many of the cheapest and so much dearer at most.
 _BAND_PRICE: Final = 1.3

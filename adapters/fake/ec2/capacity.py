@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, NamedTuple
 
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.runtime import Agenda
 
 ANY: Final = "*"
 

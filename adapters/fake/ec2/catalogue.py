@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import Kubelet, NodeClass
 
 
 class Catalogue(Protocol):

@@ -39,16 +39,16 @@ from treenail.adapters.fake.ec2.throttle import (
 from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
-from treenail.domain.errors import InvalidError, UnavailableError
-from treenail.domain.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.impairments import Impairments
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import LearnedSizes, SizeLearned
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.purposes import Purpose
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Agenda, TaskKey
+from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.model.errors import InvalidError, UnavailableError
+from treenail.domain.model.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Agenda, TaskKey
 
 OnRunning: TypeAlias = Callable[[Instance, FleetRequest], None]
 OnGone: TypeAlias = Callable[[Instance], None]

@@ -13,9 +13,9 @@ from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.shop import Assortment
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.luck import chance, draw, fork, uuid
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import (
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import (
     SUBNET_FULL,
     FleetAnswer,
     FleetError,
@@ -25,7 +25,7 @@ from treenail.domain.fleets import (
     Override,
     with_adapters,
 )
-from treenail.domain.instance_types import InstanceType, Offering
+from treenail.domain.model.instance_types import InstanceType, Offering
 
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _LONGEST_TOKEN: Final = 64

@@ -8,7 +8,7 @@ from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.ec2.troubles import Troubles
-from treenail.domain.fleets import FleetRequest, Instance
+from treenail.domain.model.fleets import FleetRequest, Instance
 
 
 class Happenings:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from treenail.adapters.fake.ec2.region import Region
-from treenail.domain.fleets import InstanceState
-from treenail.domain.impairments import Impairment, of_ending_reservations
-from treenail.domain.interruption import InterruptionKind
+from treenail.domain.interruption.impairments import Impairment, of_ending_reservations
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model.fleets import InstanceState
 
 
 class Health:

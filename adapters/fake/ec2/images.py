@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.adapters.fake.ec2.network import digits
 from treenail.adapters.fake.ec2.selectors import means, nothing_found
-from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
 
 _ARCHITECTURES: Final = ("amd64", "arm64")
 _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}

@@ -6,7 +6,7 @@ import random
 
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.luck import chance, draw
-from treenail.domain.runtime import TaskKey
+from treenail.domain.model.runtime import TaskKey
 
 
 def latency_of(

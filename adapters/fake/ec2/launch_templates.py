@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.ec2.throttle import CREATE_LAUNCH_TEMPLATE
-from treenail.domain.errors import UnavailableError
-from treenail.domain.fleets import FleetRequest
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.fleets import FleetRequest
 
 _Key: TypeAlias = tuple[object, ...]
 

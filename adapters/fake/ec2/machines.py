@@ -16,11 +16,11 @@ from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell, Spells
 from treenail.adapters.fake.luck import Span, chance, draw
-from treenail.domain import labels
-from treenail.domain.errors import NotFoundError
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
-from treenail.domain.resources import Resources
-from treenail.domain.runtime import Agenda
+from treenail.domain.model import labels
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, InstanceState
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Agenda
 
 _SECONDS_PER_HOUR: Final = 3600
 _HIDDEN_SECONDS: Final = 30.0

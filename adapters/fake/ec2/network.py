@@ -9,7 +9,7 @@ from ipaddress import IPv4Network
 from typing import Final
 
 from treenail.adapters.fake.ec2.selectors import select
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 # AWS keeps the first four addresses of a subnet and the last one.
 _KEPT_FIRST: Final = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treenail.adapters.fake.ec2.machines import Machine
-from treenail.domain.fleets import FleetRequest, Instance
-from treenail.domain.resources import MEMORY, NOTHING, Resources
+from treenail.domain.model.fleets import FleetRequest, Instance
+from treenail.domain.model.resources import MEMORY, NOTHING, Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

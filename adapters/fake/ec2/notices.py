@@ -10,9 +10,9 @@ from email.utils import format_datetime
 
 from treenail.adapters.fake.luck import uuid
 from treenail.adapters.fake.queue import FakeQueue
-from treenail.domain.fleets import InstanceState
-from treenail.domain.instants import write_instant
-from treenail.domain.runtime import Clock
+from treenail.domain.model.fleets import InstanceState
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.runtime import Clock
 
 _RETIREMENT = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
 

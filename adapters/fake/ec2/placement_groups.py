@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from treenail.adapters.fake.ec2.network import digits
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
-from treenail.domain.placement_groups import NO_GROUP, PlacementGroupRef
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
 
 
 class PlacementGroups:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.managed_profiles import profile_name, role_name
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.runtime import Clock
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.runtime import Clock
+from treenail.domain.status.managed_profiles import profile_name, role_name
 
 _PROTECTED_SECONDS: Final = 3600.0
 

@@ -20,8 +20,8 @@ from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.shop import Assortment, Shop
 from treenail.adapters.fake.ec2.spells import Spells
 from treenail.adapters.fake.luck import fork
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.runtime import Agenda
 
 _DEFAULT_ZONES: Final = 3
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from treenail.domain.capacity_reservations import CapacityReservation, Count, MatchCriteria
-from treenail.domain.node_classes import NodeClass, SelectorTerm
-from treenail.domain.reservations import DEFAULT, Reservation
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.capacity_reservations import CapacityReservation, Count, MatchCriteria
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.reservations import DEFAULT, Reservation
+from treenail.domain.model.runtime import Agenda
 
 _ACCOUNT: Final = "123456789012"
 

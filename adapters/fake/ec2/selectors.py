@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 
 class Tagged(Protocol):

@@ -14,16 +14,16 @@ from treenail.adapters.fake.ec2.network import Subnet, Vpc
 from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.user_data import check_user_data
-from treenail.domain import labels
-from treenail.domain.capacity_reservations import Count, with_reserved
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import LearnedSizes
-from treenail.domain.node_classes import Kubelet, NodeClass
-from treenail.domain.resources import MEMORY, Resources
-from treenail.domain.runtime import Clock
-from treenail.domain.shortages import with_room
-from treenail.domain.template_hash import sizing_hash
+from treenail.domain.model import labels
+from treenail.domain.model.capacity_reservations import Count, with_reserved
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import LearnedSizes
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.resources import MEMORY, Resources
+from treenail.domain.model.runtime import Clock
+from treenail.domain.model.template_hash import sizing_hash
+from treenail.domain.scheduling.shortages import with_room
 
 _MOST_KEPT: Final = 32
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.runtime import Agenda
 
 
 class Spell(StrEnum):

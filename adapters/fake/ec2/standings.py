@@ -7,10 +7,9 @@ from typing import Final, TypeVar
 
 from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.throttle import DELETE_INSTANCE_PROFILE
-from treenail.domain import labels
-from treenail.domain.fleets import InstanceState
-from treenail.domain.node_class_parts import look_up
-from treenail.domain.node_class_standing import (
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import InstanceState
+from treenail.domain.model.node_class_standing import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
     PLACEMENT_GROUP_READY,
@@ -23,10 +22,11 @@ from treenail.domain.node_class_standing import (
     SecurityGroupMeant,
     SubnetMeant,
 )
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Condition
-from treenail.domain.placement_groups import NO_GROUP
-from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Condition
+from treenail.domain.model.placement_groups import NO_GROUP
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.status.node_class_parts import look_up
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from treenail.adapters.fake.ec2.settings import EC2Settings
-from treenail.domain.errors import InvalidError, TooManyRequestsError
-from treenail.domain.runtime import Agenda
+from treenail.domain.model.errors import InvalidError, TooManyRequestsError
+from treenail.domain.model.runtime import Agenda
 
 CREATE_FLEET: Final = "CreateFleet"
 CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"

@@ -13,8 +13,8 @@ from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.adapters.fake.luck import fork
 from treenail.adapters.fake.queue import FakeQueue
-from treenail.domain import labels
-from treenail.domain.fleets import InstanceState
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import InstanceState
 
 _SECONDS_PER_HOUR: Final = 3600
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import Final
 
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import AmiFamily, NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import AmiFamily, NodeClass
 
 # EC2 takes no more before it is encoded.
 _MOST_BYTES: Final = 16_384

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treenail.domain.packing.chains import Chains
-from treenail.domain.packing.compatibility.demands import Demand, Demands
-from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.model.requirements import Requirement
+from treenail.domain.packing.offers.chains import Chains
+from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.pods.demands import Demand, Demands
+from treenail.domain.packing.pods.terms import Kind
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.scope import Scope
-from treenail.domain.packing.topology.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
-from treenail.domain.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.demands import Demand
-from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.drafts import Draft
+from treenail.domain.packing.draft.drafts import Draft
+from treenail.domain.packing.draft.lots import Lot
+from treenail.domain.packing.draft.outcome import Outcome
+from treenail.domain.packing.draft.seats import Seat
 from treenail.domain.packing.ground import Ground
-from treenail.domain.packing.limits import Ledger
-from treenail.domain.packing.lots import Lot
+from treenail.domain.packing.offers.limits import Ledger
 from treenail.domain.packing.one_by_one.domains import Domains, Place
 from treenail.domain.packing.one_by_one.open_claims import Guest, OpenClaim, OpenClaims
-from treenail.domain.packing.outcome import Outcome
-from treenail.domain.packing.room_seats import RoomSeats
-from treenail.domain.packing.rules import Rules
-from treenail.domain.packing.seats import Seat
+from treenail.domain.packing.placement.room_seats import RoomSeats
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.rules import Rules
+from treenail.domain.packing.pods.terms import Kind
 from treenail.domain.packing.topology.choices import Choice
 from treenail.domain.packing.topology.scope import Scope
-from treenail.domain.packing.topology.terms import Kind
 
 
 @dataclass(slots=True)

@@ -9,19 +9,19 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Bools, Floats, holds
-from treenail.domain.packing.chains import Chains
-from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.demands import Demand
-from treenail.domain.packing.compatibility.families import Family
-from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.finishing import listed
-from treenail.domain.packing.limits import Ledger
-from treenail.domain.packing.node_rules import Company, most_joining
+from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.draft.finishing import listed
+from treenail.domain.packing.draft.node_rules import Company, most_joining
+from treenail.domain.packing.offers.chains import Chains
+from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.limits import Ledger
 from treenail.domain.packing.one_by_one.domains import Domains, Place
-from treenail.domain.packing.rules import FREE
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.rules import FREE
+from treenail.domain.packing.pods.terms import Term
 from treenail.domain.packing.topology.scope import Scope
-from treenail.domain.packing.topology.terms import Term
 
 _pods: Final = attrgetter("pods")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from treenail.domain.packing.chains import Chains
-from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.ladder import Rung
+from treenail.domain.model.pods import Expression, LabelSelector
+from treenail.domain.packing.offers.chains import Chains
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.groups import Group
+from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.terms import Kind, Term
 from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.reasons import Reason, Values
 from treenail.domain.packing.topology.choices import Choice, Choices
-from treenail.domain.packing.topology.groups import Group
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.scope import Scope, Scopes
-from treenail.domain.packing.topology.terms import Kind, Term
 from treenail.domain.packing.topology.universe import Universe
-from treenail.domain.pods import Expression, LabelSelector
-from treenail.domain.reasons import Reason, Values
 
 Blocked: TypeAlias = tuple[Reason, str, Values]
 # A choice of domains, and what lets no pod into them.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf
 
-from treenail.domain.packing.arrays import Floats
-from treenail.domain.packing.chains import Chains, Link
-from treenail.domain.packing.compatibility.demands import Demand, Demands
-from treenail.domain.packing.compatibility.families import Family
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import Taint
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.offers.chains import Chains, Link
+from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.pods.demands import Demand, Demands
 from treenail.domain.packing.topology.universe import Universe
-from treenail.domain.requirements import Requirements
-from treenail.domain.taints import Taint
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,12 +8,12 @@ from math import inf
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats
-from treenail.domain.packing.dealing import evenly
-from treenail.domain.packing.topology.groups import Group
-from treenail.domain.packing.topology.terms import Kind
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.arrays.dealing import evenly
+from treenail.domain.packing.pods.groups import Group
+from treenail.domain.packing.pods.terms import Kind
 from treenail.domain.packing.topology.universe import Universe
-from treenail.domain.requirements import Requirements
 
 
 @dataclass(frozen=True, slots=True, eq=False)

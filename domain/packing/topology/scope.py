@@ -8,17 +8,17 @@ from math import inf
 
 import numpy as np
 
-from treenail.domain.packing.arrays import Floats, Indices
-from treenail.domain.packing.classes import PodClass
-from treenail.domain.packing.compatibility.ladder import Rung
-from treenail.domain.packing.rules import FREE, Rules
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import untolerated
+from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.groups import Group, Groups
+from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.rules import FREE, Rules
+from treenail.domain.packing.pods.terms import EVERYWHERE, Kind, Term
 from treenail.domain.packing.topology.choices import Choice
-from treenail.domain.packing.topology.groups import Group, Groups
 from treenail.domain.packing.topology.restrictions import Restriction
-from treenail.domain.packing.topology.terms import EVERYWHERE, Kind, Term
 from treenail.domain.packing.topology.universe import Universe
-from treenail.domain.requirements import Requirements
-from treenail.domain.taints import untolerated
 
 
 @dataclass(frozen=True, slots=True, eq=False)

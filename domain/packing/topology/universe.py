@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treenail.domain.labels import LEFT_OPEN
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
+from treenail.domain.model.taints import Toleration, untolerated
+from treenail.domain.packing.offers.templates import Templates
+from treenail.domain.packing.pods.groups import Group
 from treenail.domain.packing.problem import Room
-from treenail.domain.packing.templates import Templates
-from treenail.domain.packing.topology.groups import Group
-from treenail.domain.requirements import ANYTHING, Requirement, Requirements
-from treenail.domain.taints import Toleration, untolerated
 
 
 class Universe:

@@ -7,7 +7,7 @@ import yaml
 
 from treenail.adapters.api.manifests import Decoded, ManifestError, decode, decode_all, parse_manifests
 from treenail.adapters.api.workloads import ApiObject
-from treenail.domain.pods import Pod
+from treenail.domain.model.pods import Pod
 
 T = TypeVar("T")
 

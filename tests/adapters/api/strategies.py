@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from treenail.domain import labels
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import Condition, Node, NodeClaim, Status
-from treenail.domain.pods import Owner
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import Condition, Node, NodeClaim, Status
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 names = st.from_regex(r"[a-z][a-z0-9-]{0,8}[a-z0-9]", fullmatch=True)
 keys = st.sampled_from(["team", "example.com/team", "karpenter.sh/x", labels.ZONE, labels.ARCH, "size"])

@@ -7,13 +7,13 @@ import pytest
 
 from tests.adapters.api.builders import problem_of, read
 from treenail.adapters.api.manifests import decode_all, parse_manifests
-from treenail.domain import labels
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import FOREVER, INITIALIZED, LAUNCHED, Condition, NodeClaim, Status
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import FOREVER, INITIALIZED, LAUNCHED, Condition, NodeClaim, Status
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TYPES = {"key": labels.INSTANCE_TYPE, "operator": "In", "values": ["m5.large", "c5.large"]}

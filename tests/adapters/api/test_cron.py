@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 
 from treenail.adapters.api.karpenter.cron import BACKWARDS, LONGEST, NOT_CRON, cron_problem
-from treenail.domain.budget_windows import counts
-from treenail.domain.node_pools import Budget
+from treenail.domain.disruption.budget_windows import counts
+from treenail.domain.model.node_pools import Budget
 
 NEVER: Final = "never"
 NEW_YEAR: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from treenail.adapters.api.manifests import decode_all, read_manifests
-from treenail.domain.node_classes import AmiFamily, SelectorTerm
-from treenail.domain.resources import Resources
+from treenail.domain.model.node_classes import AmiFamily, SelectorTerm
+from treenail.domain.model.resources import Resources
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 OLD = sorted(path.name for path in EXAMPLES.glob("00[013]-*.yaml"))

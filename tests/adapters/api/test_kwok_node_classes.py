@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.adapters.api.builders import decoded, problem_of, read
-from treenail.domain.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 
 
 def tree(**spec: Any) -> dict[str, Any]:

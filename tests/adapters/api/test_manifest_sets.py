@@ -21,8 +21,8 @@ from tests.adapters.api.builders import (
     provisioner_tree,
 )
 from treenail.adapters.api.manifests import decode_all, parse_manifests, read_manifests
-from treenail.domain.events import ObjectRef
-from treenail.domain.resources import Resources
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.resources import Resources
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n-1"}}
 

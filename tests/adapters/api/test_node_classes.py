@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.api.builders import node_class_tree, problem_of, read
 from treenail.adapters.api.manifests import decode_all, parse_manifests
-from treenail.domain.node_classes import (
+from treenail.domain.model.node_classes import (
     AmiFamily,
     BlockDevice,
     ConnectionTracking,
@@ -17,7 +17,7 @@ from treenail.domain.node_classes import (
     NodeClassRef,
     SelectorTerm,
 )
-from treenail.domain.resources import Resources
+from treenail.domain.model.resources import Resources
 
 
 def node_class(**spec: Any) -> NodeClass:

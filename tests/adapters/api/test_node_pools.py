@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.adapters.api.builders import node_pool_tree, read
-from treenail.domain import labels
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
-from treenail.domain.requirements import ANYTHING, Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.model.requirements import ANYTHING, Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 
 def pool(template: dict[str, Any] | None = None, **spec: Any) -> NodePool:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.api.builders import a_pod, pod_tree, problem_of
-from treenail.domain.pods import PodSpec
+from treenail.domain.model.pods import PodSpec
 
 
 def container(name: str, *, always: bool = False, limits: Any = None, **requests: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from tests.adapters.api.builders import deployment_tree, pod_tree, problem_of, r
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.api.workloads import Deployment
 from treenail.adapters.api.written.pods import pod_manifest
-from treenail.domain import labels
-from treenail.domain.pods import Expression, LabelSelector, Pod, PodSpec
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression, LabelSelector, Pod, PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 WEB = LabelSelector(match_labels=(("app", "web"),))

@@ -10,8 +10,8 @@ from tests.adapters.api.builders import PAUSE, a_pod, pod_tree, problem_of, read
 from treenail.adapters.api.core.pod_specs import PodSpecs
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.api.written.pods import pod_manifest
-from treenail.domain.nodes import Node
-from treenail.domain.pods import (
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import (
     Expression,
     HostPort,
     LabelSelector,
@@ -24,9 +24,9 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Toleration, TolerationOperator
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Toleration, TolerationOperator
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -7,12 +7,12 @@ import pytest
 
 from tests.adapters.api.builders import decoded, provisioner_tree, read
 from treenail.adapters.api.manifests import decode, parse_manifests
-from treenail.domain import labels
-from treenail.domain.node_classes import Kubelet, NodeClassRef
-from treenail.domain.node_pools import Budget, Disruption, Generation, NodePool
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import Kubelet, NodeClassRef
+from treenail.domain.model.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 LINUX = Requirement(labels.OS, frozenset({"linux"}))
 AMD64 = Requirement(labels.ARCH, frozenset({"amd64"}))

@@ -9,10 +9,10 @@ import pytest
 from tests.adapters.api.builders import problem_of, read
 from tests.adapters.cli.command import treenail
 from treenail.adapters.api.manifests import decode_all, read_manifests
-from treenail.domain.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
-from treenail.domain.node_pools import Budget, NodePool
-from treenail.domain.nodes import NodeClaim
-from treenail.domain.resources import Resources
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.node_pools import Budget, NodePool
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.resources import Resources
 
 Tree = dict[str, Any]
 

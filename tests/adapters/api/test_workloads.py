@@ -6,13 +6,13 @@ import pytest
 
 from tests.adapters.api.builders import PAUSE, deployment_tree, problem_of, read
 from treenail.adapters.api.workloads import Deployment, PodTemplate, PriorityClass, ReplicaSet, StatefulSet
-from treenail.domain.cluster_facts import DaemonSet
-from treenail.domain.namespaces import Namespace
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import Expression, LabelSelector, Owner, PodSpec
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import Expression, LabelSelector, Owner, PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 WEB = LabelSelector(match_labels=(("app", "web"),))
 SPEC = PodSpec(requests=Resources({"pods": 1}))

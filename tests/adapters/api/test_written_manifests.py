@@ -10,11 +10,11 @@ from tests.adapters.api.strategies import claims, nodes
 from treenail.adapters.api.manifests import decode, parse_manifests, to_manifest
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.events import event_manifest
-from treenail.domain import labels
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.nodes import Node, NodeClaim
-from treenail.domain.pods import (
+from treenail.domain.model import labels
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import (
     Expression,
     HostPort,
     LabelSelector,
@@ -27,9 +27,9 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Toleration, TolerationOperator
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Toleration, TolerationOperator
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

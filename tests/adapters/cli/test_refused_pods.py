@@ -16,9 +16,9 @@ from tests.scenarios.manifests import Manifest, text
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
+from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.packing.problem import Settings
-from treenail.domain.planning import PlanCommitted
-from treenail.domain.reasons import Reason
+from treenail.domain.packing.reasons import Reason
 
 # What the API server takes of an event's message.
 LONGEST_MESSAGE = 1024

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from treenail.adapters.cli.trace_tree import write_trace
-from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
+from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 ROOT = SpanContext.root("decide/1")

@@ -20,7 +20,7 @@ from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Settings, FakeEC2
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
 from treenail.adapters.solver.inline import InlineSolver
-from treenail.domain.pods import Phase
+from treenail.domain.model.pods import Phase
 from treenail.domain.ports import Solver
 
 QUICK: Final = (0.0, 0.01)

@@ -19,8 +19,8 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.said import SettingError, read_settings
-from treenail.domain.errors import UnavailableError
-from treenail.domain.price_overrides import NO_OVERRIDES
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.price_overrides import NO_OVERRIDES
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.settings.said import SettingError, read_settings
 from treenail.adapters.settings.settings import CloudName
-from treenail.domain.node_classes import DEFAULT_KUBELET
+from treenail.domain.model.node_classes import DEFAULT_KUBELET
 
 
 def test_nodes_without_machines_need_neither_boto3_nor_arrays() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.actors.stage import Stage
 from treenail.actors.threads import Inbox, Threads
 from treenail.adapters.controller.pulse import STUCK_SECONDS, Pulse
-from treenail.domain import metrics
+from treenail.domain.telemetry import metrics
 
 
 class Keeping(Threads):

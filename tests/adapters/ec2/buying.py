@@ -12,10 +12,10 @@ from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.resolved import Resolved
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import SizeLearned
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import Kubelet, NodeClass
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import Kubelet, NodeClass
 
 LIST, FLEET, TEMPLATES, CREATE = (
     "ec2.describe_instances",

@@ -5,8 +5,8 @@ from functools import cache
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import (
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import (
     DEFAULT_KUBELET,
     AmiFamily,
     BlockDevice,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 _TABLE: Final = Path(__file__).with_name("karpenter-1.14.0.tsv")
 _COMMENT: Final = "#"

@@ -6,8 +6,8 @@ from tests.adapters.ec2.node_classes import GIB, MIB, device, instance_type, nod
 from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import Accelerator, Gpu
-from treenail.domain.node_classes import AmiFamily, BlockDevice, Kubelet, NodeClass
-from treenail.domain.resources import Resources
+from treenail.domain.model.node_classes import AmiFamily, BlockDevice, Kubelet, NodeClass
+from treenail.domain.model.resources import Resources
 
 LINUX = [family for family in AmiFamily if not family.windows]
 WINDOWS = [family for family in AmiFamily if family.windows]

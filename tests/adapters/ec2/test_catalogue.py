@@ -7,12 +7,12 @@ import pytest
 from tests.adapters.ec2.node_classes import MIB, device, instance_type, node_class, record
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, Sale
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.learned_sizes import Sizes
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.learned_sizes import Sizes
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
 
 OD, SPOT = labels.ON_DEMAND, labels.SPOT
 

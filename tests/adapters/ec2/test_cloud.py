@@ -26,9 +26,11 @@ from tests.adapters.ec2.buying import (
 from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, A, B
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError, UnavailableError
-from treenail.domain.fleets import (
+from treenail.domain.interruption.impairments import OF_RESERVATIONS, OF_STATUSES
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, UnavailableError
+from treenail.domain.model.fleets import (
     CLUSTER_TAG,
     EFA,
     LAUNCH_TAG,
@@ -37,10 +39,8 @@ from treenail.domain.fleets import (
     FleetRequest,
     InstanceState,
 )
-from treenail.domain.impairments import OF_RESERVATIONS, OF_STATUSES
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 
 STATUSES, RESERVATIONS = "ec2.describe_instance_status", "ec2.describe_capacity_reservations"
 REFUSED = "UnauthorizedOperation"

@@ -15,10 +15,10 @@ from tests.adapters.ec2.buying import (
 )
 from tests.adapters.ec2.discovery.account import Account
 from tests.adapters.ec2.launch.orders import node_class, request
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.fleets import FleetError
-from treenail.domain.managed_profiles import profile_name
-from treenail.domain.node_classes import DEFAULT_KUBELET
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.fleets import FleetError
+from treenail.domain.model.node_classes import DEFAULT_KUBELET
+from treenail.domain.status.managed_profiles import profile_name
 
 
 def test_a_class_needs_an_instance_profile(account: Account) -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.ec2.node_classes import instance_type, node_class
-from treenail.domain.fleets import EFA
-from treenail.domain.node_classes import ConnectionTracking, NetworkInterface, NodeClass
+from treenail.domain.model.fleets import EFA
+from treenail.domain.model.node_classes import ConnectionTracking, NetworkInterface, NodeClass
 
 NESTED = replace(node_class(), nested_virtualization="enabled")
 TRACKED = replace(node_class(), connection_tracking=ConnectionTracking(udp_timeout=30))

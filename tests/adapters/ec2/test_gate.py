@@ -23,7 +23,7 @@ from tests.probes import PlainDice
 from treenail.adapters.ec2.call_errors import code_of, message_of
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.token_buckets import CHANGING, LIMITS, Limit
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,
@@ -31,7 +31,7 @@ from treenail.domain.errors import (
     TooManyRequestsError,
     UnavailableError,
 )
-from treenail.domain.purposes import Purpose
+from treenail.domain.model.purposes import Purpose
 
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 

@@ -5,9 +5,9 @@ import pytest
 from tests.adapters.ec2.node_classes import record
 from treenail.adapters.ec2.labels import TENANCY, requirements_of
 from treenail.adapters.ec2.records import Accelerator, Gpu, TypeRecord
-from treenail.domain import labels
-from treenail.domain.node_classes import AmiFamily
-from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import AmiFamily
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
 
 ZONES = (("us-east-1a", "use1-az2"), ("us-east-1b", "use1-az4"))
 CPU_GENERATIONS = [

@@ -11,14 +11,14 @@ from tests.adapters.ec2.discovery.test_types import described
 from tests.agenda import START
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError, UnavailableError
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.learned_sizes import MemoryLearned, RoomLearned
-from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
-from treenail.domain.price_overrides import PriceOverride, PriceOverrides
-from treenail.domain.resources import MEMORY, PODS, Resources
-from treenail.domain.template_hash import sizing_hash
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, UnavailableError
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model.price_overrides import PriceOverride, PriceOverrides
+from treenail.domain.model.resources import MEMORY, PODS, Resources
+from treenail.domain.model.template_hash import sizing_hash
 
 OWN = SelectorTerm(id="ami-1")
 CLASS = node_class(images=(OWN,))

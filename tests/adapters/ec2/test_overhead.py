@@ -8,9 +8,9 @@ from tests.adapters.ec2.node_classes import instance_type, node_class, record
 from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
-from treenail.domain.instance_types import Overhead
-from treenail.domain.node_classes import AmiFamily, Kubelet
-from treenail.domain.resources import Resources
+from treenail.domain.model.instance_types import Overhead
+from treenail.domain.model.node_classes import AmiFamily, Kubelet
+from treenail.domain.model.resources import Resources
 
 
 def overhead(kubelet: Kubelet, family: AmiFamily = AmiFamily.AL2023, reserved_enis: int = 0) -> Overhead:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
 from treenail.adapters.ec2.token_buckets import Limit, TokenBucket
-from treenail.domain.purposes import Purpose
+from treenail.domain.model.purposes import Purpose
 
 INTERRUPTION, PROVISIONING, DISRUPTION, HOUSEKEEPING = Purpose
 LIMIT = Limit(per_second=5, burst=10)

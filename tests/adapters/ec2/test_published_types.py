@@ -11,9 +11,9 @@ from tests.adapters.ec2.published import Published, published_types
 from treenail.adapters.cli.catalogue import as_json
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import TypeRecord, shipped_region, shipped_types
-from treenail.domain import labels
-from treenail.domain.node_classes import DEFAULT_KUBELET
-from treenail.domain.resources import amount_of
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import DEFAULT_KUBELET
+from treenail.domain.model.resources import amount_of
 
 # EC2 sells none of these any more, in no region.
 GONE = {f"g4ad.{size}" for size in ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge")}

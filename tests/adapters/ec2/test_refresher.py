@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from tests.probes import PlainDice
 from treenail.adapters.ec2.refresher import Refresher
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 
 class Refreshing:

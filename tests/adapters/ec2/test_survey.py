@@ -7,7 +7,7 @@ from tests.adapters.ec2.discovery.test_prices import HISTORY, listed, lists
 from tests.adapters.ec2.discovery.test_types import OFFERINGS, TYPES, described
 from tests.agenda import START
 from treenail.adapters.ec2.data.survey import survey
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 
 def sells(account: Account, by: str, **sold: str) -> None:

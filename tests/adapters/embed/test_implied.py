@@ -11,9 +11,9 @@ from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.api.workloads import PriorityClass
 from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
-from treenail.domain.namespaces import Namespace
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.pods import LabelSelector, Pod, PodAffinityTerm
 from treenail.domain.packing.problem import Settings
-from treenail.domain.pods import LabelSelector, Pod, PodAffinityTerm
 
 HIGH = PriorityClass(name="high", value=1_000)
 USUAL = PriorityClass(name="usual", value=10, global_default=True)

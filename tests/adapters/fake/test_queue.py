@@ -7,7 +7,7 @@ import pytest
 from tests.adapters.fake.ec2.rig import Mailbox
 from tests.agenda import START, HeapAgenda
 from treenail.adapters.fake.queue import FakeQueue, QueueFaults, QueueSettings
-from treenail.domain.errors import InvalidError, UnavailableError
+from treenail.domain.model.errors import InvalidError, UnavailableError
 
 
 def queue_of(faults: QueueFaults | None = None, seed: int = 0) -> tuple[HeapAgenda, FakeQueue, Mailbox]:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from treenail.adapters.fake.telemetry import Observed, RecordingTelemetry
-from treenail.domain.span_trees import SpanTree
-from treenail.domain.tracing import Span, SpanContext
+from treenail.domain.telemetry.span_trees import SpanTree
+from treenail.domain.telemetry.tracing import Span, SpanContext
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ONE, OTHER = SpanContext.root("decide/1"), SpanContext.root("decide/2")

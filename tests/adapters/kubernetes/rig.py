@@ -13,7 +13,7 @@ from tests.adapters.kubernetes.scripted import ScriptedServer
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ObjectGone,
     ObjectSeen,

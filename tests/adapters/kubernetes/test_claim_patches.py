@@ -6,12 +6,12 @@ from treenail.adapters.kubernetes.claim_writes import Part, metadata_patch, part
 from treenail.adapters.kubernetes.condition_writes import merged_conditions
 from treenail.adapters.kubernetes.new_objects import new_claim
 from treenail.adapters.kubernetes.resources import MACHINE, PROVISIONER
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import LAUNCHED, READY, REGISTERED, Condition, NodeClaim, Status
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.pods import Owner
-from treenail.domain.resources import Resources
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import LAUNCHED, READY, REGISTERED, Condition, NodeClaim, Status
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.resources import Resources
 
 IS_LAUNCHED = Condition(LAUNCHED, Status.TRUE, "Launched")
 LATER = at(60)

@@ -4,11 +4,11 @@ import pytest
 
 from tests.adapters.kubernetes.writing import CONFLICT, GONE, Rig, claim_tree, machine_tree
 from treenail.adapters.kubernetes.claim_writes import ClaimWrites
-from treenail.domain.errors import ConflictError, InvalidError, NotFoundError
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import LAUNCHED, Condition, NodeClaim, Status
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import LAUNCHED, Condition, NodeClaim, Status
+from treenail.domain.model.patches import ClaimPatch
 
 CLAIM = "/apis/karpenter.sh/v1/nodeclaims/c-0"
 MACHINE = "/apis/karpenter.sh/v1alpha5/machines/c-0"

@@ -8,7 +8,7 @@ import pytest
 from treenail.adapters.kubernetes.condition_writes import merged_conditions
 from treenail.adapters.kubernetes.resources import AWS_NODE_TEMPLATE, EC2_NODE_CLASS, Resource
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.model.nodes import READY, Condition, Status
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

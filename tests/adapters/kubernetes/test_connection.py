@@ -11,7 +11,7 @@ from tests.adapters.kubernetes.rig import a_connection
 from tests.adapters.kubernetes.scripted import DROP, HANG, Reply, ScriptedServer, status
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidError,

@@ -7,8 +7,8 @@ import pytest
 from tests.adapters.kubernetes.writing import GONE, Rig
 from tests.builders import START, at
 from treenail.adapters.kubernetes.event_writes import EventWrites, new_event
-from treenail.domain.errors import AlreadyExistsError, UnavailableError
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.model.errors import AlreadyExistsError, UnavailableError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
 
 POD = ObjectRef("Pod", "web-0", "shop", "uid-0")
 REFUSED = ClusterEvent(POD, "FailedScheduling", "no room", warning=True)

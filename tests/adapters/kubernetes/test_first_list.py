@@ -9,8 +9,8 @@ from tests.adapters.kubernetes.objects import node, node_pool, pod, provisioner,
 from tests.adapters.kubernetes.rig import FAST, Rig, keys
 from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
 from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, PERSISTENT_VOLUME, POD, PROVISIONER
-from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen, ObjectSetAside, key_of
-from treenail.domain.events import ObjectRef
+from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, ObjectSetAside, key_of
+from treenail.domain.model.events import ObjectRef
 
 
 def test_all_there_is_comes_first_whichever_resources_are_served() -> None:

@@ -9,7 +9,7 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, POD, PROVISIONER, WATCHED, Resource
-from treenail.domain.cluster_facts import ObjectGone, ObjectSeen, key_of
+from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen, key_of
 
 ALL: Final = 100
 

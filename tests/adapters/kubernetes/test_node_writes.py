@@ -6,11 +6,11 @@ from tests.adapters.kubernetes.writing import CONFLICT, Rig, Tree, node_tree
 from tests.builders import START, resources
 from treenail.adapters.kubernetes.new_objects import new_node
 from treenail.adapters.kubernetes.node_writes import NodeWrites, merged_taints, node_patch
-from treenail.domain.errors import ConflictError, InvalidError
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import Node
-from treenail.domain.patches import NodePatch
-from treenail.domain.taints import DISRUPTED, UNREGISTERED, Effect, Taint
+from treenail.domain.model.errors import ConflictError, InvalidError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.taints import DISRUPTED, UNREGISTERED, Effect, Taint
 
 NODE = "/api/v1/nodes/n-0"
 THEIRS: Tree = {

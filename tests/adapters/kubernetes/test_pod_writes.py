@@ -5,7 +5,7 @@ import pytest
 from tests.adapters.kubernetes.writing import Rig
 from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError
 from treenail.adapters.kubernetes.pod_writes import PodWrites
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 
 POD = "/api/v1/namespaces/shop/pods/web-0"
 

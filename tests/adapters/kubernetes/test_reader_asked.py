@@ -9,10 +9,10 @@ from tests.adapters.kubernetes.objects import machine, node, node_claim
 from tests.adapters.kubernetes.rig import FAST, Rig
 from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
 from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, VOLUME_ATTACHMENT, Resource
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
-from treenail.domain.launching import LaunchMark
-from treenail.domain.node_pools import Generation
+from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.model.node_pools import Generation
 
 
 def test_claims_are_found_whichever_generation_they_are_of() -> None:

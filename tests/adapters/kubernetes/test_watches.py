@@ -10,8 +10,8 @@ from tests.adapters.kubernetes.objects import node, node_claim, node_pool, pod, 
 from tests.adapters.kubernetes.rig import FAST, SOON, Rig, keys
 from tests.adapters.kubernetes.scripted import DROP, GONE, Reply, status
 from treenail.adapters.kubernetes.resources import NODE, NODE_CLAIM, NODE_POOL, POD, PROVISIONER
-from treenail.domain.cluster_facts import Kind, ObjectGone, ObjectSeen, key_of, kind_of
-from treenail.domain.node_pools import Generation, NodePool
+from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, key_of, kind_of
+from treenail.domain.model.node_pools import Generation, NodePool
 
 
 def test_changes_are_told_as_they_come() -> None:

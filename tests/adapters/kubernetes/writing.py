@@ -13,7 +13,7 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.resources import NODE_CLAIM, Resource
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.errors import ConflictError, NotFoundError, PortError
+from treenail.domain.model.errors import ConflictError, NotFoundError, PortError
 
 Tree: TypeAlias = dict[str, Any]
 

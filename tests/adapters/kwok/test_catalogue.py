@@ -7,8 +7,8 @@ import pytest
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain import labels
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.resources import Resources
 
 ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["zone-a"]}
 SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}

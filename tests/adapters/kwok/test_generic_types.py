@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from treenail.adapters.kwok.generic_types import ZONES, generic_types
-from treenail.domain import labels
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.resources import Resources
 
 TYPES = {t.name: t for t in generic_types()}
 

@@ -9,12 +9,12 @@ from tests.agenda import HeapAgenda
 from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.adapters.fake.cluster import ClusterFaults, FakeCluster
 from treenail.adapters.kwok.cloud import KwokCloud
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, UnavailableError
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, InstanceState, Override
-from treenail.domain.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.patches import NodePatch
-from treenail.domain.taints import UNREGISTERED
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, UnavailableError
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, InstanceState, Override
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.taints import UNREGISTERED
 
 KWOK_CLASS = NodeClass(ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"))
 EC2_CLASS = NodeClass(ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"))

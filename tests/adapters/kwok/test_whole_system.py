@@ -17,8 +17,8 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kwok.cloud import KwokCloud
 from treenail.adapters.solver.inline import InlineSolver
-from treenail.domain import labels
-from treenail.domain.pods import Phase
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Phase
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "005-kwok.yaml"
 KWOK_CLASS: Manifest = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from treenail.adapters.runtime.tasks import ThreadTasks
-from treenail.domain.errors import UnavailableError
-from treenail.domain.runtime import Done, Failed
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.runtime import Done, Failed
 
 SECONDS = 5.0
 

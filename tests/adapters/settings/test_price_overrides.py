@@ -6,7 +6,7 @@ import pytest
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.settings.price_overrides import read_price_overrides
-from treenail.domain.price_overrides import PriceOverride, PriceOverrides
+from treenail.domain.model.price_overrides import PriceOverride, PriceOverrides
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "catalogue.md"
 

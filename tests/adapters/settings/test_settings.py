@@ -7,7 +7,7 @@ import pytest
 from treenail.adapters.settings.karpenter_settings import GATES, IGNORED, REFUSED
 from treenail.adapters.settings.said import SettingError, read_settings
 from treenail.adapters.settings.settings import VARIABLES, CloudName, LogLevel
-from treenail.domain.interruption_policy import Response
+from treenail.domain.interruption.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}

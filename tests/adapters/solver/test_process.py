@@ -16,10 +16,10 @@ import pytest
 from tests.domain.packing.problems import asking, pods, problem
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.solver.process import SolverLostError, WorkerLimits, WorkerSolver
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.problem import Problem
-from treenail.domain.pods import Pod, PodSpec
 
 SMALL = problem(pods("web", 3))
 SECONDS = 30.0

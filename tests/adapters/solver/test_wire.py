@@ -20,11 +20,11 @@ from treenail.adapters.solver.wire import (
     read_plan,
     write_plan,
 )
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Packing, Problem, Resident, Settings, VolumeNeeds
-from treenail.domain.pods import Owner
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint
 
 RESIDENT = Resident(namespace="default", labels=(("app", "web"),))
 TAINT = Taint(key="a", value="b", effect=Effect.NO_EXECUTE)

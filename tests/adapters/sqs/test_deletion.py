@@ -11,7 +11,7 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.sqs.connections import open_client
 from treenail.adapters.sqs.deletion import Deletion
 from treenail.adapters.sqs.queue_url import QueueUrl
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 NAME, URL = "demo", "https://sqs.us-east-1.amazonaws.com/123456789012/demo"
 CLIENT = open_client(boto3.Session("key", "secret", region_name="us-east-1"), wait_seconds=0)

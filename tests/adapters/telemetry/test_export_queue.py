@@ -15,7 +15,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits, weight
 from treenail.adapters.telemetry.readable_spans import readable
-from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent
+from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 RESOURCE, SCOPE = Resource({}), InstrumentationScope("test")

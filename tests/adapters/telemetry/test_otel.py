@@ -19,7 +19,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.adapters.telemetry.structured_log import StructuredLog
-from treenail.domain.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
+from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123_456, tzinfo=UTC)
 ROOT = SpanContext.root("decide/1")

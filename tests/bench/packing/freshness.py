@@ -19,11 +19,11 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, Final
 
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Toleration, TolerationOperator
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Toleration, TolerationOperator
 
 _DOMAIN: Final = "treenail.domain."
 _SMALL: Final = Pod(

@@ -30,12 +30,12 @@ from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.embed import simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.adapters.solver.garbage import uncollected
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.packing import pack as packing
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import Problem, Settings
-from treenail.domain.reasons import sentence
+from treenail.domain.packing.reasons import sentence
 
 
 class KeptError(Exception):

@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Final
 
 from tests.bench.packing.decisions import Claim, Decision
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
 
 MARKETS: Final = 20
 _MOST_TYPES: Final = 60

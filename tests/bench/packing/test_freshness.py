@@ -6,12 +6,12 @@ import pytest
 
 from tests.bench.packing import ours
 from tests.bench.packing.freshness import Pods, Pristine, forget, remembered
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import Resources, _amount
 from treenail.domain.packing import problem
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Problem
-from treenail.domain.pods import Pod, PodSpec
-from treenail.domain.resources import Resources, _amount
 
 SPEC = PodSpec(requests=Resources.parse({"cpu": "1", "pods": 1}), node_selector=((labels.ARCH, "amd64"),))
 PROBLEM = Problem(

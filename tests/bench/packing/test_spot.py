@@ -4,10 +4,10 @@ import pytest
 
 from tests.bench.packing.decisions import Claim, Decision, Requirement
 from tests.bench.packing.spot import Launches
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.requirements import Requirements
-from treenail.domain.resources import NOTHING
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.resources import NOTHING
 
 ZONES = ("a", "b")
 

@@ -11,8 +11,8 @@ from tests.bench.packing.catalogues import FAKE_TYPES, ladder
 from tests.bench.packing.ours import problem_of, read_scenario
 from tests.bench.packing.workloads import REQUIRED, WORKLOADS, ZONE, manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.packing.problem import Problem, Settings
 
 

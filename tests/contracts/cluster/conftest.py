@@ -15,10 +15,10 @@ from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import PARTS, ControlPlane
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.node_classes import written_meaning
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.nodes import Condition, Node
-from treenail.domain.pods import Pod
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Condition, Node
+from treenail.domain.model.pods import Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
 
 HERE: Final = Path(__file__).parent

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from tests.adapters.fake.cluster.builders import a_pod
 from treenail.adapters.api.workloads import ApiObject
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.nodes import Condition, Node
-from treenail.domain.pods import Phase, Pod
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.nodes import Condition, Node
+from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.ports import ClusterReader, ClusterWriter
 
 FINALIZER: Final = "example.com/wait"

@@ -5,10 +5,10 @@ import pytest
 from tests.adapters.fake.cluster.builders import a_class, a_pool
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.nodes import READY, Condition, Status
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import READY, Condition, Status
 
 POOL = ObjectRef("NodePool", "default")
 CLASS = ObjectRef("EC2NodeClass", "default")

@@ -7,14 +7,14 @@ import pytest
 from tests.adapters.fake.cluster.builders import CLASS, a_claim
 from tests.builders import at
 from tests.contracts.cluster.subject import FINALIZER, Subject
-from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import DRAINED, LAUNCHED, REGISTERED, Condition, NodeClaim, Status, holds
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.pods import Owner
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import DRAINED, LAUNCHED, REGISTERED, Condition, NodeClaim, Status, holds
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 
 def test_a_created_claim_is_given_its_uid_and_times_by_the_server(subject: Subject) -> None:

@@ -5,12 +5,12 @@ import pytest
 from tests.adapters.fake.cluster.builders import CLASS, a_class, a_pool
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject, the_pod, unbound
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.errors import NotFoundError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import READY, Condition, Status, holds
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import READY, Condition, Status, holds
 
 
 def test_equal_events_are_counted(subject: Subject) -> None:

@@ -6,20 +6,20 @@ from tests.adapters.fake.cluster.builders import a_class
 from tests.adapters.fake.cluster.rig import Listener
 from tests.builders import START
 from tests.contracts.cluster.subject import Subject
-from treenail.domain.capacity_reservations import CapacityReservation, MatchCriteria
-from treenail.domain.cluster_facts import ObjectGone, ObjectSeen
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_class_standing import (
+from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen
+from treenail.domain.model.capacity_reservations import CapacityReservation, MatchCriteria
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_class_standing import (
     ImageMeant,
     NodeClassMeaning,
     SecurityGroupMeant,
     SubnetMeant,
 )
-from treenail.domain.node_classes import NodeClass, NodeClassRef
-from treenail.domain.nodes import READY, Condition, Status
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.reservations import Reservation
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.nodes import READY, Condition, Status
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.reservations import Reservation
 
 CLASS = ObjectRef("EC2NodeClass", "default")
 FINALIZER = "karpenter.k8s.aws/termination"

@@ -4,10 +4,10 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_claim, a_node
 from tests.contracts.cluster.subject import FINALIZER, Subject, the_node
-from treenail.domain.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.patches import NodePatch
-from treenail.domain.taints import DISRUPTED, NOT_READY, UNREGISTERED, Effect, Taint
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.taints import DISRUPTED, NOT_READY, UNREGISTERED, Effect, Taint
 
 
 def test_a_node_is_changed_as_its_patch_says(subject: Subject) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec
 from tests.contracts.cluster.subject import Subject, running, the_pod, unbound
-from treenail.domain.errors import ConflictError, NotFoundError, TooManyRequestsError
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector
+from treenail.domain.model.errors import ConflictError, NotFoundError, TooManyRequestsError
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector
 
 
 def test_a_pod_is_bound_once(subject: Subject) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject
-from treenail.domain.cluster_facts import ObjectSeen
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.pool_usage import PoolUsage
-from treenail.domain.resources import Resources
+from treenail.domain.cluster.cluster_facts import ObjectSeen
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.resources import Resources
+from treenail.domain.status.pool_usage import PoolUsage
 
 POOL = ObjectRef("NodePool", "default")
 OLD = ObjectRef("Provisioner", "default")

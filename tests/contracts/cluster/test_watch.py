@@ -5,8 +5,7 @@ from dataclasses import replace
 from tests.adapters.fake.cluster.builders import a_claim, a_class, a_node, a_pool
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import FINALIZER, OF_EVERY_CLUSTER, Subject, running, the_pod, unbound
-from treenail.domain import labels
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterObject,
     Kind,
     ObjectGone,
@@ -16,12 +15,13 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
-from treenail.domain.namespaces import Namespace
-from treenail.domain.patches import ClaimPatch
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import Expression, LabelSelector
-from treenail.domain.requirements import Operator
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model import labels
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import Expression, LabelSelector
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 EBS = "ebs.csi.aws.com"
 ZONE_A = ((Expression(labels.ZONE, Operator.IN, ("a",)),),)

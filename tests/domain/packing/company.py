@@ -10,14 +10,14 @@ from functools import partial
 from tests.domain.packing.nodes_of_plans import nodes_of
 from tests.domain.packing.problems import asking, instance_type, offer, pods, pool, room
 from tests.domain.packing.validity import faults
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.pods import HostPort, LabelSelector, Pod, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Requirement
+from treenail.domain.model.taints import Taint
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer, Problem, Resident, Room
-from treenail.domain.pods import HostPort, LabelSelector, Pod, PodAffinityTerm, PodSpec, TopologySpread
-from treenail.domain.requirements import Requirement
-from treenail.domain.taints import Taint
 
 A, B, C = "zone-a", "zone-b", "zone-c"
 

@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 from tests.domain.packing.company import apart, app, near, of_app, spread, with_terms
 from tests.domain.packing.problems import ZONES, asking, expression, is_in, offer, pods, pool, room
 from tests.domain.packing.strategies import DEDICATED, DISLIKED, TEAM, TOLERATIONS, some_types
-from treenail.domain import labels
-from treenail.domain.packing.problem import (
-    Packing,
-    PoolOffer,
-    Problem,
-    Resident,
-    Room,
-    Settings,
-    VolumeNeeds,
-)
-from treenail.domain.pods import (
+from treenail.domain.model import labels
+from treenail.domain.model.pods import (
     Expression,
     HostPort,
     LabelSelector,
@@ -30,7 +21,16 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.requirements import Operator, Requirements
+from treenail.domain.model.requirements import Operator, Requirements
+from treenail.domain.packing.problem import (
+    Packing,
+    PoolOffer,
+    Problem,
+    Resident,
+    Room,
+    Settings,
+    VolumeNeeds,
+)
 
 EBS = "ebs.csi.aws.com"
 NAMESPACES = {"default": {"tier": "front"}, "data": {"tier": "back"}}

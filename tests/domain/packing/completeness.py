@@ -14,10 +14,10 @@ from tests.domain.packing.validity import (
     needs_of,
     reachable,
 )
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import total
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.pods import Pod
-from treenail.domain.resources import total
 
 
 def missed(problem: Problem, plan: PackingPlan) -> list[str]:

@@ -6,10 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tests.domain.packing.nodes_of_plans import PlannedNode, allows, meets, required, tolerates
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import (
+    Expression,
+    HostPort,
+    LabelSelector,
+    Pod,
+    PodAffinityTerm,
+    TopologySpread,
+)
+from treenail.domain.model.requirements import Operator, Requirements
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.pods import Expression, HostPort, LabelSelector, Pod, PodAffinityTerm, TopologySpread
-from treenail.domain.requirements import Operator, Requirements
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (to be compared with, not bound to)

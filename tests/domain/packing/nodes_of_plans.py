@@ -8,15 +8,15 @@ from functools import cached_property
 from itertools import product
 from operator import ge, gt, le, lt
 
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering
-from treenail.domain.labels import WELL_KNOWN
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.labels import WELL_KNOWN
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import Expression, Pod, PodSpec
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem, Resident, Room
-from treenail.domain.pods import Expression, Pod, PodSpec
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
 
 EVERY_PREFERENCE = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
 

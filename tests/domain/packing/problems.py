@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from tests.builders import DEFAULT_CLASS, START
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType, Offering, Overhead
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering, Overhead
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import Expression, NodeAffinity, Pod, PodSpec
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint, Toleration
 from treenail.domain.packing.problem import PoolOffer, Problem, Room, Settings
-from treenail.domain.pods import Expression, NodeAffinity, Pod, PodSpec
-from treenail.domain.requirements import Operator, Requirement, Requirements
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Taint, Toleration
 
 ZONES = ("zone-a", "zone-b")
 # As on an EKS cluster: what its four daemons request together.

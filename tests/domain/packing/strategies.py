@@ -17,13 +17,13 @@ from tests.domain.packing.problems import (
     pool,
     room,
 )
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.pods import HostPort, Pod, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import NOTHING
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 from treenail.domain.packing.problem import Packing, PackingOrder, PoolOffer, Problem, Room, Settings
-from treenail.domain.pods import HostPort, Pod, PodSpec, TopologySpread
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.resources import NOTHING
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
 
 TEAM = "team"
 DEDICATED = Taint("dedicated", Effect.NO_SCHEDULE, "x")

@@ -14,13 +14,13 @@ from tests.domain.packing.problems import (
     problem,
     room,
 )
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
+from treenail.domain.packing.advice.advice import Effort, with_remedies
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.remedies.advice import Effort, with_remedies
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 

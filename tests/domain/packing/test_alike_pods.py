@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.packing.problems import asking, instance_type, offer, pods, problem
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.packing.alike import nodes_for
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.resources import PODS
+from treenail.domain.packing.nodes.alike import nodes_for
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Settings
-from treenail.domain.pods import HostPort
-from treenail.domain.resources import PODS
 
 SMALL = instance_type("c5.large", cpu=2, memory=4, price=0.085, pods=6)
 HUGE = instance_type("c5.18xlarge", cpu=72, memory=144, price=3.0, pods=700)

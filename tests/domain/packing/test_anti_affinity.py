@@ -27,9 +27,9 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, expression, is_in, problem
-from treenail.domain import labels
-from treenail.domain.pods import PodAffinityTerm, PodSpec
-from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodAffinityTerm, PodSpec
+from treenail.domain.model.requirements import Operator, Requirement
 
 BY_ZONE, BY_NODE = with_terms(apart()), with_terms(apart(key=labels.HOSTNAME))
 NODE = labels.HOSTNAME

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.domain.packing.arrays import Floats
-from treenail.domain.packing.bound import Apart, fractional_cover, lower_bound
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.nodes.bound import Apart, fractional_cover, lower_bound
 
 AMOUNTS = st.integers(0, 12).map(float)
 ROOMS = st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=1, max_size=4)

@@ -20,13 +20,13 @@ from tests.domain.packing.problems import (
     problem,
 )
 from tests.domain.packing.validity import daemon_load, faults, price_of
-from treenail.domain import labels
-from treenail.domain.labels import LEFT_OPEN
+from treenail.domain.model import labels
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.pods import HostPort, Pod, PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import total
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Packing, PackingOrder, Problem, Settings
-from treenail.domain.pods import HostPort, Pod, PodSpec
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import total
 
 CPUS = ("100m", "250m", "500m", "1", "1500m")
 MEMORIES = ("100Mi", "256Mi", "512Mi", "1Gi", "2Gi", "4Gi")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.domain.packing.bound import fractional_cover
-from treenail.domain.packing.covering import Covering
+from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.covering import Covering
 
 AMOUNTS = st.integers(1, 12).map(float)
 TYPES = st.lists(st.tuples(st.integers(1, 30).map(float), AMOUNTS, AMOUNTS), min_size=1, max_size=8)

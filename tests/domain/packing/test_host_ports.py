@@ -19,8 +19,8 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, problem
-from treenail.domain import labels
-from treenail.domain.pods import HostPort
+from treenail.domain.model import labels
+from treenail.domain.model.pods import HostPort
 
 HTTP = HostPort(80)
 

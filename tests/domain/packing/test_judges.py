@@ -29,10 +29,10 @@ from tests.domain.packing.nodes_of_plans import nodes_of
 from tests.domain.packing.problems import asking, problem
 from tests.domain.packing.validity import faults
 from tests.domain.packing.wishes import Wishes, in_order, possible, required
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import HostPort, PodVolume
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, Room, VolumeNeeds
-from treenail.domain.pods import HostPort, PodVolume
 
 NODE = labels.HOSTNAME
 THREE = (node("a1", A), node("a2", A), node("b1", B))

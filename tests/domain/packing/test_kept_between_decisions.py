@@ -7,10 +7,10 @@ from copy import deepcopy
 import pytest
 
 from tests.domain.packing.problems import asking, catalogue, offer, pods, pool, problem
-from treenail.domain.packing import shelf, templates
+from treenail.domain.packing.offers import shelf, templates
+from treenail.domain.packing.offers.shelf import shelf_of
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.shelf import shelf_of
 
 TYPES = catalogue()
 

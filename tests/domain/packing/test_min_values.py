@@ -7,12 +7,12 @@ from dataclasses import replace
 from tests.domain.packing.advised import advised
 from tests.domain.packing.company import A, app, domains, refused, sold, solved, spread, with_terms
 from tests.domain.packing.problems import asking, problem
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
-from treenail.domain.pods import PodSpec
-from treenail.domain.reasons import Reason
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.resources import Resources
+from treenail.domain.packing.reasons import Reason
 
 
 def at_least(count: int, key: str) -> Requirement:

@@ -20,8 +20,8 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import expression, problem
-from treenail.domain.pods import LabelSelector, PodAffinityTerm
-from treenail.domain.requirements import Operator
+from treenail.domain.model.pods import LabelSelector, PodAffinityTerm
+from treenail.domain.model.requirements import Operator
 
 NAMESPACES = {
     "default": {"tier": "front"},

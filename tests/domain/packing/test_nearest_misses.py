@@ -13,12 +13,12 @@ from tests.domain.packing.problems import (
     problem,
     room,
 )
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import NOT_READY, Effect, Taint
 from treenail.domain.packing.problem import Room
-from treenail.domain.pods import PodSpec
-from treenail.domain.reasons import Reason
-from treenail.domain.resources import Resources
-from treenail.domain.taints import NOT_READY, Effect, Taint
+from treenail.domain.packing.reasons import Reason
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 

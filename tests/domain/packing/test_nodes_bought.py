@@ -12,12 +12,12 @@ from tests.domain.packing.problems import (
     pool,
     problem,
 )
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
-from treenail.domain.pods import PodSpec
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint, Toleration
 
 SPOT = is_in(labels.CAPACITY_TYPE, labels.SPOT)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.domain.packing.company import apart, app, of_app, with_terms
 from tests.domain.packing.problems import asking, instance_type, offer, problem
-from treenail.domain import labels
-from treenail.domain.packing.attempt import Attempt
+from treenail.domain.model import labels
+from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.ground import Ground
 from treenail.domain.packing.one_by_one.one_by_one import OneByOne
 from treenail.domain.packing.problem import Problem

@@ -26,9 +26,9 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.packing.problem import Packing, Problem, Settings
-from treenail.domain.requirements import Operator, Requirement
 
 BY_ZONE, BY_NODE = with_terms(near()), with_terms(near(key=labels.HOSTNAME))
 TEAM = "team"

@@ -27,11 +27,11 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, expression, problem, room
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.problem import PreferencePolicy, Problem, Settings
-from treenail.domain.pods import PodAffinityTerm, PodSpec, TopologySpread
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint, Toleration
 
 SOFT = Taint("soft", Effect.PREFER_NO_SCHEDULE)
 

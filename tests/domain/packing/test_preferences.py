@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from tests.domain.packing.problems import asking, expression, is_in, offer, pods, pool, problem, room
-from treenail.domain import labels
-from treenail.domain.packing.compatibility.demands import Demands
-from treenail.domain.packing.compatibility.ladder import Wants, ladder_of
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
-from treenail.domain.pods import PodSpec
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint, Toleration
+from treenail.domain.packing.pods.demands import Demands
+from treenail.domain.packing.pods.ladder import Wants, ladder_of
 
 A = (expression(labels.ZONE, Operator.IN, "zone-a"),)
 B = (expression(labels.ZONE, Operator.IN, "zone-b"),)

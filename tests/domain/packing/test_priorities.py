@@ -8,10 +8,10 @@ import pytest
 
 from tests.domain.packing.company import A, B, apart, app, near, node, refused, solved, spread, with_terms
 from tests.domain.packing.problems import asking, expression, offer, pool, problem
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.problem import Packing, Settings
-from treenail.domain.pods import PodAffinityTerm, PodSpec, TopologySpread
-from treenail.domain.requirements import Operator
 
 BOTH = pytest.mark.parametrize("packing", Packing)
 FULL = (offer(pool(), limits={"cpu": 0}),)

@@ -9,12 +9,12 @@ import pytest
 
 from tests.domain.packing.problems import asking, first_fit, offer, pods, pool, problem
 from tests.domain.packing.validity import faults
-from treenail.domain.packing import node_planner
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.resources import Resources
+from treenail.domain.packing.nodes import node_planner
+from treenail.domain.packing.nodes.sizing import Sizing
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.sizing import Sizing
-from treenail.domain.pods import HostPort
-from treenail.domain.resources import Resources
 
 LIMITED = replace(
     offer(replace(pool(), limits=Resources.parse({"cpu": 640}))), limits_left=Resources.parse({"cpu": 640})

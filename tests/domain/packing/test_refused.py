@@ -18,15 +18,15 @@ from tests.domain.packing.problems import (
     problem,
     room,
 )
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
-from treenail.domain.reasons import Reason, Refusal, Values
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint, Toleration
+from treenail.domain.packing.reasons import Reason, Refusal, Values
 
 
 def refusals(spec: PodSpec, *offers: PoolOffer) -> tuple[Refusal, ...]:

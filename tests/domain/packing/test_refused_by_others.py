@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 
 from tests.domain.packing.problems import asking, expression, is_in, offer, pods, pool, problem, room
-from treenail.domain import labels
-from treenail.domain.packing.pack import pack
-from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Problem, Resident, Room, VolumeNeeds
-from treenail.domain.packing.remedies.advice import Effort, with_remedies
-from treenail.domain.pods import (
+from treenail.domain.model import labels
+from treenail.domain.model.pods import (
     HostPort,
     LabelSelector,
     Pod,
@@ -23,10 +19,14 @@ from treenail.domain.pods import (
     PodVolume,
     TopologySpread,
 )
-from treenail.domain.reasons import Reason, Refusal, Values
-from treenail.domain.remedies import ChangeKind
-from treenail.domain.requirements import Operator, Requirements
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model.requirements import Operator, Requirements
+from treenail.domain.model.taints import Effect, Taint
+from treenail.domain.packing.advice.advice import Effort, with_remedies
+from treenail.domain.packing.pack import pack
+from treenail.domain.packing.plan import PackingPlan, RefusedClass
+from treenail.domain.packing.problem import Problem, Resident, Room, VolumeNeeds
+from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.remedies import ChangeKind
 
 WEB = LabelSelector((("app", "web"),))
 DB = LabelSelector((("app", "db"),))

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.domain.packing.problems import asking, instance_type, offer, pods, problem
-from treenail.domain.instance_types import InstanceType
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.pods import PodSpec
-from treenail.domain.reasons import Reason
-from treenail.domain.resources import Resources
+from treenail.domain.packing.reasons import Reason
 
 
 def refusal(spec: PodSpec, of: PoolOffer) -> tuple[Reason, str]:

@@ -14,16 +14,16 @@ from tests.domain.packing.problems import (
     problem,
     room,
 )
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import UNSCHEDULABLE, Effect, Taint
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer, Room
-from treenail.domain.pods import PodSpec
-from treenail.domain.reasons import Reason, Refusal, Values
-from treenail.domain.remedies import Change, ChangeKind
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.resources import Resources
-from treenail.domain.taints import UNSCHEDULABLE, Effect, Taint
+from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.remedies import Change, ChangeKind
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})

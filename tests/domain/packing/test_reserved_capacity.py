@@ -6,17 +6,17 @@ import pytest
 
 from tests.domain.packing.problems import asking, instance_type, offer, pods, pool, problem
 from tests.domain.reserved import count
-from treenail.domain import labels
-from treenail.domain.capacity_reservations import Count, with_reserved
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model import labels
+from treenail.domain.model.capacity_reservations import Count, with_reserved
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import Packing, PoolOffer, Settings
-from treenail.domain.reasons import Reason
-from treenail.domain.requirements import Operator, Requirement
-from treenail.domain.reserved_offers import Stock
-from treenail.domain.resources import Resources
+from treenail.domain.packing.reasons import Reason
+from treenail.domain.scheduling.reserved_offers import Stock
 
 TYPES = (
     instance_type("c5.xlarge", cpu=4, memory=8, price=0.17),

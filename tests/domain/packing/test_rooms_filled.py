@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.domain.packing.problems import asking, expression, offer, pods, pool, problem, room
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint, Toleration
 
 
 def test_rooms_are_filled_in_their_order_before_a_node_is_bought() -> None:

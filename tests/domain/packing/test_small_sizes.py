@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from treenail.domain.packing.arrays import count_fitting, unequalled
-from treenail.domain.packing.dealing import fewest_first
+from treenail.domain.packing.arrays.arrays import count_fitting, unequalled
+from treenail.domain.packing.arrays.dealing import fewest_first
 
 MANY = 500
 

@@ -22,8 +22,8 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, is_in, pool, problem
-from treenail.domain import labels
-from treenail.domain.taints import Effect, Taint, Toleration
+from treenail.domain.model import labels
+from treenail.domain.model.taints import Effect, Taint, Toleration
 
 OVER_ZONES = with_terms(spread())
 OURS = Taint("ours", Effect.NO_SCHEDULE)

@@ -25,10 +25,10 @@ from tests.domain.packing.company import (
     with_terms,
 )
 from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodVolume
+from treenail.domain.model.requirements import Operator, Requirements
 from treenail.domain.packing.problem import VolumeNeeds
-from treenail.domain.pods import PodVolume
-from treenail.domain.requirements import Operator, Requirements
 
 OVER_ZONES = with_terms(spread())
 TEAM = "team"

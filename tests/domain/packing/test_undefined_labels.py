@@ -6,9 +6,9 @@ import pytest
 
 from tests.domain.packing.company import A, app, node, refused, sold, solved
 from tests.domain.packing.problems import asking, expression, is_in, problem
-from treenail.domain import labels
-from treenail.domain.pods import Expression
-from treenail.domain.requirements import Operator, Requirement
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression
+from treenail.domain.model.requirements import Operator, Requirement
 
 IN = expression("team", Operator.IN, "a")
 NOT_IN = expression("team", Operator.NOT_IN, "a")

@@ -10,11 +10,11 @@ import pytest
 from tests.domain.packing.advised import advised
 from tests.domain.packing.company import A, B, C, app, domains, node, refused, sold, solved
 from tests.domain.packing.problems import asking, expression, is_in, offer, problem
-from treenail.domain import labels
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec, PodVolume
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.packing.problem import PoolOffer, Problem, Room, VolumeNeeds
-from treenail.domain.pods import PodSpec, PodVolume
-from treenail.domain.remedies import ChangeKind
-from treenail.domain.requirements import Operator, Requirement, Requirements
+from treenail.domain.packing.remedies import ChangeKind
 
 EBS, EFS = "ebs.csi.aws.com", "efs.csi.aws.com"
 VOLUME = (PodVolume("data", claim_name="data"),)

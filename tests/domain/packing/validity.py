@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tests.domain.packing.neighbours import Neighbours, conflict, sociable
 from tests.domain.packing.nodes_of_plans import asks_for, nodes_of, possible_nodes, tolerates
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.labels import LEFT_OPEN
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import HostPort, Pod, PodSpec
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.resources import NOTHING, Resources, total
+from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import PoolOffer, Problem, Room, VolumeNeeds
-from treenail.domain.pods import HostPort, Pod, PodSpec
-from treenail.domain.requirements import Requirements
-from treenail.domain.resources import NOTHING, Resources, total
-from treenail.domain.taints import untolerated
 
 
 def faults(problem: Problem, plan: PackingPlan) -> list[str]:

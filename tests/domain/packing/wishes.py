@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tests.domain.packing.completeness import missed
 from tests.domain.packing.validity import needs_of
+from treenail.domain.model.pods import Expression, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import Problem, VolumeNeeds
-from treenail.domain.pods import Expression, PodAffinityTerm, PodSpec, PodVolume, TopologySpread
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
 
 
 @dataclass(frozen=True)

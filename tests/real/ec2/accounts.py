@@ -13,7 +13,7 @@ from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue
-from treenail.domain.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
 
 DISCOVERY = SelectorTerm(tags=(("karpenter.sh/discovery", "lab"),))
 

@@ -16,15 +16,15 @@ from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.resolved import ClusterFacts, Image, Resolved, Subnet
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain import labels
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.learned_sizes import SizeLearned
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.runtime import Clock
-from treenail.domain.taints import UNREGISTERED
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import SizeLearned
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.runtime import Clock
+from treenail.domain.model.taints import UNREGISTERED
 
 ZONES: Final = ("us-east-1a", "us-east-1b", "us-east-1c")
 _AGES: Final = datetime(2026, 8, 3, tzinfo=UTC)

@@ -16,13 +16,13 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain.capacity_reservations import with_reserved
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.learned_sizes import LearnedSizes, SizeLearned, Sizes
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
-from treenail.domain.template_hash import sizing_hash
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model.capacity_reservations import with_reserved
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned, Sizes
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.template_hash import sizing_hash
 
 CLUSTER: Final = "demo"
 PLAIN: Final = NodeClass(

@@ -11,11 +11,11 @@ import pytest
 from tests.real.ec2.accounts import Account, node_class
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
-from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest, Override
-from treenail.domain.interruption import InterruptionKind
-from treenail.domain.node_classes import NodeClass, SelectorTerm
-from treenail.domain.reservations import Reservation
+from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest, Override
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.reservations import Reservation
 
 LATEST = SelectorTerm(alias="al2023@latest")
 ZONE = "us-east-1a"

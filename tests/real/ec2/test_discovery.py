@@ -10,13 +10,13 @@ from tests.real.lab.lab import Lab
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.ec2.discovery.prices import OnDemand, Spot, shipped_prices
 from treenail.adapters.ec2.resolved import Variant
-from treenail.domain.errors import (
+from treenail.domain.model.errors import (
     InvalidError,
     NodeClassNotReadyError,
     TooManyRequestsError,
     UnavailableError,
 )
-from treenail.domain.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
 
 WALKTHROUGH = Path(__file__).parents[3] / "examples" / "001-inflate.yaml"
 LATEST = SelectorTerm(alias="al2023@latest")

@@ -9,9 +9,9 @@ import pytest
 from tests.real.ec2.accounts import Account, node_class
 from tests.real.lab.lab import Lab
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.domain import labels
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.node_classes import DEFAULT_KUBELET, Kubelet, SelectorTerm
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, SelectorTerm
 
 CLASS = node_class(SelectorTerm(alias="al2023@latest"))
 

@@ -12,9 +12,9 @@ import yaml
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import described
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, TooManyRequestsError, UnavailableError
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
 
 WRITES = ("CreateFleet", "CreateLaunchTemplate", "DeleteLaunchTemplate", "TerminateInstances", "CreateTags")
 

@@ -10,9 +10,9 @@ import pytest
 from tests.real.ec2.clouds import cloud_of, request
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import states, template
-from treenail.domain import labels
-from treenail.domain.errors import UnavailableError
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
+from treenail.domain.model import labels
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, InstanceState
 
 
 class Others:

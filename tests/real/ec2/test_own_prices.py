@@ -6,9 +6,9 @@ import pytest
 
 from tests.real.ec2.clouds import cloud_of, request
 from tests.real.lab.lab import Lab
-from treenail.domain import labels
-from treenail.domain.fleets import Override
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import Override
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
 
 # By the public prices c5.large costs less than m5.large.
 PAID = PriceOverrides((PriceOverride(instance_types=("m5.*",), price=0.01),))

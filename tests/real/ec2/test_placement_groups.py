@@ -10,8 +10,8 @@ from tests.real.ec2.accounts import Account, node_class
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
 from treenail.adapters.ec2.resolved import PlacementGroup, Resolved
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 LATEST = SelectorTerm(alias="al2023@latest")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
 from treenail.adapters.ec2.resolved import Resolved, Subnet
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass
 
 ZONE = "us-east-1a"
 

@@ -16,8 +16,8 @@ from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import until
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.gate import Gate
-from treenail.domain.errors import InvalidError, PortError, TooManyRequestsError, UnavailableError
-from treenail.domain.fleets import Instance
+from treenail.domain.model.errors import InvalidError, PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.fleets import Instance
 
 T = TypeVar("T")
 

@@ -17,13 +17,13 @@ from treenail.adapters.kubernetes.resources import (
     PROVISIONER,
     Resource,
 )
-from treenail.domain.namespaces import Namespace
-from treenail.domain.node_classes import NodeClass
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import Node
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Pod
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
 def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:

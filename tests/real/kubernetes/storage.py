@@ -14,9 +14,9 @@ from treenail.adapters.kubernetes.resources import (
     STORAGE_CLASS,
     Resource,
 )
-from treenail.domain.namespaces import Namespace
-from treenail.domain.pods import Expression
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.pods import Expression
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _Stored: TypeAlias = Namespace | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode
 

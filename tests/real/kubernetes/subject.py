@@ -26,14 +26,14 @@ from treenail.adapters.kubernetes.resources import NAMESPACE, NODE, POD, RESOURC
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain.cluster_facts import ClusterFact, Kind, ObjectGone, ObjectSeen, Resynced, key_of
-from treenail.domain.cluster_facts import kind_of as kind_of_object
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.nodes import Condition, Node
-from treenail.domain.pod_budgets import PodDisruptionBudget
-from treenail.domain.pods import Pod
+from treenail.domain.cluster.cluster_facts import ClusterFact, Kind, ObjectGone, ObjectSeen, Resynced, key_of
+from treenail.domain.cluster.cluster_facts import kind_of as kind_of_object
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.nodes import Condition, Node
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import ClusterReader, ClusterWriter
-from treenail.domain.runtime import Ref
 
 T = TypeVar("T", Pod, Node)
 

@@ -19,8 +19,8 @@ from treenail.adapters.api.manifests import to_manifest
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.schema.catalogue import DEFINITIONS
 from treenail.adapters.api.written.parts import Tree
-from treenail.domain.node_pools import Generation
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import NodeClaim
 
 CONDITION: Final = {
     "type": "Ready",

@@ -19,7 +19,7 @@ from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.parts import Tree
-from treenail.domain.node_pools import NodePool
+from treenail.domain.model.node_pools import NodePool
 
 DISRUPTION: Final = {
     "consolidateAfter": "0s",

@@ -14,11 +14,11 @@ from tests.adapters.fake.cluster.builders import a_claim, a_class, a_node, a_poo
 from tests.contracts.cluster.subject import running, the_pod, unbound
 from tests.real.kubernetes.subject import RealSubject
 from tests.real.parts.control_plane import ControlPlane
-from treenail.domain import labels
-from treenail.domain.claims import DECISION
-from treenail.domain.event_subjects import of_claim, of_pod
-from treenail.domain.events import ClusterEvent
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.model import labels
+from treenail.domain.model.claims import DECISION
+from treenail.domain.model.event_subjects import of_claim, of_pod
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.patches import ClaimPatch
 
 PROVIDER = "aws:///us-east-1a/i-00000000000000001"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -18,7 +18,7 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.kubectl import Kubectl
 from tests.real.parts.objects import MERGE
 from treenail.adapters.api.manifests import read_manifests
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 WALKTHROUGHS: Final = sorted(ROOT.glob("examples/*.yaml"))
 READY: Final = {

@@ -17,7 +17,7 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.system.controller import eventually
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.errors import OverloadedError, ThrottledError
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 NODES = "/api/v1/nodes"
 A_NODE = json.dumps({"metadata": {"name": "by-proxy"}}).encode()

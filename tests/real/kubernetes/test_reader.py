@@ -22,7 +22,7 @@ from treenail.adapters.kubernetes.errors import ExpiredError
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import NODE_POOL, POD, VOLUME_ATTACHMENT
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ClusterObject,
     Kind,
@@ -33,8 +33,8 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
-from treenail.domain.errors import UnavailableError
-from treenail.domain.pods import Pod
+from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.pods import Pod
 
 PODS: Final = "/api/v1/namespaces/default/pods"
 NODES: Final = "/api/v1/nodes"

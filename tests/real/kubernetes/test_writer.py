@@ -16,12 +16,12 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain.errors import ConflictError, NotFoundError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.nodes import Condition, Status
-from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.model.errors import ConflictError, NotFoundError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.nodes import Condition, Status
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.taints import DISRUPTED
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.taints import DISRUPTED
 
 
 @pytest.fixture(scope="module")

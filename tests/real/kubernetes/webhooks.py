@@ -21,7 +21,7 @@ from treenail.adapters.kubernetes.definitions import CONVERTED, Definitions
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.shared_secret import SECRET, SharedSecret
 from treenail.adapters.kubernetes.storage_migration import StorageMigration
-from treenail.domain.errors import PortError
+from treenail.domain.model.errors import PortError
 
 NAMESPACE: Final = "default"
 NAME: Final = "treenail-webhook"

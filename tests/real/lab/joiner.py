@@ -23,7 +23,7 @@ from tests.real.lab.machine_nodes import Machine
 from tests.real.lab.user_data import orders_of
 from tests.real.parts.objects import MERGE
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.domain.errors import AlreadyExistsError, NotFoundError, PortError
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, PortError
 
 NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/pods"

@@ -13,8 +13,8 @@ from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
 from treenail.adapters.ec2.records import shipped_types
-from treenail.domain import labels
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
 
 # By this KWOK knows that the machine of a node has joined.
 PLAYED: Final = {"kwok.x-k8s.io/node": "fake"}

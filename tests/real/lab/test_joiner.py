@@ -10,7 +10,7 @@ import pytest
 from tests.real.lab.joiner import NODES, PODS, SILENT, Joiner
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import described, fleet, ids, override, template
-from treenail.domain.errors import AlreadyExistsError, NotFoundError
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
 
 NODE_CONFIG = """
 apiVersion: node.eks.aws/v1alpha1

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.real.lab.user_data import Taint, orders_of
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 NODE_CONFIG = """MIME-Version: 1.0
 Content-Type: multipart/mixed; boundary="//"

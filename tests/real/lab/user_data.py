@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 _NODE_CONFIG: Final = "NodeConfig"
 _BOOTSTRAP: Final = "/etc/eks/bootstrap.sh"

@@ -14,7 +14,7 @@ from tests.real.lab.lab import Lab
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.sqs import SqsQueue, SqsSettings
-from treenail.domain.queue_messages import QueueMessage
+from treenail.domain.interruption.queue_messages import QueueMessage
 
 
 class Letterbox:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 Tree: TypeAlias = dict[str, Any]
 

@@ -13,7 +13,7 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.system.pod_witness import PodWitness
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.stream import Stream
-from treenail.domain.errors import PortError
+from treenail.domain.model.errors import PortError
 
 _PODS: Final = "/api/v1/namespaces/default/pods"
 _IDLE_SECONDS: Final = 600.0

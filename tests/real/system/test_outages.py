@@ -26,7 +26,7 @@ from tests.real.system.outages import Outage, Surroundings
 from tests.real.system.scene import Scene, machines
 from tests.real.system.swings import Swings
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, WATCHED
-from treenail.domain.metrics import SOLVER_RESTARTS, SPANS_DROPPED
+from treenail.domain.telemetry.metrics import SOLVER_RESTARTS, SPANS_DROPPED
 
 AT_REST: Final = 2
 SIZES: Final = (4, 1, 3, 5)

@@ -10,7 +10,7 @@ from treenail.adapters.api.schema.definitions import Column, Definition, Version
 from treenail.adapters.api.schema.rules import claims
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import provider_ref
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 _V1ALPHA5: Final = Version(
     name="v1alpha5",

@@ -11,7 +11,7 @@ from treenail.adapters.api.schema.definitions import AGE, Column, Definition, Ve
 from treenail.adapters.api.schema.kinds.v1beta1_node_claims import NODE_CLAIMS_V1BETA1
 from treenail.adapters.api.schema.rules import claims, forms
 from treenail.adapters.api.schema.rules.references import node_class_ref
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 _V1: Final = Version(
     name="v1",

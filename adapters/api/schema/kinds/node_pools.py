@@ -13,7 +13,7 @@ from treenail.adapters.api.schema.rules import forms, label_keys, requirements, 
 from treenail.adapters.api.schema.rules.budgets import budgets
 from treenail.adapters.api.schema.rules.references import node_class_ref
 from treenail.adapters.api.schema.statuses import NodePoolStatusModel
-from treenail.domain.node_pools import Generation
+from treenail.domain.model.node_pools import Generation
 
 _STATIC: Final = (
     Rule("!has(self.replicas) || !has(self.weight)", "cannot stand beside replicas", "weight"),

@@ -14,7 +14,7 @@ from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.provider import provider
 from treenail.adapters.api.schema.rules.references import provider_ref
 from treenail.adapters.api.schema.statuses import ProvisionerStatusModel
-from treenail.domain.node_pools import Generation
+from treenail.domain.model.node_pools import Generation
 
 _RULES: Final = (
     Rule("has(self.provider) || has(self.providerRef)", "needs providerRef, or provider"),

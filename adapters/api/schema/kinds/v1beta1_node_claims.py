@@ -11,7 +11,7 @@ from treenail.adapters.api.schema.definitions import Column, Version, label
 from treenail.adapters.api.schema.rules import claims
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import node_class_by_version
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 NODE_CLAIMS_V1BETA1: Final = Version(
     name="v1beta1",

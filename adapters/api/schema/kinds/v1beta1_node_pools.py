@@ -14,7 +14,7 @@ from treenail.adapters.api.schema.rules.budgets import budgets
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import node_class_by_version
 from treenail.adapters.api.schema.statuses import NodePoolStatusModel
-from treenail.domain.node_pools import Generation
+from treenail.domain.model.node_pools import Generation
 
 _POLICY: Final = "WhenUnderutilized"
 _WHEN_EMPTY: Final = "has(self.consolidationPolicy) && self.consolidationPolicy == 'WhenEmpty'"

@@ -7,7 +7,7 @@ from treenail.adapters.api.schema.constraints import Constraint, Constraints, Ru
 from treenail.adapters.api.schema.definitions import AGE, Column, condition, label
 from treenail.adapters.api.schema.rules import requirements, taints
 from treenail.adapters.api.schema.rules.forms import amounts
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 
 def claim(*own: Rule) -> Constraints:

@@ -9,8 +9,8 @@ from treenail.adapters.api.karpenter.restrictions import AWS_ONLY, KUBERNETES_DO
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.constraints import Constraint, Constraints, Rule
 from treenail.adapters.api.schema.rules.forms import KEY, VALUES
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
 
 _GIVEN: Final = (labels.HOSTNAME, labels.NODEPOOL, labels.PROVISIONER)
 _KNOWN: Final = frozenset(

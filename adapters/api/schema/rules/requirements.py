@@ -14,9 +14,9 @@ from treenail.adapters.api.schema.rules.forms import (
     WHOLE_NUMBER,
 )
 from treenail.adapters.api.schema.rules.label_keys import allowed
-from treenail.domain import labels
-from treenail.domain.node_pools import Generation
-from treenail.domain.requirements import Operator
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.requirements import Operator
 
 # Over twice as many as there are instance types; the cost of a rule over them must have a bound.
 MOST_VALUES: Final = 2000

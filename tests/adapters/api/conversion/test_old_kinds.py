@@ -11,8 +11,8 @@ from tests.adapters.api.conversion.drawn import kubelets, maps, names, some, tai
 from treenail.adapters.api.conversion import converted
 from treenail.adapters.api.conversion.old_kinds import ROLE, node_class_of, node_class_within, node_pool_of
 from treenail.adapters.api.manifests import decode, parse_manifests
-from treenail.domain.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
-from treenail.domain.node_pools import Budget, Generation, NodePool
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.node_pools import Budget, Generation, NodePool
 
 Tree = dict[str, Any]
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from tests.adapters.api.conversion.drawn import of_v1, of_v1beta1
 from treenail.adapters.api.conversion import converted
 from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.adapters.api.workloads import ApiObject
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import NodeClaim
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
 
 
 def meant(tree: dict[str, Any]) -> list[ApiObject]:

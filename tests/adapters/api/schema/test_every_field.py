@@ -19,7 +19,7 @@ from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.manifests import read_manifests
 from treenail.adapters.api.reading import Reading
-from treenail.domain import node_classes, node_pools
+from treenail.domain.model import node_classes, node_pools
 
 Steps: TypeAlias = tuple[str | int, ...]
 

@@ -14,7 +14,7 @@ from treenail.adapters.api.names import is_label_key, is_label_value, is_subdoma
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.rules import forms, kubelet
 from treenail.adapters.api.schema.structural import LONGEST_QUANTITY, QUANTITY
-from treenail.domain.durations import parse_duration
+from treenail.domain.model.durations import parse_duration
 
 pieces = st.sampled_from(["a", "Z", "9", "-", "_", ".", "/", "a" * 31, "example.com"])
 names = st.lists(pieces, max_size=6).map("".join) | st.text("aZ9-_./", max_size=70)

@@ -16,7 +16,7 @@ from treenail.adapters.kubernetes.definitions import CONVERTED, CUSTOM_RESOURCE_
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.shared_secret import SECRET, SharedSecret
 from treenail.adapters.kubernetes.storage_migration import StorageMigration
-from treenail.domain.errors import AlreadyExistsError, ConflictError, NotFoundError, PortError
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, NotFoundError, PortError
 
 Tree = dict[str, Any]
 

@@ -16,7 +16,7 @@ from tests.adapters.controller.webhook.scripted import (
 from treenail.adapters.controller.webhook.certificates import split
 from treenail.adapters.kubernetes.definitions import CONVERTED
 from treenail.adapters.kubernetes.resources import NODE_CLAIM, NODE_POOL
-from treenail.domain.errors import ConflictError, InvalidError, UnavailableError
+from treenail.domain.model.errors import ConflictError, InvalidError, UnavailableError
 
 
 @pytest.fixture

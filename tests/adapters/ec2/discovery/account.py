@@ -15,7 +15,7 @@ from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.gate import Gate
-from treenail.domain.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
 
 REF = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
 CLUSTER_TAG = SelectorTerm(tags=(("karpenter.sh/discovery", "demo"),))

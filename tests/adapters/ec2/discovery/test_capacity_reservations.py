@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.ec2.discovery.account import Account, node_class
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
-from treenail.domain.node_classes import AmiFamily, SelectorTerm
+from treenail.domain.model.node_classes import AmiFamily, SelectorTerm
 
 DESCRIBE = "ec2.describe_capacity_reservations"
 WINDOWS = {AmiFamily.WINDOWS2019, AmiFamily.WINDOWS2022, AmiFamily.WINDOWS2025}

@@ -7,7 +7,7 @@ import pytest
 from tests.adapters.ec2.discovery.account import Account
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import InvalidError, UnavailableError
+from treenail.domain.model.errors import InvalidError, UnavailableError
 
 DESCRIBE = "eks.describe_cluster"
 TOLD = ClusterFacts(

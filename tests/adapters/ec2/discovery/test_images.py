@@ -8,8 +8,8 @@ from tests.adapters.ec2.discovery.account import REF, Account, node_class
 from tests.adapters.ec2.node_classes import instance_type
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.resolved import Variant
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import AmiFamily, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import AmiFamily, SelectorTerm
 
 GET, DESCRIBE = "ssm.get_parameter", "ec2.describe_images"
 AVAILABLE = {"Name": "state", "Values": ["available"]}

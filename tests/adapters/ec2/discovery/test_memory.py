@@ -9,7 +9,7 @@ import pytest
 from tests.adapters.ec2.refusals import SleptTime
 from tests.probes import PlainDice
 from treenail.adapters.ec2.discovery.memory import Memory, Remembered
-from treenail.domain.errors import InvalidError, PortError, UnavailableError
+from treenail.domain.model.errors import InvalidError, PortError, UnavailableError
 
 
 class Source:

@@ -5,8 +5,8 @@ import pytest
 from tests.adapters.ec2.discovery.account import ANY, CLUSTER_TAG, Account, node_class
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.resolved import Subnet
-from treenail.domain.errors import NodeClassNotReadyError, TooManyRequestsError, UnavailableError
-from treenail.domain.node_classes import SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.node_classes import SelectorTerm
 
 DESCRIBE_SUBNETS, DESCRIBE_GROUPS = "ec2.describe_subnets", "ec2.describe_security_groups"
 BY_CLUSTER = [{"Name": "tag:karpenter.sh/discovery", "Values": ["demo"]}]

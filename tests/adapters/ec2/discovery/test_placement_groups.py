@@ -7,8 +7,8 @@ import pytest
 from tests.adapters.ec2.discovery.account import Account, node_class
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.resolved import PlacementGroup
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError
-from treenail.domain.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 DESCRIBE = "ec2.describe_placement_groups"
 NAMED, BY_ID = SelectorTerm(name="close"), SelectorTerm(id="pg-1")

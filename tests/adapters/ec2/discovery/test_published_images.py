@@ -4,7 +4,7 @@ import pytest
 
 from treenail.adapters.ec2.discovery.published_images import published
 from treenail.adapters.ec2.resolved import Variant
-from treenail.domain.node_classes import AmiFamily
+from treenail.domain.model.node_classes import AmiFamily
 
 EKS = "/aws/service/eks/optimized-ami/1.31"
 

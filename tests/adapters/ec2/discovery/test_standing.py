@@ -11,9 +11,9 @@ from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.standing import image_meant, standing_of
 from treenail.adapters.ec2.resolved import Image, Variant
-from treenail.domain.node_class_standing import NodeClassStanding
-from treenail.domain.node_classes import NodeClass, SelectorTerm
-from treenail.domain.nodes import Status
+from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.nodes import Status
 
 GPU = "karpenter.k8s.aws/instance-gpu-count"
 CHIP = "karpenter.k8s.aws/instance-accelerator-count"

@@ -5,7 +5,7 @@ import pytest
 from tests.adapters.ec2.discovery.account import Account
 from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings
 from treenail.adapters.ec2.records import shipped_types
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 TYPES, OFFERINGS = "ec2.describe_instance_types", "ec2.describe_instance_type_offerings"
 HALF_A_DAY = 12 * 3600

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from treenail.domain.node_classes import Kubelet
-from treenail.domain.resources import Resources
+from treenail.domain.model.node_classes import Kubelet
+from treenail.domain.model.resources import Resources
 
 GOLDENS: Final = Path(__file__).parent / "goldens"
 FULL: Final = Kubelet(

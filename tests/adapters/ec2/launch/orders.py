@@ -7,10 +7,10 @@ from typing import Any
 
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain import labels
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
-from treenail.domain.taints import UNREGISTERED, Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.taints import UNREGISTERED, Effect, Taint
 
 FACTS = ClusterFacts(
     name="demo",

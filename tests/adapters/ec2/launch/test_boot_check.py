@@ -9,9 +9,9 @@ from treenail.adapters.ec2.launch import boot_check
 from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import NodeClassNotReadyError, UnavailableError
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
-from treenail.domain.resources import Resources
+from treenail.domain.model.errors import NodeClassNotReadyError, UnavailableError
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.resources import Resources
 
 BROKEN = "MIME-Version: 1.0\nContent-Type: multipart/mixed\n\nno parts"
 

@@ -9,7 +9,7 @@ from tests.adapters.ec2.launch.kubelets import FULL, FULL_FLAGS, PARTS
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import bootstrap_call, parts
 from treenail.adapters.ec2.launch.user_data import user_data
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
 
 FAMILIES = pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.UBUNTU])
 

@@ -9,8 +9,8 @@ from tests.adapters.ec2.launch.kubelets import FULL
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import bottlerocket_settings
 from treenail.adapters.ec2.launch.user_data import user_data
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, SelectorTerm
 
 THEIRS = """
 [settings]

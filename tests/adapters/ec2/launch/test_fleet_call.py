@@ -13,12 +13,12 @@ from treenail.adapters.ec2.launch.addresses import FreeAddresses
 from treenail.adapters.ec2.launch.fleet_call import Choice, FleetCall, check, choices, fleet_call
 from treenail.adapters.ec2.launch.template import Build, Template
 from treenail.adapters.ec2.resolved import Image, Resolved, Subnet
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import EFA, FleetRequest, Override
-from treenail.domain.instance_types import InstanceType
-from treenail.domain.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import EFA, FleetRequest, Override
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverride, PriceOverrides
+from treenail.domain.model.resources import Resources
 
 A, B = "us-east-1a", "us-east-1b"
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

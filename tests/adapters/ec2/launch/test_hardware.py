@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.ec2.launch.orders import node_class
 from treenail.adapters.ec2.launch.hardware import block_devices, metadata_options
-from treenail.domain.node_classes import AmiFamily, BlockDevice, MetadataOptions
+from treenail.domain.model.node_classes import AmiFamily, BlockDevice, MetadataOptions
 
 DISK = BlockDevice(
     device_name="/dev/xvda",

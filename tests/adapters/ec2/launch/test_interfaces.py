@@ -7,7 +7,7 @@ import pytest
 
 from tests.adapters.ec2.launch.orders import FACTS, node_class
 from treenail.adapters.ec2.launch.interfaces import interfaces
-from treenail.domain.node_classes import ConnectionTracking, NetworkInterface, NodeClass
+from treenail.domain.model.node_classes import ConnectionTracking, NetworkInterface, NodeClass
 
 SIX = replace(FACTS, service_cidr="fd12::/108")
 PLAIN = {"DeviceIndex": 0, "Groups": ["sg-1"]}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.adapters.ec2.refusals import SleptTime
 from treenail.adapters.ec2.launch.listing import SharedListing
-from treenail.domain.errors import UnavailableError
+from treenail.domain.model.errors import UnavailableError
 
 
 class Slow:

@@ -8,7 +8,7 @@ from tests.adapters.ec2.launch.kubelets import FULL, PARTS
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import node_config, parts
 from treenail.adapters.ec2.launch.user_data import user_data
-from treenail.domain.node_classes import DEFAULT_KUBELET
+from treenail.domain.model.node_classes import DEFAULT_KUBELET
 
 
 def test_nodeadm_is_told_of_the_cluster_and_of_all_that_is_set() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from tests.adapters.ec2.discovery.account import REF, Account
 from treenail.adapters.ec2.launch.profiles import Profiles
-from treenail.domain.errors import NodeClassNotReadyError, UnavailableError
-from treenail.domain.managed_profiles import profile_name
-from treenail.domain.node_classes import NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError, UnavailableError
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.status.managed_profiles import profile_name
 
 OF_ROLE = NodeClass(ref=REF, uid="uid-1", role="path/to/nodes", tags={"team": "web"})
 NAME = profile_name("demo", "us-east-1", OF_ROLE)

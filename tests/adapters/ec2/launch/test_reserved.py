@@ -9,10 +9,10 @@ from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import call
 from treenail.adapters.ec2.launch.reserved import reservation_of
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
-from treenail.domain import labels
-from treenail.domain.fleets import FleetRequest, Override
-from treenail.domain.node_classes import NodeClassRef
-from treenail.domain.reservations import CAPACITY_BLOCK, Reservation
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import FleetRequest, Override
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.reservations import CAPACITY_BLOCK, Reservation
 
 PLAIN = Reservation("cr-1")
 BLOCK = Reservation("cr-1", CAPACITY_BLOCK)

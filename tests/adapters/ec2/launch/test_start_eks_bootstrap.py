@@ -11,8 +11,8 @@ from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from tests.adapters.ec2.launch.readers import powershell
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass
 
 FAMILIES = pytest.mark.parametrize("family", [family for family in AmiFamily if family.windows])
 

@@ -11,10 +11,10 @@ import pytest
 
 from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
-from treenail.domain import labels
-from treenail.domain.fleets import LAUNCH_TAG, FleetRequest
-from treenail.domain.node_classes import MetadataOptions
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import LAUNCH_TAG, FleetRequest
+from treenail.domain.model.node_classes import MetadataOptions
+from treenail.domain.model.taints import Effect, Taint
 
 ROOT = Path(__file__).parents[4]
 

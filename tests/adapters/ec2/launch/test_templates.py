@@ -7,7 +7,7 @@ import pytest
 from tests.adapters.ec2.discovery.account import Account
 from treenail.adapters.ec2.launch.template import Template
 from treenail.adapters.ec2.launch.templates import Templates
-from treenail.domain.errors import InvalidError
+from treenail.domain.model.errors import InvalidError
 
 DESCRIBE, CREATE, DELETE = (
     f"ec2.{verb}_launch_template{end}" for verb, end in (("describe", "s"), ("create", ""), ("delete", ""))

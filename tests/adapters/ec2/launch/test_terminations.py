@@ -11,8 +11,8 @@ from tests.adapters.ec2.refusals import Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.launch.terminations import Terminations
-from treenail.domain.errors import InvalidError, NotFoundError, UnavailableError
-from treenail.domain.purposes import Purpose
+from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
+from treenail.domain.model.purposes import Purpose
 
 
 class Ec2:

@@ -8,8 +8,8 @@ import pytest
 from tests.adapters.ec2.launch.kubelets import FULL, PARTS, golden
 from tests.adapters.ec2.launch.orders import FACTS, node_class, settings
 from treenail.adapters.ec2.launch.user_data import user_data
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import DEFAULT_KUBELET, AmiFamily, NodeClass
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, NodeClass
 
 WINDOWS = [family for family in AmiFamily if family.windows]
 OWN = {

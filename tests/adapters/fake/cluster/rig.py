@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from tests.agenda import HeapAgenda
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings, FakeCluster
-from treenail.domain.cluster_facts import ObjectGone, ObjectSeen, ObjectSetAside, Resynced
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Pod
+from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen, ObjectSetAside, Resynced
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Pod
 
 F = TypeVar("F", ObjectSeen, ObjectGone, ObjectSetAside, Resynced)
 

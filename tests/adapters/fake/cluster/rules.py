@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from treenail.adapters.fake.cluster import FakeCluster
-from treenail.domain.namespaces import NAME_LABEL, Namespace
-from treenail.domain.nodes import Node
-from treenail.domain.pods import Expression, LabelSelector, Pod, PodAffinityTerm, TopologySpread
-from treenail.domain.requirements import Operator, Requirements
-from treenail.domain.resources import total
-from treenail.domain.taints import Effect, Taint, untolerated
+from treenail.domain.model.namespaces import NAME_LABEL, Namespace
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.pods import Expression, LabelSelector, Pod, PodAffinityTerm, TopologySpread
+from treenail.domain.model.requirements import Operator, Requirements
+from treenail.domain.model.resources import total
+from treenail.domain.model.taints import Effect, Taint, untolerated
 
 CORDON = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
 

@@ -6,10 +6,10 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_spec
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.domain.cluster_facts import ObjectSeen, Resynced
-from treenail.domain.errors import TooManyRequestsError
-from treenail.domain.pod_budgets import PodDisruptionBudget, Portion
-from treenail.domain.pods import LabelSelector, Phase
+from treenail.domain.cluster.cluster_facts import ObjectSeen, Resynced
+from treenail.domain.model.errors import TooManyRequestsError
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector, Phase
 
 WEB = LabelSelector(match_labels=(("app", "web"),))
 

@@ -14,9 +14,9 @@ from tests.adapters.fake.cluster.builders import (
 from tests.adapters.fake.cluster.rig import Rig
 from tests.scenarios.manifests import KEPT
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
-from treenail.domain.patches import NodePatch
-from treenail.domain.resources import total
-from treenail.domain.taints import UNREGISTERED, Effect, Taint, Toleration, TolerationOperator
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.resources import total
+from treenail.domain.model.taints import UNREGISTERED, Effect, Taint, Toleration, TolerationOperator
 
 GPU = Taint("team", Effect.NO_SCHEDULE, "gpu")
 ANYTHING = Toleration(operator=TolerationOperator.EXISTS)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from tests.adapters.fake.cluster.builders import a_claim, a_pod, join, provider_id
 from tests.adapters.fake.cluster.rig import Rig
 from tests.builders import resources
-from treenail.domain.early_binding import early_node
-from treenail.domain.nodes import READY, Status, condition_of
-from treenail.domain.pods import Phase
-from treenail.domain.taints import UNREACHABLE, Effect, Taint
+from treenail.domain.lifecycle.early_binding import early_node
+from treenail.domain.model.nodes import READY, Status, condition_of
+from treenail.domain.model.pods import Phase
+from treenail.domain.model.taints import UNREACHABLE, Effect, Taint
 
 ROOM = resources(cpu=4, memory="8Gi", pods=10)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
-from treenail.domain.events import ClusterEvent, ObjectRef
+from treenail.domain.model.events import ClusterEvent, ObjectRef
 
 EVENT = ClusterEvent(ObjectRef("Node", "n-0"), "Drained", "all pods are gone")
 

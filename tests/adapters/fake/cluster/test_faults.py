@@ -5,10 +5,10 @@ import pytest
 from tests.adapters.fake.cluster.builders import a_claim, a_deployment, a_node, a_pod, a_pool, join
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.fake.cluster import Change, ClusterFaults
-from treenail.domain.errors import ConflictError, UnavailableError
-from treenail.domain.events import ClusterEvent, ObjectRef
-from treenail.domain.nodes import Condition, Status
-from treenail.domain.patches import ClaimPatch, NodePatch
+from treenail.domain.model.errors import ConflictError, UnavailableError
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.nodes import Condition, Status
+from treenail.domain.model.patches import ClaimPatch, NodePatch
 
 
 def test_another_writer_may_be_first_so_that_a_version_no_longer_holds() -> None:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from tests.adapters.fake.cluster.builders import a_claim, a_deployment, a_node, a_pod, a_pool, a_spec
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.api.workloads import Deployment, ReplicaSet
-from treenail.domain.events import ObjectRef
-from treenail.domain.namespaces import Namespace
-from treenail.domain.node_pools import NodePool
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Owner
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Owner
 
 FINALIZER = "example.com/wait"
 

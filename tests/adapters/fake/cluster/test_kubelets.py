@@ -5,12 +5,12 @@ import pytest
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec, join, provider_id
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.nodes import READY, Condition, Status
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import Phase
-from treenail.domain.taints import NOT_READY, UNREGISTERED, Effect, Taint
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.nodes import READY, Condition, Status
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Phase
+from treenail.domain.model.taints import NOT_READY, UNREGISTERED, Effect, Taint
 
 
 def test_a_machine_joins_as_a_node_that_is_not_ready() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec, join, provider_id
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain.patches import NodePatch
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 
 OUT = Taint("out", Effect.NO_EXECUTE)
 

@@ -11,10 +11,10 @@ import pytest
 from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_spec
 from tests.adapters.fake.cluster.rig import Rig
 from tests.adapters.fake.cluster.rules import Rules
-from treenail.domain.labels import HOSTNAME, ZONE
-from treenail.domain.namespaces import Namespace
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import (
+from treenail.domain.model.labels import HOSTNAME, ZONE
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import (
     Expression,
     HostPort,
     LabelSelector,
@@ -24,8 +24,8 @@ from treenail.domain.pods import (
     PodSpec,
     TopologySpread,
 )
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 
 APPS = ("api", "db", "web", "job")
 KEYS = (ZONE, HOSTNAME, "rack")

@@ -7,10 +7,10 @@ import pytest
 from tests.adapters.fake.cluster.builders import a_daemon_set, a_deployment, a_pod, a_spec
 from tests.adapters.fake.cluster.rig import Rig
 from tests.adapters.fake.cluster.test_spread import in_zone
-from treenail.domain.labels import HOSTNAME, ZONE
-from treenail.domain.namespaces import Namespace
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import LabelSelector, Pod, PodAffinityTerm
+from treenail.domain.model.labels import HOSTNAME, ZONE
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import LabelSelector, Pod, PodAffinityTerm
 
 NOT_NEAR = "node(s) didn't match pod affinity rules"
 NOT_APART = "node(s) didn't match pod anti-affinity rules"

@@ -8,15 +8,15 @@ from tests.adapters.fake.cluster.builders import a_claim, a_class, a_deployment,
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
 from treenail.adapters.api.workloads import ApiObject, Deployment
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_classes import AmiFamily, NodeClass
-from treenail.domain.node_pools import Generation, NodePool
-from treenail.domain.nodes import READY, Condition, NodeClaim, Status
-from treenail.domain.patches import ClaimPatch, NodePatch
-from treenail.domain.pods import Phase
-from treenail.domain.resources import Resources
-from treenail.domain.taints import DISRUPTED, Effect, Taint
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_classes import AmiFamily, NodeClass
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import READY, Condition, NodeClaim, Status
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.pods import Phase
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import DISRUPTED, Effect, Taint
 
 
 def test_every_write_has_a_revision_of_its_own() -> None:

@@ -6,16 +6,11 @@ from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import (
-    Expression,
-    HostPort,
-    NodeAffinity,
-    PodSpec,
-)
-from treenail.domain.requirements import Operator
-from treenail.domain.resources import Resources
-from treenail.domain.taints import Effect, Taint, Toleration, TolerationOperator
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Expression, HostPort, NodeAffinity, PodSpec
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 
 GPU = Taint("team", Effect.NO_SCHEDULE, "gpu")
 

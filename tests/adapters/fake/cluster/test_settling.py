@@ -19,11 +19,11 @@ from tests.adapters.fake.cluster.builders import (
 from tests.adapters.fake.cluster.rig import Rig
 from treenail.adapters.api.workloads import Deployment, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.domain.errors import PortError
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import HostPort, Pod
-from treenail.domain.resources import total
-from treenail.domain.taints import Effect, Taint, untolerated
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import HostPort, Pod
+from treenail.domain.model.resources import total
+from treenail.domain.model.taints import Effect, Taint, untolerated
 
 OUT = Taint("out", Effect.NO_EXECUTE)
 KEPT = Taint("kept", Effect.NO_SCHEDULE)

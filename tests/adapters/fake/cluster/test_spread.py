@@ -8,12 +8,12 @@ import pytest
 
 from tests.adapters.fake.cluster.builders import a_daemon_set, a_deployment, a_node, a_pod, a_spec
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.domain.labels import HOSTNAME, ZONE
-from treenail.domain.nodes import Node
-from treenail.domain.patches import NodePatch
-from treenail.domain.pods import Expression, LabelSelector, NodeAffinity, Pod, PodSpec, TopologySpread
-from treenail.domain.requirements import Operator
-from treenail.domain.taints import Effect, Taint
+from treenail.domain.model.labels import HOSTNAME, ZONE
+from treenail.domain.model.nodes import Node
+from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import Expression, LabelSelector, NodeAffinity, Pod, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.taints import Effect, Taint
 
 WEB = LabelSelector(match_labels=(("app", "web"),))
 UNEVEN = "node(s) didn't match pod topology spread constraints"

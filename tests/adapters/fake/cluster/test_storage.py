@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.adapters.fake.cluster.builders import a_node, a_pod, a_spec, a_stateful_set
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.domain import labels
-from treenail.domain.pods import Expression, Pod, PodVolume
-from treenail.domain.requirements import Operator
-from treenail.domain.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression, Pod, PodVolume
+from treenail.domain.model.requirements import Operator
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 EBS = "ebs.csi.aws.com"
 FAST = StorageClass(name="fast", provisioner=EBS, waits_for_pod=True)

@@ -18,7 +18,7 @@ from tests.adapters.fake.cluster.builders import (
 )
 from tests.adapters.fake.cluster.rig import Listener, Rig
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ClusterObject,
     Kind,
@@ -29,9 +29,9 @@ from treenail.domain.cluster_facts import (
     key_of,
     kind_of,
 )
-from treenail.domain.errors import PortError
-from treenail.domain.node_pools import NodePool
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.patches import ClaimPatch
 
 
 class Mirror:

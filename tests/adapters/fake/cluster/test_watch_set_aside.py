@@ -10,7 +10,7 @@ from tests.adapters.fake.cluster.builders import (
     a_pool,
 )
 from tests.adapters.fake.cluster.rig import Rig
-from treenail.domain.cluster_facts import (
+from treenail.domain.cluster.cluster_facts import (
     Kind,
     ObjectGone,
     ObjectSeen,
@@ -18,10 +18,10 @@ from treenail.domain.cluster_facts import (
     Resynced,
     key_of,
 )
-from treenail.domain.events import ObjectRef
-from treenail.domain.node_pools import NodePool
-from treenail.domain.nodes import Condition, Status, holds
-from treenail.domain.patches import ClaimPatch
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Condition, Status, holds
+from treenail.domain.model.patches import ClaimPatch
 
 POOL: Final = ObjectRef("NodePool", "default")
 

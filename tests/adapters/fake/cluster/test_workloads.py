@@ -12,9 +12,9 @@ from treenail.adapters.api.workloads import (
     PriorityClass,
     ReplicaSet,
 )
-from treenail.domain.errors import InvalidError, NotFoundError
-from treenail.domain.pods import Pod
-from treenail.domain.storage import PersistentVolumeClaim
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 def test_a_deployment_makes_its_pods_through_a_replica_set() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from tests.agenda import HeapAgenda
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Subnet
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
-from treenail.domain import labels
-from treenail.domain.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, Override
-from treenail.domain.instance_types import InstanceType, Offering, Overhead
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef, SelectorTerm
-from treenail.domain.queue_messages import QueueMessage
-from treenail.domain.requirements import Requirement, Requirements
-from treenail.domain.resources import Resources
+from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model import labels
+from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Instance, Override
+from treenail.domain.model.instance_types import InstanceType, Offering, Overhead
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef, SelectorTerm
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import Resources
 
 A, B, C = ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 ANY_TAG = (SelectorTerm(tags=(("kubernetes.io/cluster/demo", "*"),)),)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import A, B, C, Rig, request, spot_request
 from treenail.adapters.fake.ec2 import Subnet
-from treenail.domain import labels
+from treenail.domain.model import labels
 
 
 def test_a_pool_that_has_run_out_is_an_error_and_the_next_is_taken() -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import QUIET, Rig, node_class, request, spot_request
 from treenail.adapters.fake.ec2 import EC2Faults, EndCause
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.node_classes import Kubelet
 
 
 def test_a_launch_whose_answer_is_lost_is_done_and_found_by_the_same_call() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.adapters.fake.ec2.rig import A, B, C, Rig, node_class, request, spot_request
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError, NodeClassNotReadyError
-from treenail.domain.fleets import InstanceState
-from treenail.domain.node_classes import Kubelet, SelectorTerm
-from treenail.domain.resources import Resources
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError
+from treenail.domain.model.fleets import InstanceState
+from treenail.domain.model.node_classes import Kubelet, SelectorTerm
+from treenail.domain.model.resources import Resources
 
 
 def test_an_instance_carries_what_its_type_and_its_request_say() -> None:

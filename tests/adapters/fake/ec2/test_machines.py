@@ -4,8 +4,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import QUIET, Rig, request
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, EndCause
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import FleetRequest, Instance
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import FleetRequest, Instance
 
 
 def test_an_instance_is_pending_then_running_then_shutting_down_then_gone() -> None:

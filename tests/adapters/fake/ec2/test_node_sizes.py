@@ -4,10 +4,10 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import Rig, request
 from treenail.adapters.fake.ec2 import Shortfall
-from treenail.domain.learned_sizes import RoomLearned
-from treenail.domain.node_classes import Kubelet
-from treenail.domain.resources import Resources
-from treenail.domain.template_hash import sizing_hash
+from treenail.domain.model.learned_sizes import RoomLearned
+from treenail.domain.model.node_classes import Kubelet
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.template_hash import sizing_hash
 
 EIGHT = Resources({"pods": 8})
 

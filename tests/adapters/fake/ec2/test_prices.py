@@ -7,8 +7,8 @@ import pytest
 from tests.adapters.fake.ec2.rig import ZONES, A, B, Rig, node_class, request
 from tests.agenda import START
 from treenail.adapters.fake.ec2 import EC2Settings
-from treenail.domain import labels
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import Kubelet
 
 
 def test_spot_costs_a_drawn_share_of_on_demand_by_type_and_zone() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import Rig, node_class, request
 from treenail.adapters.fake.ec2 import ReservedCapacity
-from treenail.domain import labels
-from treenail.domain.errors import InvalidError
-from treenail.domain.fleets import FleetRequest, Override
-from treenail.domain.instance_types import Offering
-from treenail.domain.node_classes import Kubelet, NodeClass, SelectorTerm
-from treenail.domain.reservations import Reservation
+from treenail.domain.model import labels
+from treenail.domain.model.errors import InvalidError
+from treenail.domain.model.fleets import FleetRequest, Override
+from treenail.domain.model.instance_types import Offering
+from treenail.domain.model.node_classes import Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model.reservations import Reservation
 
 RESERVED = ReservedCapacity(id="cr-1", instance_type="m5.large", zone="us-east-1a", instances=2)
 OF_RESERVED = replace(node_class(), reservation_terms=(SelectorTerm(id="cr-1"),))

@@ -4,8 +4,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import A, B, Rig, node_class, request
 from treenail.adapters.fake.ec2 import Image, SecurityGroup, Subnet
-from treenail.domain.errors import NodeClassNotReadyError
-from treenail.domain.node_classes import AmiFamily, Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, SelectorTerm
 
 
 def term(**fields: str) -> tuple[SelectorTerm]:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import QUIET, Rig, node_class, request
 from treenail.adapters.fake.ec2 import Spell
-from treenail.domain.errors import TooManyRequestsError, UnavailableError
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
+from treenail.domain.model.node_classes import Kubelet
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import QUIET, Rig, node_class, request
 from treenail.adapters.fake.ec2 import EC2Settings
-from treenail.domain.errors import InvalidError, TooManyRequestsError
-from treenail.domain.node_classes import Kubelet
+from treenail.domain.model.errors import InvalidError, TooManyRequestsError
+from treenail.domain.model.node_classes import Kubelet
 
 
 def describe_until_refused(rig: Rig) -> int:

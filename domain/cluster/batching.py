@@ -1,0 +1,132 @@
+"""When to stop waiting for more pods. Time is an argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from treenail.domain.telemetry.tracing import SpanContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodBecamePending:
+    """The scheduler found no node for a pod, or still finds none. `since` is when it said so first."""
+
+    uid: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodLeft:
+    """A pod we waited for was bound, promised a place or deleted."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrgentWork:
+    """Pods are about to lose their node: decide soon. `why` is for the trace."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesToReplace:
+    """Nodes are to be given back once their pods have places elsewhere: that may wait for what else comes."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One provisioning decision from its first moment on. `pods` is how many were waited for."""
+
+    id: str
+    opened_at: datetime
+    closed_at: datetime
+    pods: int
+    urgent: str = ""
+
+    @property
+    def context(self) -> SpanContext:
+        """The root span, `decide`."""
+        return SpanContext.root(f"decide/{self.id}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchClosed:
+    """A window closed. It carries no pods: it only wakes the one who knows them."""
+
+    decision: Decision
+
+
+class BatchWindow:
+    """The pods seen since the window opened, and the nodes to be replaced.
+
+    It closes `idle_seconds` after the last new one, and never later than `max_seconds` after the first:
+    a steady trickle must not starve packing. Urgent work closes it `urgent_seconds` after it came.
+    """
+
+    def __init__(self, *, idle_seconds: float, max_seconds: float, urgent_seconds: float) -> None:
+        self._idle_seconds = idle_seconds
+        self._max_seconds = max_seconds
+        self._urgent_seconds = urgent_seconds
+        self._pods: set[str] = set()
+        self._nodes: set[str] = set()
+        self._opened_at = 0.0
+        self._touched_at = 0.0
+        self._urgent_at: float | None = None
+        self.urgent = ""
+
+    def add(self, uid: str, *, now: float) -> None:
+        """Wait for `uid`. Seeing a pod again does not keep the window open."""
+        self._add(uid, self._pods, now)
+
+    def replace(self, name: str, *, now: float) -> None:
+        """Wait for what else comes beside the pods of node `name`."""
+        self._add(name, self._nodes, now)
+
+    def _add(self, one: str, those: set[str], now: float) -> None:
+        if one in those:
+            return
+        if self.empty:
+            self._opened_at = now
+        self._touched_at = now
+        those.add(one)
+
+    def hurry(self, why: str, *, now: float) -> None:
+        """Close soon, with or without pods."""
+        if self.empty:
+            self._opened_at = now
+        if self._urgent_at is None:
+            self._urgent_at, self.urgent = now, why
+
+    def discard(self, uid: str) -> None:
+        """Wait for `uid` no longer."""
+        self._pods.discard(uid)
+
+    @property
+    def empty(self) -> bool:
+        return not self._pods and not self._nodes and self._urgent_at is None
+
+    @property
+    def opened_at(self) -> float:
+        """The instant the window opened. Only meaningful while it is not empty."""
+        return self._opened_at
+
+    @property
+    def closes_at(self) -> float | None:
+        """The instant this window must close, or None while it is empty."""
+        candidates = []
+        if self._pods or self._nodes:
+            candidates.append(min(self._touched_at + self._idle_seconds, self._opened_at + self._max_seconds))
+        if self._urgent_at is not None:
+            candidates.append(self._urgent_at + self._urgent_seconds)
+        return min(candidates, default=None)
+
+    def close(self) -> int:
+        """Return how many pods were waited for, and wait for nothing."""
+        pods = len(self._pods)
+        self._pods, self._nodes = set(), set()
+        self._urgent_at, self.urgent = None, ""
+        return pods

@@ -1,0 +1,84 @@
+"""Changes of the cluster model, and the messages that pass them on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.pods import Pod
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a fact changed, for those who must hear of it. Names in the order they changed.
+
+    `hope` tells that pods refused before may be lucky now.
+    """
+
+    pods: dict[str, None] = field(default_factory=dict)
+    views: dict[str, None] = field(default_factory=dict)
+    bound: list[PodBound] = field(default_factory=list)
+    pools: bool = False
+    hope: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.pods or self.views or self.bound or self.pools or self.hope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodChanged:
+    """A pod started or ceased to wait for a place. `pod` is None where it is gone.
+
+    It is not to be asked for before `not_before`, where that is set.
+    """
+
+    uid: str
+    pod: Pod | None
+    waiting: bool
+    not_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChanged:
+    """A node view is as it stands, or (None) gone.
+
+    `pods` are those on it, told only of one that is going, with the `decisions` that found other places
+    for them, whether these `places` are ready, and the names of their persistent `volumes`, both by uid of
+    the pod; `promised` are those with a promise of a place on it, told only of one that is launched and
+    not registered, to whoever binds early. `pool` and `node_class` are told only of a claim that waits for
+    its launch, where they are there.
+    """
+
+    name: str
+    view: NodeView | None
+    going: bool = False
+    pods: tuple[Pod, ...] = ()
+    decisions: tuple[str, ...] = ()
+    places: Mapping[str, bool] = field(default_factory=dict)
+    volumes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    promised: tuple[Pod, ...] = ()
+    pool: NodePool | None = None
+    node_class: NodeClass | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolsChanged:
+    """What may be bought, or what pods wait for, has changed: those refused before may be lucky now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodBound:
+    """A pod has a node. `promise` is the one it had, if any.
+
+    `news` is false where it had the node already when it was first heard of.
+    """
+
+    pod: Pod
+    view: NodeView
+    promise: Promise | None
+    news: bool = True

@@ -1,0 +1,150 @@
+"""What the watches of the API server tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+
+class Kind(StrEnum):
+    """The kinds of objects the domain knows, of whichever API generation."""
+
+    POD = "Pod"
+    NODE = "Node"
+    NODE_CLAIM = "NodeClaim"
+    NODE_POOL = "NodePool"
+    NODE_CLASS = "NodeClass"
+    DAEMON_SET = "DaemonSet"
+    NAMESPACE = "Namespace"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    STORAGE_CLASS = "StorageClass"
+    CSI_NODE = "CSINode"
+    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonSet:
+    """A DaemonSet: pods that every node they fit will run. The template is that of its pods."""
+
+    uid: str
+    name: str
+    namespace: str = "default"
+    resource_version: int = 0
+    template_labels: Mapping[str, str] = field(default_factory=dict)
+    template_annotations: Mapping[str, str] = field(default_factory=dict)
+    spec: PodSpec
+
+
+StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode
+ClusterObject: TypeAlias = (
+    Pod
+    | Node
+    | NodeClaim
+    | NodePool
+    | NodeClass
+    | DaemonSet
+    | Namespace
+    | StorageObject
+    | PodDisruptionBudget
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectSeen:
+    """An object is there, as it stands at its resource version."""
+
+    object: ClusterObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectGone:
+    """An object is no longer there. `key` is what `key_of` gives for it."""
+
+    kind: Kind
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectSetAside:
+    """An object is there that could not be understood; `problem` names the field and what is wrong."""
+
+    kind: Kind
+    key: str
+    resource_version: int
+    about: ObjectRef
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resynced:
+    """All objects there are, at one revision: what is neither among them nor set aside is gone.
+
+    `unreadable` are kinds that we may not see: of those nothing is known.
+    """
+
+    revision: int
+    objects: tuple[ClusterObject, ...]
+    set_aside: tuple[ObjectSetAside, ...] = ()
+    unreadable: frozenset[Kind] = frozenset()
+
+
+ClusterFact: TypeAlias = ObjectSeen | ObjectGone | ObjectSetAside | Resynced
+
+
+def key_of(thing: ClusterObject) -> str:
+    """Return what names an object among those of its kind: a pod's uid, else its name."""
+    match thing:
+        case Pod() | DaemonSet():
+            return thing.uid
+        case NodeClass():
+            return f"{thing.ref.kind}/{thing.ref.name}"
+        case PersistentVolumeClaim() | PodDisruptionBudget():
+            return thing.key
+        case _:
+            return thing.name
+
+
+def says_the_same(thing: ClusterObject, known: ClusterObject | None) -> bool:
+    """Tell whether nothing that we look at has changed since `known` but the revision."""
+    return known is not None and replace(thing, resource_version=known.resource_version) == known
+
+
+_KINDS: Final[Mapping[type, Kind]] = {
+    Pod: Kind.POD,
+    Node: Kind.NODE,
+    NodeClaim: Kind.NODE_CLAIM,
+    NodePool: Kind.NODE_POOL,
+    NodeClass: Kind.NODE_CLASS,
+    DaemonSet: Kind.DAEMON_SET,
+    Namespace: Kind.NAMESPACE,
+    PersistentVolumeClaim: Kind.PERSISTENT_VOLUME_CLAIM,
+    PersistentVolume: Kind.PERSISTENT_VOLUME,
+    StorageClass: Kind.STORAGE_CLASS,
+    CSINode: Kind.CSI_NODE,
+    PodDisruptionBudget: Kind.POD_DISRUPTION_BUDGET,
+}
+
+
+def kind_of(thing: ClusterObject) -> Kind:
+    """Return the kind of an object."""
+    return _KINDS[type(thing)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolsSeen:
+    """The pools and node classes there are, as they were last understood."""
+
+    pools: tuple[NodePool, ...]
+    node_classes: tuple[NodeClass, ...]

@@ -1,0 +1,86 @@
+"""Since when nodes stand empty, as far as the API says so, and what is to be written of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.model import labels
+from treenail.domain.model.instants import read_instant
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import INITIALIZED, NodeClaim, NodeView
+from treenail.domain.model.pods import Pod
+
+# Events of one node are gathered for so long, and written so far apart; of all nodes so many a second.
+_GATHERED: Final = 1.0
+_APART: Final = 10.0
+_A_SECOND: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsMoved:
+    """Pods came to the node of a claim or left it, last at `at`; `empty`, where none is left."""
+
+    claim: NodeClaim
+    node: str
+    at: datetime
+    empty: bool
+
+
+def moved(before: Pod | None, after: Pod | None) -> bool:
+    """Tell whether a pod came to its node, began to stop or left, other than one that leaves nodes empty."""
+    pod = after or before
+    if pod is None or pod.daemon or pod.mirror:
+        return False
+    was, there = (one is not None and one.bound for one in (before, after))
+    began = before is not None and before.active and after is not None and not after.active
+    elsewhere = before is not None and after is not None and before.node_name != after.node_name
+    return was != there or (there and (began or elsewhere))
+
+
+def empty_since(view: NodeView) -> datetime | None:
+    """Return since when a node that stands empty has done so, as far as the API says.
+
+    A claim says when a pod last came or left; where none ever did, it is empty since it is in use. Nodes of
+    the old API bear an annotation as long as they are empty.
+    """
+    claim, node = view.claim, view.node
+    if claim is None or node is None:
+        return None
+    if claim.generation is Generation.V1ALPHA5:
+        return read_instant(node.annotations.get(labels.EMPTY_SINCE, ""))
+    return claim.last_pod_event_at or claim.since(INITIALIZED)
+
+
+class PodEventBook:
+    """What is to be written of pods that came and left: the last of each node. Times in monotonic seconds."""
+
+    def __init__(self) -> None:
+        # By claim, oldest first: what is to be written, and not before when.
+        self._due: dict[str, tuple[PodsMoved, float]] = {}
+        self._written_at: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def note(self, news: PodsMoved, now: float) -> None:
+        """Take in what happened last on a node."""
+        name = news.claim.name
+        before = self._due.get(name)
+        at = max(now + _GATHERED, self._written_at.get(name, -_APART) + _APART)
+        self._due[name] = (news, at if before is None else before[1])
+
+    def again(self, failed: PodsMoved, now: float) -> None:
+        """Take in that this was not written: it is still to be, unless there is news."""
+        if failed.claim.name not in self._due:
+            self._due[failed.claim.name] = (failed, now + _APART)
+
+    def take(self, now: float) -> tuple[PodsMoved, ...]:
+        """Return what is to be written in this second, and take it as written."""
+        self._written_at = {name: at for name, at in self._written_at.items() if at > now - _APART}
+        taken = [news for news, at in self._due.values() if at <= now][:_A_SECOND]
+        for news in taken:
+            del self._due[news.claim.name]
+            self._written_at[news.claim.name] = now
+        return tuple(taken)

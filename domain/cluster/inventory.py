@@ -1,0 +1,213 @@
+"""Everything the API server has told of, joined: nodes with their claims, pods with their nodes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from treenail.domain.cluster.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
+from treenail.domain.cluster.emptiness import moved
+from treenail.domain.cluster.node_rivals import one_of_several
+from treenail.domain.cluster.storage_book import StorageBook
+from treenail.domain.model.namespaces import Namespace
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim, NodeView
+from treenail.domain.model.pod_budgets import PodBudgets
+from treenail.domain.model.pods import Pod
+
+_MOST_ENDED: Final = 256
+
+
+class Inventory:
+    """The objects there are, by kind, and the ways from one to another. It decides nothing.
+
+    A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
+    one of its own. Of several nodes with the provider id of a claim one is its node, and the others are
+    told beside it.
+    """
+
+    def __init__(self) -> None:
+        self.pods: dict[str, Pod] = {}
+        self.nodes: dict[str, Node] = {}
+        self.claims: dict[str, NodeClaim] = {}
+        self.pools: dict[str, NodePool] = {}
+        self.node_classes: dict[str, NodeClass] = {}
+        self.daemons: dict[str, DaemonSet] = {}
+        self.namespaces: dict[str, Namespace] = {}
+        self.storage = StorageBook()
+        self.pod_budgets = PodBudgets()
+        self._pods_on: dict[str, dict[str, Pod]] = {}
+        self._claim_of_provider: dict[str, str] = {}
+        self._nodes_of_provider: dict[str, dict[str, None]] = {}
+        self._claim_of_instance: dict[str, str] = {}
+        # Nodes to which pods came, or that they left, since somebody asked.
+        self._moved: dict[str, None] = {}
+        # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
+        self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
+
+    # --- changing it
+
+    def known(self, thing: ClusterObject) -> ClusterObject | None:
+        """Return the object that is kept under the name of `thing`, as it was last seen."""
+        return self.store(kind_of(thing)).get(key_of(thing))
+
+    def store(self, kind: Kind) -> Mapping[str, ClusterObject]:
+        """Return the objects of a kind, by what `key_of` gives."""
+        stores: dict[Kind, Mapping[str, ClusterObject]] = {
+            Kind.POD: self.pods,
+            Kind.NODE: self.nodes,
+            Kind.NODE_CLAIM: self.claims,
+            Kind.NODE_POOL: self.pools,
+            Kind.NODE_CLASS: self.node_classes,
+            Kind.DAEMON_SET: self.daemons,
+            Kind.NAMESPACE: self.namespaces,
+            Kind.PERSISTENT_VOLUME_CLAIM: self.storage.claims,
+            Kind.PERSISTENT_VOLUME: self.storage.volumes,
+            Kind.STORAGE_CLASS: self.storage.classes,
+            Kind.CSI_NODE: self.storage.csi_nodes,
+            Kind.POD_DISRUPTION_BUDGET: self.pod_budgets.all,
+        }
+        return stores[kind]
+
+    def ended(self, thing: ClusterObject) -> bool:
+        """Tell whether `thing` is a claim that is known to be gone, so that what tells of it is old."""
+        return isinstance(thing, NodeClaim) and bool(thing.uid) and thing.uid in self._ended
+
+    def put_pod(self, pod: Pod) -> tuple[str, ...]:
+        """Keep a pod as it stands; return the nodes whose room it changes."""
+        before = self.pods.get(pod.uid)
+        self._note_move(before, pod)
+        self.pods[pod.uid] = pod
+        self.storage.use(pod)
+        touched: list[str] = []
+        if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
+            touched.append(self._take_off(before))
+        if pod.bound:
+            self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
+            touched.append(pod.node_name)
+        return tuple(touched)
+
+    def remove_pod(self, uid: str) -> Pod | None:
+        """Forget a pod and return it as it was last seen."""
+        pod = self.pods.pop(uid, None)
+        if pod is not None:
+            self._note_move(pod, None)
+            self.storage.leave(pod)
+            if pod.bound:
+                self._take_off(pod)
+        return pod
+
+    def _note_move(self, before: Pod | None, after: Pod | None) -> None:
+        if moved(before, after):
+            nodes = (pod.node_name for pod in (before, after) if pod is not None and pod.node_name)
+            self._moved.update(dict.fromkeys(nodes))
+
+    def take_moved(self) -> frozenset[str]:
+        """Return the views to which pods came, or that they left, since this was last asked."""
+        moved_at, self._moved = self._moved, {}
+        return frozenset(map(self.view_name, moved_at))
+
+    def _take_off(self, pod: Pod) -> str:
+        there = self._pods_on.get(pod.node_name, {})
+        there.pop(pod.uid, None)
+        if not there:
+            self._pods_on.pop(pod.node_name, None)
+        return pod.node_name
+
+    def put_node(self, node: Node) -> None:
+        """Keep a node as it stands. One of its name on another machine is another node."""
+        before = self.nodes.get(node.name)
+        if before is not None and before.provider_id != node.provider_id:
+            self.remove_node(node.name)
+        self.nodes[node.name] = node
+        if node.provider_id:
+            self._nodes_of_provider.setdefault(node.provider_id, {})[node.name] = None
+
+    def remove_node(self, name: str) -> Node | None:
+        """Forget a node and return it as it was last seen."""
+        node = self.nodes.pop(name, None)
+        if node is not None and node.provider_id:
+            left = self._nodes_of_provider[node.provider_id]
+            del left[name]
+            if not left:
+                del self._nodes_of_provider[node.provider_id]
+        return node
+
+    def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
+        """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's."""
+        self.claims[claim.name] = claim
+        if not claim.provider_id or claim.provider_id in self._claim_of_provider:
+            return ()
+        self._claim_of_provider[claim.provider_id] = claim.name
+        self._claim_of_instance[claim.instance_id] = claim.name
+        return self._nodes_named(claim.provider_id)
+
+    def remove_claim(self, name: str) -> tuple[NodeClaim | None, tuple[str, ...]]:
+        """Forget a claim; return it as it was last seen, and the nodes it leaves to themselves."""
+        claim = self.claims.pop(name, None)
+        if claim is None:
+            return None, ()
+        if claim.uid:
+            self._ended.append(claim.uid)
+        self._claim_of_provider.pop(claim.provider_id, None)
+        self._claim_of_instance.pop(claim.instance_id, None)
+        return claim, self._nodes_named(claim.provider_id)
+
+    # --- asking it
+
+    def view_name(self, node: str) -> str:
+        """Return the name of the view that the node called `node` belongs to."""
+        known = self.nodes.get(node)
+        if known is None or not known.provider_id:
+            return node
+        return self._claim_of_provider.get(known.provider_id, node)
+
+    def claim_of_instance(self, instance_id: str) -> str | None:
+        """Return the name of the claim that an EC2 instance is of, None where it is of none we know."""
+        return self._claim_of_instance.get(instance_id)
+
+    def view(self, name: str) -> NodeView | None:
+        """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
+        claim = self.claims.get(name)
+        if claim is None:
+            node = self.nodes.get(name)
+            return None if node is None or self.view_name(name) != name else NodeView(node=node)
+        there = self._nodes_of_provider.get(claim.provider_id) if claim.provider_id else None
+        if there is None:
+            return NodeView(claim=claim)
+        if len(there) == 1:
+            return NodeView(claim=claim, node=self.nodes[next(iter(there))])
+        return one_of_several(claim, tuple(self.nodes[one] for one in there))
+
+    def _nodes_named(self, provider_id: str) -> tuple[str, ...]:
+        """Return the names of the nodes with a provider id, sorted."""
+        return tuple(sorted(self._nodes_of_provider.get(provider_id, ()))) if provider_id else ()
+
+    def views(self) -> Iterable[NodeView]:
+        """Return every view, those of claims first, each by name."""
+        names = sorted(self.claims)
+        names += sorted(n for n in self.nodes if self.view_name(n) == n and n not in self.claims)
+        return (view for name in names if (view := self.view(name)) is not None)
+
+    def pods_on(self, name: str) -> tuple[Pod, ...]:
+        """Return the pods that hold room on the node of a view, by uid."""
+        view = self.view(name)
+        return () if view is None else self.pods_of(view)
+
+    def pods_of(self, view: NodeView) -> tuple[Pod, ...]:
+        """Return the pods that hold room on the node of `view`, by uid."""
+        there = self._pods_on.get(view.node_name) if view.node_name else None
+        return tuple(there[uid] for uid in sorted(there)) if there else ()
+
+    def node_class(self, ref: NodeClassRef) -> NodeClass | None:
+        """Return the node class `ref` names, if it is there."""
+        return self.node_classes.get(str(ref))
+
+    def launches_from(self, view: NodeView) -> tuple[NodePool | None, NodeClass | None]:
+        """Return the pool and node class of a claim that waits for its launch; None where it does not."""
+        claim = view.claim
+        if claim is None or claim.launched or view.leaving:
+            return None, None
+        return self.pools.get(claim.pool), self.node_class(claim.node_class)

@@ -1,0 +1,91 @@
+"""What the planning of one decision is made of, from the snapshot to the commitment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import Resources
+from treenail.domain.packing.plan import PackingPlan, RefusedClass
+from treenail.domain.packing.problem import PoolOffer, Room, VolumeNeeds
+from treenail.domain.packing.reasons import Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The cluster at one revision, for planning.
+
+    `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
+    have a promise. `rooms` are of every node, and of claims with pods promised to them; those that take no
+    pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what the volumes
+    of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` tells, by the id
+    of a capacity reservation, when each claim in it was launched, None where it is still to be.
+    """
+
+    revision: int
+    taken_at: datetime
+    pods: tuple[Pod, ...]
+    rooms: tuple[Room, ...]
+    pools: tuple[NodePool, ...]
+    node_classes: Mapping[str, NodeClass]
+    daemons: tuple[DaemonSet, ...]
+    limits_left: Mapping[str, Resources]
+    volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotTaken:
+    """A decision may be made, on this snapshot."""
+
+    decision: Decision
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRequested:
+    """The pools that may buy, heaviest first, and why the others may not."""
+
+    decision: Decision
+    snapshot: Snapshot
+    offers: tuple[PoolOffer, ...]
+    not_ready: tuple[Refusal, ...]
+    selected_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDecided:
+    """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool."""
+
+    decision: Decision
+    snapshot: Snapshot
+    plan: PackingPlan
+    considered: tuple[str, ...]
+    selected_at: datetime
+    packed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCommitted:
+    """A plan, as far as it still held, has become promises and may be carried out.
+
+    `claims` are to be written and launched; `nominations` are (pod, target); `refused` are (pod, the
+    class it was refused with). `places` are all pods that have one, each with what people know it by, as
+    "nodeclaim/default-0, node/ip-10-0-0-4".
+    """
+
+    decision: Decision
+    claims: tuple[NodeClaim, ...]
+    nominations: tuple[tuple[Pod, str], ...] = ()
+    refused: tuple[tuple[Pod, RefusedClass], ...] = ()
+    places: tuple[tuple[Pod, str], ...] = ()
+    node_classes: Mapping[str, NodeClass] = field(default_factory=dict)
+    pools: Mapping[str, NodePool] = field(default_factory=dict)

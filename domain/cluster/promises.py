@@ -1,0 +1,197 @@
+"""Which pod was promised which place, so that no room is given twice."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import NOTHING, Resources, total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """A place kept for a pod, `like` which it was then. `target` names a node view: a claim, or a bare node.
+
+    `heir` is set for a pod that still stands on a leaving node and will come back with another uid:
+    the uid of the owner that makes its successor. `expires_at` is None while the target is on its way.
+    """
+
+    like: Pod
+    target: str
+    decision: str
+    heir: str = ""
+    expires_at: datetime | None = None
+
+    @property
+    def pod(self) -> str:
+        """The uid of the pod."""
+        return self.like.uid
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.like.spec
+
+    @property
+    def requests(self) -> Resources:
+        return self.like.spec.requests
+
+
+class PromiseBook:
+    """All promises there are. A pod has at most one."""
+
+    def __init__(self) -> None:
+        self._by_pod: dict[str, Promise] = {}
+        self._by_target: dict[str, dict[str, Promise]] = {}
+        self._reserved: dict[str, Resources] = {}
+        # Promises whose pod is gone and whose owner is to make a successor, by that owner.
+        self._heirless: dict[str, list[str]] = {}
+        # By expiry. An entry is out of date when its promise has ended or has got another one.
+        self._expiries: list[tuple[datetime, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._by_pod)
+
+    def of(self, pod: str) -> Promise | None:
+        """Return the promise made to a pod, if any."""
+        return self._by_pod.get(pod)
+
+    def at(self, target: str) -> tuple[Promise, ...]:
+        """Return the promises of places on `target`, in the order made."""
+        return tuple(self._by_target.get(target, {}).values())
+
+    def targets(self) -> tuple[str, ...]:
+        """Return every target with a promise, in the order of their first."""
+        return tuple(self._by_target)
+
+    def reserved(self, target: str) -> Resources:
+        """Return what the promises on `target` add up to."""
+        if target not in self._by_target:
+            return NOTHING
+        known = self._reserved.get(target)
+        if known is None:
+            known = self._reserved[target] = total(p.requests for p in self._by_target[target].values())
+        return known
+
+    def make(self, promise: Promise) -> None:
+        """Keep `promise`.
+
+        Raises:
+            ValueError: the pod has a promise already.
+        """
+        if promise.pod in self._by_pod:
+            raise ValueError(f"pod {promise.pod} is promised a place on {self._by_pod[promise.pod].target}")
+        self._put(promise)
+
+    def _put(self, promise: Promise) -> None:
+        self._by_pod[promise.pod] = promise
+        self._by_target.setdefault(promise.target, {})[promise.pod] = promise
+        self._reserved.pop(promise.target, None)
+        if promise.expires_at is not None:
+            heapq.heappush(self._expiries, (promise.expires_at, promise.pod))
+
+    def end(self, pod: str) -> Promise | None:
+        """End the promise made to `pod` and return it, if there was one."""
+        promise = self._by_pod.pop(pod, None)
+        if promise is None:
+            return None
+        places = self._by_target[promise.target]
+        del places[pod]
+        if not places:
+            del self._by_target[promise.target]
+        self._reserved.pop(promise.target, None)
+        heirless = self._heirless.get(promise.heir)
+        if heirless and pod in heirless:
+            heirless.remove(pod)
+            if not heirless:
+                del self._heirless[promise.heir]
+        return promise
+
+    def end_all(self, target: str) -> tuple[Promise, ...]:
+        """End every promise on `target` and return them."""
+        ended = self.at(target)
+        for promise in ended:
+            self.end(promise.pod)
+        return ended
+
+    def expire(self, now: datetime) -> tuple[Promise, ...]:
+        """End the promises whose time is over and return them, those that were over first first."""
+        over: list[Promise] = []
+        while (at := self.next_expiry()) is not None and at <= now:
+            _, pod = heapq.heappop(self._expiries)
+            over.append(self._by_pod[pod])
+            self.end(pod)
+        return tuple(over)
+
+    def next_expiry(self) -> datetime | None:
+        """Return when the next promise expires, if any does."""
+        while self._expiries:
+            at, pod = self._expiries[0]
+            promise = self._by_pod.get(pod)
+            if promise is not None and promise.expires_at == at:
+                return at
+            heapq.heappop(self._expiries)
+        return None
+
+    def lapsing(self) -> tuple[Promise, ...]:
+        """Return the promises that expire some time, in the order made."""
+        return tuple(promise for promise in self._by_pod.values() if promise.expires_at is not None)
+
+    def limit(self, target: str, *, expires_at: datetime, but: Collection[str] = ()) -> None:
+        """Let the promises on `target` that had no end expire at `expires_at`, less those of pods `but`."""
+        for promise in self.at(target):
+            if promise.expires_at is None and promise.pod not in but:
+                self._put(replace(promise, expires_at=expires_at))
+
+    def orphan(self, pod: str, *, expires_at: datetime) -> Promise | None:
+        """Note that `pod` goes. Its promise ends, unless its owner makes a successor to take it over.
+
+        Return the promise that ended, if one did.
+        """
+        promise = self._by_pod.get(pod)
+        if promise is None:
+            return None
+        if not promise.heir:
+            return self.end(pod)
+        heirless = self._heirless.setdefault(promise.heir, [])
+        if pod not in heirless:
+            heirless.append(pod)
+            self._put(replace(promise, expires_at=promise.expires_at or expires_at))
+        return None
+
+    def inherit(self, pod: Pod) -> Promise | None:
+        """Let a new pod take over a promise made to one its owner made before; return it, if any."""
+        owner = pod.owner
+        if owner is None or pod.uid in self._by_pod:
+            return None
+        for old in self._heirless.get(owner.uid, ()):
+            promise = self._by_pod[old]
+            if promise.spec == pod.spec:
+                self.end(old)
+                taken = replace(promise, like=pod, heir="")
+                self._put(taken)
+                return taken
+        return None
+
+    def renew(self, promise: Promise, *, expires_at: datetime | None) -> None:
+        """Let `promise` hold until `expires_at` (None: while its target is on its way)."""
+        self._put(replace(promise, expires_at=expires_at))
+
+    def withdraw_overdrawn(self, target: str, free: Resources) -> tuple[Promise, ...]:
+        """End the latest promises on `target` until the rest fits into `free` (before any promise).
+
+        The scheduler may send a pod where we promised room to another: then the promise cannot hold.
+        """
+        withdrawn: list[Promise] = []
+        for promise in reversed(self.at(target)):
+            if self.reserved(target).fits(free):
+                break
+            self.end(promise.pod)
+            withdrawn.append(promise)
+        return tuple(withdrawn)
+
+    def all(self) -> Iterable[Promise]:
+        """Return every promise, in the order made."""
+        return self._by_pod.values()

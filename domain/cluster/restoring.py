@@ -1,0 +1,52 @@
+"""What was promised to pods that are being moved when a process before this one ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.claims import DECISION, promised_pods
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.pods import Pod
+
+
+def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
+    """Promise pods anew the places that were made for them while they ran elsewhere.
+
+    Else these would be taken for empty, and bought once more when it is decided again that the pods move. On
+    nodes that are ready promises last until then, on others for a while after they are.
+    """
+    for claim in sorted(model.claims.values(), key=lambda c: c.name):
+        view = model.view(claim.name)
+        # One that is in use was made for these pods long ago, and they stayed where they were.
+        if view is None or model.going(view) or (claim.initialized and not model.empty(claim.name)):
+            continue
+        for uid in promised_pods(claim):
+            pod = model.pods.get(uid)
+            if pod is not None and _moves(model, pod, claim):
+                model.keep(_promise(pod, claim, lasts_until))
+
+
+def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
+    """Tell whether a pod runs on another node, and did so when the claim was made for it.
+
+    One that waited then was bound elsewhere since, and needs the place no more. Others may have taken it.
+    """
+    elsewhere = pod.bound and model.view_name(pod.node_name) != claim.name
+    before = pod.started_at is not None and pod.started_at <= claim.created_at
+    if not (elsewhere and before and pod.reschedulable) or model.promises.of(pod.uid) is not None:
+        return False
+    room = model.room(claim.name)
+    return not claim.launched or (room is not None and pod.spec.requests.fits(room.free))
+
+
+def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime) -> Promise:
+    owner = pod.owner
+    return Promise(
+        like=pod,
+        target=claim.name,
+        decision=claim.annotations.get(DECISION, ""),
+        heir=owner.uid if owner is not None else "",
+        expires_at=lasts_until if claim.initialized else None,
+    )

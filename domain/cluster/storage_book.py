@@ -1,0 +1,119 @@
+"""The storage there is, and which pods use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from treenail.domain.cluster.cluster_facts import Kind, StorageObject
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    default_class,
+)
+
+_NOBODY: Mapping[str, None] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affected:
+    """Whom a change of storage may matter to: the users of a claim, a node by name, or anybody."""
+
+    claim: str = ""
+    node: str = ""
+    anybody: bool = False
+
+
+class StorageBook:
+    """Claims by namespace/name, volumes, classes and storage nodes by name, and the pods of each claim.
+
+    `unreadable` are the kinds that we may not see.
+    """
+
+    def __init__(self) -> None:
+        self.claims: dict[str, PersistentVolumeClaim] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
+        self.classes: dict[str, StorageClass] = {}
+        self.csi_nodes: dict[str, CSINode] = {}
+        self.unreadable: frozenset[Kind] = frozenset()
+        self._users: dict[str, dict[str, None]] = {}
+
+    # --- changing it
+
+    def put(self, thing: StorageObject) -> Affected:
+        """Keep an object as it stands."""
+        match thing:
+            case PersistentVolumeClaim():
+                self.claims[thing.key] = thing
+                return Affected(claim=thing.key)
+            case PersistentVolume():
+                self.volumes[thing.name] = thing
+                return Affected(claim=thing.claim)
+            case StorageClass():
+                self.classes[thing.name] = thing
+                return Affected(anybody=True)
+            case CSINode():
+                self.csi_nodes[thing.name] = thing
+                return Affected(node=thing.name)
+
+    def remove(self, kind: Kind, key: str) -> Affected:
+        """Forget an object."""
+        match kind:
+            case Kind.PERSISTENT_VOLUME_CLAIM:
+                self.claims.pop(key, None)
+                return Affected(claim=key)
+            case Kind.PERSISTENT_VOLUME:
+                volume = self.volumes.pop(key, None)
+                return Affected(claim=volume.claim if volume is not None else "")
+            case Kind.STORAGE_CLASS:
+                return Affected(anybody=self.classes.pop(key, None) is not None)
+            case _:
+                self.csi_nodes.pop(key, None)
+                return Affected(node=key)
+
+    def volumes_of(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
+        """Return the names of the persistent volumes of pods that use any, by uid of the pod."""
+        named = ((pod.uid, [self.claims.get(key) for key in pod.claim_keys]) for pod in pods)
+        volumes = {
+            uid: tuple(claim.volume_name for claim in claims if claim is not None and claim.volume_name)
+            for uid, claims in named
+        }
+        return {uid: names for uid, names in volumes.items() if names}
+
+    def use(self, pod: Pod) -> None:
+        """Note that a pod uses its claims, or that one that is over does not any more."""
+        if pod.terminal:
+            self.leave(pod)
+            return
+        for key in pod.claim_keys if pod.spec.volumes else ():
+            self._users.setdefault(key, {})[pod.uid] = None
+
+    def leave(self, pod: Pod) -> None:
+        """Note that a pod is gone."""
+        for key in pod.claim_keys if pod.spec.volumes else ():
+            users = self._users.get(key, {})
+            users.pop(pod.uid, None)
+            if not users:
+                self._users.pop(key, None)
+
+    # --- asking it
+
+    def class_of(self, name: str | None) -> StorageClass | None:
+        """Return the class that a claim names; the default one where it names none."""
+        return default_class(self.classes) if name is None else self.classes.get(name)
+
+    def limits(self, node: str) -> Mapping[str, int]:
+        """Return the most volumes that can be attached to a node, by driver, where there are limits."""
+        known = self.csi_nodes.get(node)
+        return known.limits if known is not None else {}
+
+    def users(self, claim: str) -> tuple[str, ...]:
+        """Return the uids of the pods that use a claim, in the order they came."""
+        return tuple(self._users.get(claim, _NOBODY))
+
+    def shared(self, claim: str) -> bool:
+        """Tell whether more than one pod uses a claim."""
+        return len(self._users.get(claim, _NOBODY)) > 1

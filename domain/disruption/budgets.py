@@ -1,0 +1,114 @@
+"""How many nodes of a pool are being disrupted, against how many may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import DisruptionProposed, PoolChanged, allowed_disruptions
+from treenail.domain.model.causes import BUDGETED
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import INSTANCE_TERMINATING, NodeClaim, holds
+
+
+class BudgetBook:
+    """Pools, their initialized nodes, and which of those count against a budget now."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, NodePool] = {}
+        self._nodes: dict[str, dict[str, None]] = {}
+        self._pool_of: dict[str, str] = {}
+        self._unready: dict[str, None] = {}
+        self._taken: dict[str, None] = {}
+
+    def note_pool(self, changed: PoolChanged) -> None:
+        """Take in a pool as it stands, or that it is gone."""
+        if changed.pool is None:
+            self._pools.pop(changed.name, None)
+        else:
+            self._pools[changed.name] = changed.pool
+
+    def note_node(self, changed: NodeChanged) -> None:
+        """Take in a node as it stands: only initialized ones count, unready and leaving ones as in use.
+
+        One whose instance is terminated does not count any more; that somebody cordoned it says nothing.
+        """
+        name, view = changed.name, changed.view
+        if view is None or view.claim is None or not view.initialized or _over(view.claim):
+            self._forget(name)
+            return
+        self._pool_of[name] = view.pool
+        self._nodes.setdefault(view.pool, {})[name] = None
+        if view.ending or marked(view) or (view.node is not None and not view.node.ready):
+            self._unready[name] = None
+        else:
+            self._unready.pop(name, None)
+
+    def _forget(self, name: str) -> None:
+        pool = self._pool_of.pop(name, None)
+        if pool is not None:
+            self._nodes[pool].pop(name, None)
+        self._unready.pop(name, None)
+        self._taken.pop(name, None)
+
+    def take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
+        """Return the candidates, in their order, that budgets still allow; they count from now on.
+
+        Each counts against the budgets of its own pool, whoever proposes it. Of those that go together it
+        is all or none.
+        """
+        allowed = self._take(proposal, now)
+        if proposal.together and len(allowed) < len(proposal.candidates):
+            self.release(allowed)
+            return ()
+        return allowed
+
+    def _take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
+        reason = None if proposal.forceful else BUDGETED.get(proposal.cause)
+        left: dict[str, int | None] = {}
+        allowed: list[str] = []
+        for name in proposal.candidates:
+            pool = self._pools.get(self._pool_of.get(name, ""))
+            if pool is None or name in self._taken:
+                continue
+            if pool.name not in left:
+                left[pool.name] = self._left(pool, reason, now) if reason is not None else None
+            room = left[pool.name]
+            if room is not None and room <= 0:
+                continue
+            left[pool.name] = None if room is None else room - 1
+            self._taken[name] = None
+            allowed.append(name)
+        return tuple(allowed)
+
+    def _left(self, pool: NodePool, reason: str, now: datetime) -> int | None:
+        """Return how many more nodes of a pool may be disrupted now; None is no limit."""
+        there = self._nodes.get(pool.name, {})
+        allowed = allowed_disruptions(pool, reason, len(there), now)
+        if allowed is None:
+            return None
+        return allowed - sum(1 for name in there if name in self._unready or name in self._taken)
+
+    def pools_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the pools whose budgets these nodes count against, by name."""
+        return tuple(sorted({self._pool_of[name] for name in names if name in self._pool_of}))
+
+    def those(self, names: Iterable[str]) -> tuple[NodePool, ...]:
+        """Return the pools of these names, as far as they are there."""
+        return tuple(pool for name in names if (pool := self._pools.get(name)) is not None)
+
+    def hold(self, name: str) -> None:
+        """Count a node, whatever budgets say: it goes."""
+        if name in self._pool_of:
+            self._taken[name] = None
+
+    def release(self, names: Iterable[str]) -> None:
+        """These no longer count as being disrupted."""
+        for name in names:
+            self._taken.pop(name, None)
+
+
+def _over(claim: NodeClaim) -> bool:
+    return claim.leaving and holds(claim.conditions, INSTANCE_TERMINATING)

@@ -1,0 +1,215 @@
+"""Giving nodes back that are no longer needed: who proposes, who allows, what is done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from treenail.domain.cluster.planning import PlanDecided
+from treenail.domain.disruption.budget_windows import counts
+from treenail.domain.model.causes import REPLACED, Cause
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim, NodeView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEmptied:
+    """Nothing but daemons stands on a node (`since` then), or, with None, something does again.
+
+    It is not to be proposed before `not_before`, where that is set.
+    """
+
+    name: str
+    since: datetime | None
+    not_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateChanged:
+    """A node is in use, with its claim as it stands, or (None) is not, or goes already."""
+
+    name: str
+    claim: NodeClaim | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolChanged:
+    """A pool is there as it stands, or (None) no longer, with the node class it names, if that is there."""
+
+    name: str
+    pool: NodePool | None
+    node_class: NodeClass | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionProposed:
+    """A pool's disruptor would give these nodes back, of its own pool or of others.
+
+    With `forceful`, nobody is asked. With `together`, it is all of them or none. `planned` is where their
+    pods would go, and what would be bought for them, where that is known already; else it is decided when
+    budgets allow it.
+    """
+
+    pool: str
+    candidates: tuple[str, ...]
+    cause: Cause
+    forceful: bool = False
+    together: bool = False
+    planned: PlanDecided | None = None
+
+    @property
+    def replaced_first(self) -> bool:
+        """Whether the nodes go only once their pods have other places."""
+        return self.planned is not None or (self.cause in REPLACED and not self.forceful)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionAllowed:
+    """The `budgets` of these pools allow it. Whether the cluster does is for the cluster state to say."""
+
+    proposal: DisruptionProposed
+    candidates: tuple[str, ...]
+    budgets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionRefused:
+    """These nodes stay for now; propose them anew when it suits, after longer where it is `lasting`."""
+
+    pool: str
+    candidates: tuple[str, ...]
+    why: str
+    lasting: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionBlocked:
+    """These would be given up, or would give nodes up, and may not: a sentence says why."""
+
+    about: tuple[ObjectRef, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptNodes:
+    """Give these nodes back; with `replaced_first`, once all their pods have other places, or not at all."""
+
+    nodes: tuple[NodeView, ...]
+    cause: Cause
+    replaced_first: bool = False
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeInterrupted:
+    """EC2 has announced, or reported, the end of an instance. At `deadline` it goes, ready or not.
+
+    With `forceful`, nothing that runs there can be relied on: its pods leave at once, whatever protects them.
+    `why` says more of the cause, for people; `name` is the claim's, "" as long as nobody has found it.
+    """
+
+    instance_id: str
+    cause: Cause
+    noticed_at: datetime
+    deadline: datetime | None = None
+    forceful: bool = False
+    why: str = ""
+    message_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimGivenUp:
+    """A claim, by name, is of no use any more: its node never came into use, or is gone.
+
+    `actor` says so; it is "" where somebody deleted the node. `why` says more of the cause. Where
+    `nothing_bought`, it is known that no instance need be looked for.
+    """
+
+    name: str
+    cause: Cause
+    actor: str
+    why: str = ""
+    nothing_bought: bool = False
+
+    @classmethod
+    def unbought(cls, name: str, cause: Cause, actor: str, why: str) -> ClaimGivenUp:
+        """Return that a launch came to nothing, for sure."""
+        return cls(name=name, cause=cause, actor=actor, why=why, nothing_bought=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSettled:
+    """What was announced of an instance follows from the API by now, or concerns nobody here."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionEnded:
+    """A node that was to go is gone, or stays after all."""
+
+    name: str
+
+
+def disrupted_labels(claim: NodeClaim, cause: Cause) -> dict[str, str]:
+    """Return the labels of the metric that counts claims we began to give back."""
+    grace = claim.termination_grace_period
+    mode = "graceful" if grace is None else "eventual" if grace > timedelta(0) else "forceful"
+    return {
+        "reason": cause.value,
+        "nodepool": claim.pool,
+        "capacity_type": claim.capacity_type,
+        "consolidation_policy": "",
+        "termination_mode": mode,
+    }
+
+
+def allowed_disruptions(pool: NodePool, reason: str, nodes: int, now: datetime) -> int | None:
+    """Return how many of a pool's `nodes` may be disrupted at a time for `reason`; None is no limit.
+
+    The tightest of the budgets holds that count `now`; percentages round up.
+    """
+    meant = (b for b in pool.disruption.budgets if not b.reasons or reason in b.reasons)
+    active = [b for b in meant if counts(b, now)]
+    amounts = [b.nodes if b.nodes is not None else ceil((b.percent or 0) * nodes / 100) for b in active]
+    return min(amounts, default=None)
+
+
+class EmptyNodes:
+    """The empty nodes of one pool, and when each has stood empty for long enough."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, datetime] = {}
+        self._not_before: dict[str, datetime] = {}
+
+    def note(self, name: str, since: datetime | None) -> None:
+        """Take in that a node is empty since then, or no longer is."""
+        self._not_before.pop(name, None)
+        if since is None:
+            self._since.pop(name, None)
+        else:
+            self._since[name] = since
+
+    def postpone(self, names: Iterable[str], until: datetime) -> None:
+        """Do not propose these again before `until`."""
+        for name in names:
+            if name in self._since:
+                self._not_before[name] = until
+
+    def due(self, after: timedelta, now: datetime) -> tuple[str, ...]:
+        """Return the nodes that have stood empty for `after`, longest first."""
+        ready = [n for n in self._since if self._due_at(n, after) <= now]
+        return tuple(sorted(ready, key=lambda n: (self._since[n], n)))
+
+    def next_due(self, after: timedelta) -> datetime | None:
+        """Return when the next node will have stood empty for `after`, if any is empty."""
+        return min((self._due_at(n, after) for n in self._since), default=None)
+
+    def _due_at(self, name: str, after: timedelta) -> datetime:
+        due = self._since[name] + after
+        return max(due, self._not_before.get(name, due))

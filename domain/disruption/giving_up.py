@@ -1,0 +1,48 @@
+"""Whether a node may still be given up as it was proposed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.disruption.disruption import DisruptionProposed
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.kept_nodes import kept_by
+from treenail.domain.model.pods import Pod
+
+# Nothing speaks against it, but it is not what it was proposed for any more.
+CHANGED: Final = "no longer as it was"
+
+
+def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
+    """Return what speaks against giving up a node that was proposed, None where nothing does."""
+    view = model.view(name)
+    if view is None or not view.initialized or model.ending(view) or marked(view):
+        return CHANGED
+    if proposal.cause is Cause.EMPTY and not model.empty(name):
+        return CHANGED
+    if proposal.forceful:
+        return None
+    kept = kept_by(view)
+    if kept is not None:
+        return f'node has "{kept}" annotation'
+    if proposal.replaced_first and model.promises.at(view.name):
+        return "node is nominated for a pending pod"
+    limited = view.claim is not None and view.claim.termination_grace_period is not None
+    if limited and proposal.cause is Cause.DRIFTED:
+        # Its pods have to go by then, whatever they ask for.
+        return None
+    held = (_held(model, pod, now) for pod in model.pods_of(view))
+    return next((why for why in held if why is not None), None)
+
+
+def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
+    """Return why a pod may not be disrupted now: daemons are asked like others, as they are evicted too."""
+    if not pod.active:
+        return None
+    if pod.protected(now):
+        return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+    return model.pod_budgets.holding(pod) if pod.drainable(now) else None

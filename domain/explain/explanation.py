@@ -1,0 +1,67 @@
+"""What is known of why something is as it is: sentences, each about one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from treenail.domain.model import labels
+from treenail.domain.model.claim_prices import price_of
+from treenail.domain.model.claims import DECISION
+from treenail.domain.model.durations import format_duration
+from treenail.domain.model.nodes import INITIALIZED, LAUNCHED, REGISTERED, NodeClaim, Status, condition_of
+from treenail.domain.telemetry.tracing import SpanContext
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence. `about` is the same for all of a kind: "place", "origin", "end"."""
+
+    about: str
+    says: str
+
+
+def ago(since: datetime, now: datetime) -> str:
+    """Return how long ago something was, to the second: "3m20s ago"."""
+    span = timedelta(seconds=max(0, round((now - since).total_seconds())))
+    return f"{format_duration(span)} ago"
+
+
+def what_is(claim: NodeClaim) -> str:
+    """Return what a claim got, or is to get: "c5.large in us-east-1a, spot, $0.034/h"."""
+    if not claim.launched:
+        types = len(claim.instance_types)
+        return f"any of {types} instance types" if types else "any instance type"
+    price = price_of(claim)
+    parts = (
+        f"{claim.instance_type or 'an unknown type'} in {claim.zone or 'an unknown zone'}",
+        claim.capacity_type,
+        "" if price is None else f"${price:.4g}/h",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def named(claim: NodeClaim) -> str:
+    """Return what names a claim and its pool: "NodeClaim c1 of NodePool default"."""
+    generation = claim.generation
+    return f"{generation.claim_kind} {claim.name} of {generation.pool_kind} {claim.pool}"
+
+
+def origin(claim: NodeClaim) -> str:
+    """Return by which decision a claim was made, with the id of its trace, "" where it does not say."""
+    decision = claim.annotations.get(DECISION, "")
+    context = SpanContext.parse(claim.annotations.get(labels.TRACEPARENT, ""))
+    trace = f", trace {context.trace_id}" if context is not None else ""
+    return f"decision {decision}{trace}" if decision else ""
+
+
+def progress(claim: NodeClaim) -> Iterator[str]:
+    """Yield what a claim that is not in use yet waits for."""
+    for kind in (LAUNCHED, REGISTERED, INITIALIZED):
+        shown = condition_of(claim.conditions, kind)
+        if shown is not None and shown.status is Status.TRUE:
+            continue
+        why = ": ".join(filter(None, (shown.reason, shown.message))) if shown is not None else ""
+        yield f"It is not {kind.lower()} yet" + (f" ({why})." if why else ".")
+        return

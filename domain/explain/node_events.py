@@ -1,0 +1,132 @@
+"""The events that people find beside claims and their nodes, in Karpenter's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import DisruptionBlocked, DisruptNodes
+from treenail.domain.disruption.replacements import Replacements
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model import labels
+from treenail.domain.model.causes import BUDGETED, Cause
+from treenail.domain.model.claim_conditions import MILESTONES
+from treenail.domain.model.event_subjects import of_claim, of_view
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.kept_pods import kept_pod
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.node_shape import shape_problems
+from treenail.domain.model.nodes import Condition, NodeClaim, NodeView, Status, condition_of
+from treenail.domain.model.taints import UNREGISTERED
+
+_LONGEST_WHY: Final = 300
+
+
+class NodeEvents:
+    """Remembers claims and nodes as they were, and says what is to be told of a change. Mutable.
+
+    What stood already when it was first heard of is no news.
+    """
+
+    def __init__(self) -> None:
+        self._views: dict[str, NodeView] = {}
+        self._replacements = Replacements()
+
+    def note(self, changed: NodeChanged, now: datetime) -> Iterator[ClusterEvent]:
+        """Take a view in as it stands; yield what has changed that people know of."""
+        before = self._views.pop(changed.name, None)
+        view = changed.view
+        if view is None:
+            self._replacements.forget(changed.name)
+            yield from _finalized(before)
+            return
+        self._views[changed.name] = view
+        for pod in changed.pods:
+            yield from kept_pod(pod, now)
+        yield from self._replacements.note(changed)
+        if before is not None:
+            yield from _changes(before, view)
+
+    def disrupting(self, order: DisruptNodes) -> Iterator[ClusterEvent]:
+        """Yield, for nodes that are given back, why."""
+        why = BUDGETED.get(order.cause, order.cause.value)
+        self._replacements.order(order)
+        for view in order.nodes:
+            for about in of_view(view):
+                yield ClusterEvent(about, "DisruptionTerminating", f"Disrupting {about.kind}: {why}")
+
+    def failed(self, failure: ClaimFailed) -> Iterator[ClusterEvent]:
+        """Yield, for a claim that EC2 has no capacity for, what it said."""
+        view = self._views.get(failure.claim)
+        if failure.cause is Cause.INSUFFICIENT_CAPACITY and view is not None and view.claim is not None:
+            about = of_claim(view.claim)
+            message = f"{about.kind} {about.name} event: {failure.why[:_LONGEST_WHY]}"
+            yield ClusterEvent(about, "InsufficientCapacityError", message, warning=True)
+
+
+def blocked(by: DisruptionBlocked) -> Iterator[ClusterEvent]:
+    """Yield, for what would be given up and may not be, why."""
+    for about in by.about:
+        yield ClusterEvent(about, "DisruptionBlocked", by.why)
+
+
+def _changes(before: NodeView, after: NodeView) -> Iterator[ClusterEvent]:
+    was, claim = before.claim, after.claim
+    if claim is None:
+        return
+    if was is not None:
+        yield from _transitions(was, claim)
+    if _lacks_taint(after) and not _lacks_taint(before):
+        message = f"Missing {UNREGISTERED.key} taint: pods may come to the node before it is registered"
+        yield ClusterEvent(of_claim(claim), "UnregisteredTaintMissing", message, warning=True)
+    problems = shape_problems(before)
+    for problem in shape_problems(after):
+        if problem not in problems:
+            yield ClusterEvent(of_claim(claim), "FailedConsistencyCheck", problem, warning=True)
+
+
+def _lacks_taint(view: NodeView) -> bool:
+    """Tell whether a node has joined without the taint that keeps pods away until it is registered."""
+    claim, node = view.claim, view.node
+    if claim is None or node is None or claim.registered or labels.MADE_EARLY in node.annotations:
+        return False
+    synced = node.labels.get(labels.REGISTERED) == "true"
+    return not synced and not any(t.same_mark(UNREGISTERED) for t in node.taints)
+
+
+def _transitions(before: NodeClaim, after: NodeClaim) -> Iterator[ClusterEvent]:
+    for now in after.conditions:
+        was = condition_of(before.conditions, now.type)
+        if now.status is not _status(was):
+            yield transition(of_claim(after), replace(now, type=_told_as(after, now.type)), _status(was))
+
+
+def _told_as(claim: NodeClaim, kind: str) -> str:
+    old = claim.generation is Generation.V1ALPHA5 and kind in MILESTONES
+    return f"Machine{kind}" if old else kind
+
+
+def transition(about: ObjectRef, now: Condition, was: Status) -> ClusterEvent:
+    """Return that a condition has another status than it had."""
+    said = [
+        f"Type: {now.type}",
+        f"Status: {was.value} -> {now.status.value}",
+        f"Reason: {now.reason or now.type}",
+    ]
+    if now.message:
+        said.append(f"Message: {now.message}")
+    return ClusterEvent(about, now.type, f"Status condition transitioned, {', '.join(said)}")
+
+
+def _finalized(before: NodeView | None) -> Iterator[ClusterEvent]:
+    """Yield, for a claim that is gone, which finalizers held it to the end."""
+    if before is not None and before.claim is not None and before.claim.leaving:
+        for finalizer in before.claim.finalizers or (labels.TERMINATION_FINALIZER,):
+            yield ClusterEvent(of_claim(before.claim), "Finalized", f"Finalized {finalizer}")
+
+
+def _status(condition: Condition | None) -> Status:
+    return condition.status if condition is not None else Status.UNKNOWN

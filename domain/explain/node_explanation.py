@@ -1,0 +1,160 @@
+"""Why a node is there, whether it may go, and why it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import empty_since
+from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
+from treenail.domain.disruption.expiry import expires_at, forceful
+from treenail.domain.disruption.giving_up import objection
+from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
+from treenail.domain.model import labels
+from treenail.domain.model.causes import BUDGETED, Cause
+from treenail.domain.model.claims import promised_pods, replaced_nodes
+from treenail.domain.model.durations import format_duration
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.telemetry.log_facts import shortened
+from treenail.domain.termination.end_records import said_of_end
+
+
+def explain_node(
+    model: ClusterModel, view: NodeView, now: datetime, *, claims_known: bool = True
+) -> Iterator[Statement]:
+    """Yield what can be told of a node, or of a claim that has none yet, from what the API server holds.
+
+    Unless all `claims_known`, a node without one may still have been bought.
+    """
+    claim = view.claim
+    pods = model.pods_of(view)
+    if claim is None:
+        unbought = "No NodeClaim stands for it: Treenail did not buy it, and leaves it alone."
+        unclear = "No NodeClaim that can be read stands for it, and not all can: whose it is is not known."
+        yield Statement("origin", unbought if claims_known else unclear)
+        yield from _pods(pods)
+        return
+    node = f", node {view.node_name}" if view.node_name else ""
+    yield Statement("node", f"It is {named(claim)}{node}: {what_is(claim)}.")
+    yield from _origin(model, claim, now)
+    if not claim.leaving:
+        for says in progress(claim):
+            yield Statement("node", says)
+    yield from _pods(pods)
+    yield from _successors(model, view, now)
+    if view.ending:
+        yield from _end(claim, pods, now)
+    elif view.initialized:
+        yield from _future(model, view, claim, now)
+
+
+def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
+    made_by = origin(claim)
+    by = f" by {made_by}" if made_by else ""
+    yield Statement("origin", f"It was made {ago(claim.created_at, now)}{by}.")
+    uids = promised_pods(claim)
+    if uids:
+        names = [pod.key for uid in uids if (pod := model.pods.get(uid)) is not None]
+        there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
+        yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
+    for name in replaced_nodes(claim):
+        yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
+
+
+def _fate(model: ClusterModel, name: str) -> str:
+    """Return what has become of a node that another was made in place of."""
+    view = model.view(model.view_name(name))
+    if view is None:
+        return ", which is gone"
+    return ", which is on its way out" if view.leaving else ", which is there still"
+
+
+def _successors(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
+    for name, claim in sorted(model.claims.items()):
+        if not view.node_name or view.node_name not in replaced_nodes(claim):
+            continue
+        node = f", node {claim.node_name}" if claim.node_name else ""
+        yield Statement(
+            "end",
+            f"{claim.generation.claim_kind} {name}{node} was made in its place {ago(claim.created_at, now)}: "
+            f"{what_is(claim)}.",
+        )
+
+
+def _pods(pods: Sequence[Pod]) -> Iterator[Statement]:
+    daemons = sum(1 for pod in pods if pod.daemon or pod.mirror)
+    yield Statement("pods", f"{len(pods)} pods are on it, {daemons} of them of DaemonSets or its own.")
+
+
+def _end(claim: NodeClaim, pods: Sequence[Pod], now: datetime) -> Iterator[Statement]:
+    since = f", deleted {ago(claim.deleting_since, now)}" if claim.deleting_since is not None else ""
+    yield Statement("end", f"It is on its way out{since}: {_why(claim)}.")
+    left = [pod for pod in pods if pod.drainable(now)]
+    kept = [pod.key for pod in left if pod.protected(now)]
+    if left:
+        yield Statement("end", f"{len(left)} pods have yet to leave: {shortened([pod.key for pod in left])}.")
+    if kept:
+        yield Statement("end", f"{labels.DO_NOT_DISRUPT} keeps {shortened(kept)}.")
+
+
+def _why(claim: NodeClaim) -> str:
+    """Return the cause as the claim says it, with what more it says."""
+    cause = claim.annotations.get(labels.CAUSE) or "deleted by somebody"
+    said = said_of_end(claim)
+    more = [f"{name} {said[name]}" for name in ("reason", "actor", "method", "trace_id") if said.get(name)]
+    return ", ".join((cause, *more))
+
+
+def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
+    pool = model.pools.get(claim.pool)
+    empty = model.empty(view.name)
+    if empty:
+        since = empty_since(view)
+        known = f", since {write_instant(since)}" if since is not None else ""
+        yield Statement("future", f"Nothing but daemons is on it{known}; {_patience(pool)}.")
+    if claim.drift is not None:
+        yield Statement("future", f"It drifted: {claim.drift}.")
+    end = expires_at(claim, pool)
+    if end is not None:
+        when = f"was over {ago(end, now)}" if end <= now else f"is over at {write_instant(end)}"
+        yield Statement("future", f"Its time {when}.")
+    over = end is not None and end <= now
+    drifted = Cause.DRIFTED if claim.drift is not None else None
+    cause = Cause.EXPIRED if over else Cause.EMPTY if empty else drifted
+    if cause is None:
+        yield Statement("future", "Nothing speaks for giving it up now.")
+        return
+    yield from _obstacles(model, view, pool, cause, now)
+
+
+def _patience(pool: NodePool | None) -> str:
+    after = pool.disruption.empty_after if pool is not None else None
+    return (
+        "its pool keeps empty nodes"
+        if after is None
+        else f"its pool gives such up after {format_duration(after)}"
+    )
+
+
+def _obstacles(
+    model: ClusterModel, view: NodeView, pool: NodePool | None, cause: Cause, now: datetime
+) -> Iterator[Statement]:
+    force = cause is Cause.EXPIRED and view.claim is not None and forceful(view.claim)
+    asked = DisruptionProposed(pool=view.pool, candidates=(view.name,), cause=cause, forceful=force)
+    against = objection(model, view.name, asked, now)
+    if against is not None:
+        yield Statement("future", f"It may not go now: {against}.")
+    elif force:
+        yield Statement("future", "It goes whatever budgets and annotations say.")
+    if pool is None or force:
+        return
+    nodes = sum(1 for claim in model.claims.values() if claim.pool == pool.name and claim.initialized)
+    allowed = allowed_disruptions(pool, BUDGETED[cause], nodes, now)
+    if allowed is not None:
+        reason = BUDGETED[cause]
+        says = f"Budgets let {allowed} of the pool's {nodes} nodes go at a time for the reason {reason}."
+        yield Statement("future", says)

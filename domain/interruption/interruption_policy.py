@@ -1,0 +1,51 @@
+"""What is done about what EC2 says of instances: the user's choice, by what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from treenail.domain.interruption.interruption import InterruptionKind
+
+
+class Response(StrEnum):
+    """What follows from a warning: its nodes are given back, or it is recorded and no more."""
+
+    ACT = "act"
+    RECORD = "record"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptionPolicy:
+    """The response to each kind of warning.
+
+    With `delete_pods_at_deadline`, pods that still stand on a machine shortly before it ends are deleted,
+    whatever protects them; without it they are evicted as on any other day, and may be lost with it.
+    """
+
+    spot_interruption: Response = Response.ACT
+    rebalance_recommendation: Response = Response.RECORD
+    scheduled_change: Response = Response.ACT
+    instance_state_change: Response = Response.ACT
+    capacity_reservation_interruption: Response = Response.ACT
+    impaired_status: Response = Response.ACT
+    delete_pods_at_deadline: bool = True
+
+    def acts_on(self, kind: InterruptionKind) -> bool:
+        """Tell whether nodes are given back for a warning of this kind."""
+        match kind:
+            case InterruptionKind.SPOT_INTERRUPTED:
+                response = self.spot_interruption
+            case InterruptionKind.REBALANCE_RECOMMENDATION:
+                response = self.rebalance_recommendation
+            case InterruptionKind.SCHEDULED_CHANGE | InterruptionKind.EVENT_STATUS:
+                response = self.scheduled_change
+            case InterruptionKind.INSTANCE_STOPPED | InterruptionKind.INSTANCE_TERMINATED:
+                response = self.instance_state_change
+            case InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED:
+                response = self.capacity_reservation_interruption
+            case InterruptionKind.INSTANCE_STATUS | InterruptionKind.SYSTEM_STATUS:
+                response = self.impaired_status
+            case InterruptionKind.NO_OP:
+                response = Response.RECORD
+        return response is Response.ACT

@@ -1,0 +1,274 @@
+"""From claims to CreateFleet calls and back: grouping, marking, dealing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.launch.launch_options import Menu
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.fleets import (
+    CLUSTER_TAG,
+    EFA,
+    LAUNCH_TAG,
+    NO_SPOT,
+    FleetAnswer,
+    FleetRequest,
+    Instance,
+    Override,
+)
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.selection import ALL_SPOT, OfferingKey
+from treenail.domain.model.taints import UNREGISTERED
+
+# What a claim says of its launch, in place of a mark, when it is known to have come to nothing.
+NOTHING_BOUGHT: Final = "nothing-bought"
+_MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
+# What Karpenter merges into one call at most.
+_MOST_INSTANCES: Final = 1000
+_NO_TAGS: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLaunched:
+    """An instance was bought for a claim, and the claim says so."""
+
+    claim: NodeClaim
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityRanOut:
+    """EC2 had no capacity in these offerings: (capacity type, instance type, zone), "*" being any."""
+
+    offerings: tuple[OfferingKey, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFailed:
+    """Nothing can be launched from a node class for now, for a reason that is not capacity."""
+
+    node_class: NodeClassRef
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimFailed:
+    """A claim comes to nothing: no instance was bought for it, and none will be."""
+
+    claim: str
+    cause: Cause
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchMark:
+    """What a claim says of its launch: which call, which of its instances, and what was asked for."""
+
+    token: str
+    index: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.token}/{self.index}/{self.digest}"
+
+    @classmethod
+    def of(cls, claim: NodeClaim) -> LaunchMark | None:
+        """Read the mark of a claim; None where it has none that we wrote."""
+        match = _MARK.fullmatch(claim.annotations.get(labels.LAUNCH, ""))
+        return cls(match[1], int(match[2]), match[3]) if match is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One CreateFleet call and the claims it is for, in the order its instances are dealt."""
+
+    request: FleetRequest
+    claims: tuple[str, ...]
+
+    def marks(self) -> dict[str, LaunchMark]:
+        """Return what each claim is to say before the call is made."""
+        digest = self.request.digest()
+        return {name: LaunchMark(self.request.token, i, digest) for i, name in enumerate(self.claims)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Everywhere:
+    """What is said of all that is launched."""
+
+    cluster_name: str
+    tags: Mapping[str, str]
+
+
+def launch_token(claims: Iterable[str]) -> str:
+    """Return the client token of the call for `claims`: for the same claims always the same."""
+    return hashlib.blake2b(",".join(claims).encode(), digest_size=10).hexdigest()
+
+
+def launches(
+    claims: Sequence[NodeClaim],
+    *,
+    pool: NodePool,
+    node_class: NodeClass,
+    menu: Menu,
+    cluster_name: str,
+    tags: Mapping[str, str] = _NO_TAGS,
+) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+    """Group claims of one pool that ask for the same into as few calls as there can be.
+
+    `tags` are those of all that the cluster launches; a node class's come before them.
+    Return the calls, and the names of claims for which nothing is on offer any more.
+    """
+    general = _Everywhere(cluster_name, tags)
+    groups: dict[tuple[object, ...], list[NodeClaim]] = {}
+    chosen: dict[str, tuple[str, tuple[Override, ...]]] = {}
+    hopeless: list[str] = []
+    for claim in sorted(claims, key=lambda c: c.name):
+        chosen[claim.name] = capacity_type, overrides = menu.choose(claim)
+        if overrides:
+            groups.setdefault((capacity_type, overrides, _node_of(claim, pool)), []).append(claim)
+        else:
+            hopeless.append(claim.name)
+    calls = [
+        _launch(members[n : n + _MOST_INSTANCES], *chosen[members[0].name], pool, node_class, general)
+        for members in groups.values()
+        for n in range(0, len(members), _MOST_INSTANCES)
+    ]
+    return tuple(calls), tuple(hopeless)
+
+
+def launch_again(
+    claims: Sequence[NodeClaim],
+    *,
+    unmarked: Sequence[NodeClaim] = (),
+    pool: NodePool,
+    node_class: NodeClass,
+    menu: Menu,
+    cluster_name: str,
+    tags: Mapping[str, str] = _NO_TAGS,
+) -> Launch | None:
+    """Return the very call that all these claims (with one mark's token) were marked for.
+
+    Some of the `unmarked` may be of it too: then it was never made. None where the call cannot be made
+    again as it was: the token may not be used for another request.
+    """
+    marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
+    if not marks or len(marks) < len(claims):
+        return None
+    chosen, node = menu.choose(claims[0]), _node_of(claims[0], pool)
+    if not chosen[1]:
+        return None
+    alike = [c for c in unmarked if menu.choose(c) == chosen and _node_of(c, pool) == node]
+    room = max(0, _MOST_INSTANCES - len(claims))
+    for members in (claims, (*claims, *sorted(alike, key=lambda c: c.name)[:room])):
+        ordered = sorted(members, key=lambda c: c.name)
+        again = _launch(ordered, *chosen, pool, node_class, _Everywhere(cluster_name, tags))
+        if all(again.marks()[name] == mark for name, mark in marks.items()):
+            return again
+    return None
+
+
+def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
+    """Return what launch templates say of a claim's node. It is one for all instances of a call."""
+    decided = _decided_labels(claim, pool)
+    kept = tuple(sorted(decided.items())), claim.taints, claim.startup_taints
+    return *kept, _dedicated(claim), _with_efa(claim)
+
+
+def _dedicated(claim: NodeClaim) -> bool:
+    """Tell whether a claim wants hardware of its own, which it does only where it takes no other."""
+    tenancy = claim.requirements.get(labels.INSTANCE_TENANCY)
+    return tenancy is not None and not tenancy.has("default")
+
+
+def _with_efa(claim: NodeClaim) -> bool:
+    return claim.requests.get(EFA, 0) > 0
+
+
+def _launch(
+    claims: Sequence[NodeClaim],
+    capacity_type: str,
+    overrides: tuple[Override, ...],
+    pool: NodePool,
+    node_class: NodeClass,
+    everywhere: _Everywhere,
+) -> Launch:
+    names = tuple(c.name for c in claims)
+    token = launch_token(names)
+    first = claims[0]
+    request = FleetRequest(
+        token=token,
+        node_class=node_class,
+        capacity_type=capacity_type,
+        overrides=overrides,
+        count=len(names),
+        labels={**_decided_labels(first, pool), labels.CAPACITY_TYPE: capacity_type},
+        taints=(*first.taints, *first.startup_taints, UNREGISTERED),
+        kubelet=pool.kubelet or node_class.kubelet,
+        tags={
+            **everywhere.tags,
+            **node_class.tags,
+            f"kubernetes.io/cluster/{everywhere.cluster_name}": "owned",
+            CLUSTER_TAG: everywhere.cluster_name,
+            pool.generation.pool_label: pool.name,
+            LAUNCH_TAG: token,
+        },
+        dedicated=_dedicated(first),
+        efa=_with_efa(first),
+    )
+    return Launch(request=request, claims=names)
+
+
+def _decided_labels(claim: NodeClaim, pool: NodePool) -> dict[str, str]:
+    """Return what was decided on the labels of a claim's node.
+
+    A claim that was given its instance says of that too: which must not make another call of the same one.
+    """
+    decided = pool.node_labels
+    return {k: v for k, v in claim.labels.items() if k in decided or k not in labels.WELL_KNOWN}
+
+
+def deal(claims: Sequence[NodeClaim], instances: Sequence[Instance]) -> dict[str, Instance]:
+    """Give each claim that has no instance yet one that no claim has, in the order of their marks.
+
+    `claims` are all of one call, those with an instance included.
+    """
+    taken = {c.provider_id for c in claims if c.provider_id}
+    free = iter(sorted((i for i in instances if i.provider_id not in taken), key=lambda i: i.id))
+    waiting = sorted((c for c in claims if not c.provider_id), key=_place)
+    return {claim.name: instance for claim, instance in zip(waiting, free, strict=False)}
+
+
+def _place(claim: NodeClaim) -> tuple[int, str]:
+    mark = LaunchMark.of(claim)
+    return (mark.index if mark is not None else 0, claim.name)
+
+
+def offering_of(claim: NodeClaim) -> OfferingKey:
+    """Return the offering that a claim's instance was bought from."""
+    place = claim.labels.get(labels.RESERVATION_ID, claim.zone)
+    return (claim.capacity_type, claim.instance_type, place)
+
+
+def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
+    """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be.
+
+    A reservation that EC2 finds anything wrong with is of no use for now, while others may be. What may be
+    had elsewhere in its zone has not run out: the next launch goes there.
+    """
+    if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
+        return (ALL_SPOT,)
+    keys = {
+        (request.capacity_type, o.instance_type, o.place)
+        for error in answer.errors
+        if (error.capacity or request.reservations) and not error.elsewhere
+        for o in request.overrides
+        if error.instance_type in ("", o.instance_type) and error.zone in ("", o.zone)
+    }
+    return tuple(sorted(keys))

@@ -1,0 +1,195 @@
+"""From a bought instance to a node in use: what is to be done next, and until when it must have happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from treenail.domain.disruption.expiry import expires_at, forceful
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.claim_conditions import (
+    after_initialization,
+    after_registration,
+    after_several_nodes,
+    not_initialized,
+    shows,
+)
+from treenail.domain.model.event_subjects import of_claim
+from treenail.domain.model.node_shape import shape_condition, shape_news
+from treenail.domain.model.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, awaited
+from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.taints import UNREGISTERED
+
+LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
+REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
+_OBSTACLES_TOLD_AFTER: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRegistered:
+    """The node of a claim has joined."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeInitialized:
+    """The node of a claim is in use."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNeverCame:
+    """A claim's launch or registration took too long: it is given back."""
+
+    claim: NodeClaim
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncNode:
+    """Give the node what its claim says, and take off the taint that kept pods away until now."""
+
+    node: str
+    version: int
+    patch: NodePatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchClaim:
+    """Write down how far the claim has come. It does not go on while `rivals`, nodes by name, claim it."""
+
+    claim: NodeClaim
+    patch: ClaimPatch
+    rivals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveBack:
+    """Delete a claim whose node never came, or that expires before it comes into use."""
+
+    claim: NodeClaim
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitUntil:
+    """Nothing to do before then, unless something changes."""
+
+    at: datetime
+
+
+NextStep: TypeAlias = "SyncNode | PatchClaim | MarkInitialized | GiveBack | WaitUntil | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkInitialized:
+    """Label the node as initialized, then say so on the claim, by these conditions."""
+
+    claim: NodeClaim
+    node: str
+    version: int
+    conditions: tuple[Condition, ...]
+
+
+def next_step(view: NodeView, now: datetime) -> NextStep:
+    """Return what a claim's life needs next; None where nothing is left to do."""
+    claim = view.claim
+    if claim is None or claim.leaving:
+        return None
+    if view.initialized:
+        news = shape_news(view)
+        return None if news is None else PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
+    expires = expires_at(claim, None) if forceful(claim) else None
+    if expires is not None and now >= expires:
+        return GiveBack(claim=claim, cause=Cause.EXPIRED)
+    step = _towards_use(view, claim, now)
+    match step:
+        case WaitUntil(at=at) if expires is not None:
+            return WaitUntil(at=min(at, expires))
+        case None if expires is not None:
+            return WaitUntil(at=expires)
+        case _:
+            return step
+
+
+def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
+    node = view.node
+    if node is None or (not claim.registered and awaited(node)):
+        return _wait_for_node(claim, now)
+    if not claim.registered:
+        rivals = (node.name, *view.rivals)
+        return _register(claim, node) if len(rivals) == 1 else _wait_for_one(claim, rivals, now)
+    return _initialize(claim, node, now)
+
+
+def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
+    if not claim.launched:
+        due, cause = claim.created_at + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
+    else:
+        due, cause = claim.since(LAUNCHED) + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
+    if claim.registered:  # it was there, and somebody took it away, finalizer and all
+        cause = Cause.DELETED
+    return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
+
+
+def _wait_for_one(claim: NodeClaim, rivals: tuple[str, ...], now: datetime) -> NextStep:
+    """Say that nobody can tell which node is the claim's, until one alone is left, or its time is over."""
+    told = after_several_nodes(claim)
+    waiting = _wait_for_node(claim, now)
+    if isinstance(waiting, GiveBack) or all(shows(claim, one) for one in told):
+        return waiting
+    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=told), rivals=tuple(sorted(rivals)))
+
+
+def _register(claim: NodeClaim, node: Node) -> NextStep:
+    synced = node.labels.get(labels.REGISTERED) == "true"
+    if not synced or any(t.same_mark(UNREGISTERED) for t in node.taints):
+        return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
+    patch = ClaimPatch(node_name=node.name, conditions=after_registration(claim, node))
+    return PatchClaim(claim=claim, patch=patch)
+
+
+def _registration(claim: NodeClaim, node: Node) -> NodePatch:
+    wanted = (
+        () if node.labels.get(labels.DO_NOT_SYNC_TAINTS) == "true" else claim.taints + claim.startup_taints
+    )
+    return NodePatch(
+        labels={**claim.labels, labels.REGISTERED: "true"},
+        annotations=_own(claim),
+        add_taints=tuple(t for t in wanted if t not in node.taints),
+        remove_taints=tuple(t for t in node.taints if t.same_mark(UNREGISTERED)),
+        owner=of_claim(claim),
+        add_finalizers=(labels.TERMINATION_FINALIZER,),
+    )
+
+
+def _own(claim: NodeClaim) -> dict[str, str]:
+    """Return the claim's annotations that belong on its node: not those of the launch."""
+    return {k: v for k, v in claim.annotations.items() if not k.startswith("treenail.sh/")}
+
+
+def _initialize(claim: NodeClaim, node: Node, now: datetime) -> NextStep:
+    obstacle = not_initialized(claim, node)
+    if obstacle is None:
+        return _mark_initialized(claim, node)
+    if shows(claim, obstacle):
+        return None
+    # What is gone in a moment, as it is for most nodes, is not worth a request.
+    due = claim.since(REGISTERED) + _OBSTACLES_TOLD_AFTER
+    if now < due:
+        return WaitUntil(at=due)
+    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=(obstacle,)))
+
+
+def _mark_initialized(claim: NodeClaim, node: Node) -> MarkInitialized:
+    conditions = after_initialization(claim)
+    in_use = NodeView(claim=replace(claim, conditions=conditions), node=node)
+    shape = shape_condition(in_use)
+    told = conditions if shape is None else (*conditions, shape)
+    return MarkInitialized(claim=claim, node=node.name, version=node.resource_version, conditions=told)

@@ -1,0 +1,39 @@
+"""The tags that an instance gets when its node has joined, and which of them are still missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from treenail.domain.model import labels
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.patches import ClaimPatch
+
+NAME: Final = "Name"
+# What a claim says when its instance bears all of them, as Karpenter's claims do.
+TAGGED: Final = labels.AWS + "tagged"
+TAGGED_PATCH: Final = ClaimPatch(annotations={TAGGED: "true"})
+_POOLS: Final = (labels.NODEPOOL, labels.PROVISIONER)
+_OF_AWS: Final = "aws:///"
+
+
+def first_name(tags: Mapping[str, str]) -> str:
+    """Return the name of an instance whose node has none yet, by the pool its tags tell; "" without one."""
+    return next((f"{key}/{tags[key]}" for key in _POOLS if key in tags), "")
+
+
+def untagged(view: NodeView | None) -> NodeClaim | None:
+    """Return the claim of a view whose instance may lack tags; None where nothing is to be done."""
+    claim = view.claim if view is not None else None
+    if claim is None or claim.leaving or not claim.registered or not claim.node_name:
+        return None
+    ours = claim.provider_id.startswith(_OF_AWS) and claim.annotations.get(TAGGED) != "true"
+    return claim if ours else None
+
+
+def missing_tags(claim: NodeClaim, tags: Mapping[str, str]) -> dict[str, str]:
+    """Return what an instance with these `tags` lacks. A name that a node class gave stays."""
+    wanted = {labels.NODECLAIM: claim.name}
+    if tags.get(NAME, "") in ("", first_name(tags)):
+        wanted[NAME] = claim.node_name
+    return {key: value for key, value in sorted(wanted.items()) if tags.get(key) != value}

@@ -1,0 +1,64 @@
+"""What claims cost, as they say themselves, and what was bought by a decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.claims import DECISION
+from treenail.domain.model.nodes import NodeClaim
+
+
+def write_price(price: float) -> dict[str, str]:
+    """Return the annotation that says what a claim's instance costs in $/h; none where nobody knows."""
+    return {labels.PRICE: f"{price:.6f}"} if price > 0 else {}
+
+
+def price_of(claim: NodeClaim) -> float | None:
+    """Return what a claim's instance costs in $/h, None where it does not say."""
+    try:
+        price = float(claim.annotations.get(labels.PRICE, ""))
+    except ValueError:
+        return None
+    return price if math.isfinite(price) and price >= 0 else None
+
+
+class ClaimPrices:
+    """What the claims there are cost, by the decision that they were made by. Mutable."""
+
+    def __init__(self) -> None:
+        self._decision_of: dict[str, str] = {}
+        self._by_decision: dict[str, dict[str, float | None]] = {}
+
+    def note(self, claim: NodeClaim) -> None:
+        """Take in a claim as it stands."""
+        decision = claim.annotations.get(DECISION, "")
+        self.forget(claim.name)
+        self._decision_of[claim.name] = decision
+        self._by_decision.setdefault(decision, {})[claim.name] = price_of(claim)
+
+    def forget(self, name: str) -> None:
+        """Take in that a claim is gone."""
+        decision = self._decision_of.pop(name, None)
+        if decision is None:
+            return
+        made = self._by_decision[decision]
+        made.pop(name, None)
+        if not made:
+            del self._by_decision[decision]
+
+    def after(self, cause: Cause, decisions: Iterable[str]) -> float | None:
+        """Return what takes the place of a node costs, in $/h, that ends for a cause.
+
+        That is what these decisions bought, which found places for its pods; nothing where they bought
+        nothing, and nothing in place of an empty node. None where that is not known, or not yet.
+        """
+        if cause is Cause.EMPTY:
+            return 0.0
+        bought = [self._by_decision.get(decision, {}) for decision in decisions]
+        prices = [price for made in bought for price in made.values()]
+        if not bought or any(price is None for price in prices):
+            return None
+        return math.fsum(price for price in prices if price is not None)

@@ -1,0 +1,205 @@
+"""What is asked of EC2 Fleet and what it answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
+from treenail.domain.model.reservations import Reservation
+from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.model.taints import Taint
+
+LAUNCH_TAG: Final = "treenail.sh/launch"
+EFA: Final = "vpc.amazonaws.com/efa"
+CLUSTER_TAG: Final = "eks:eks-cluster-name"
+
+SUBNET_FULL: Final = "InsufficientFreeAddressesInSubnet"
+# Codes by which EC2 says that an offering has run out, for now.
+UNFULFILLABLE: Final[frozenset[str]] = frozenset(
+    {
+        "InsufficientInstanceCapacity",
+        "MaxSpotInstanceCountExceeded",
+        "VcpuLimitExceeded",
+        "UnfulfillableCapacity",
+        "Unsupported",
+        SUBNET_FULL,
+        "MaxFleetCountExceeded",
+        "ReservationCapacityExceeded",
+    }
+)
+
+# By this EC2 says that spot cannot be bought at all: the account lacks the role that spot needs.
+NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Override:
+    """One instance type in one zone that the fleet may choose. Price in US dollars per hour.
+
+    Of reserved capacity, in which `reservation`.
+    """
+
+    instance_type: str
+    zone: str
+    price: float
+    reservation: Reservation | None = None
+
+    @property
+    def place(self) -> str:
+        """What runs out as one, as `Offering.place` says it."""
+        return self.zone if self.reservation is None else self.reservation.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRequest:
+    """One CreateFleet call of type instant. Calls with equal `token` answer alike and launch once.
+
+    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances. `dedicated` ones run
+    on hardware of the account's alone; with `efa` they get all Elastic Fabric Adapters their type has.
+    """
+
+    token: str
+    node_class: NodeClass
+    capacity_type: str
+    overrides: tuple[Override, ...]
+    count: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    kubelet: Kubelet = DEFAULT_KUBELET
+    tags: Mapping[str, str] = field(default_factory=dict)
+    dedicated: bool = False
+    efa: bool = False
+
+    @property
+    def tenancy(self) -> str:
+        """Whose hardware the instances run on, as the label of nodes says it."""
+        return "dedicated" if self.dedicated else "default"
+
+    @property
+    def has_efa(self) -> bool:
+        """Whether the instances get fabric adapters, for a pod's sake or as their class has it."""
+        return self.efa or any(one.efa_only for one in self.node_class.network_interfaces)
+
+    @property
+    def reservations(self) -> tuple[Reservation, ...]:
+        """The capacity reservations it is to be met from, sorted; none where that is not how it is bought."""
+        return tuple(sorted({o.reservation for o in self.overrides if o.reservation is not None}))
+
+    def digest(self) -> str:
+        """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
+        parts = (
+            str(self.node_class.ref),
+            str(self.node_class.generation),
+            self.capacity_type,
+            *(f"{o.instance_type}/{o.zone}" for o in sorted(self.overrides)),
+            str(self.count),
+            *(f"{k}={v}" for k, v in sorted(self.labels.items())),
+            *(str(t) for t in sorted(self.taints)),
+            *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
+            *(name for name, asked in (("dedicated", self.dedicated), ("efa", self.efa)) if asked),
+            *(one.id for one in self.reservations),
+        )
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def with_adapters(amounts: Resources, *, efa: bool) -> Resources:
+    """Return what a node has: the fabric adapters of its type only where it was launched with them."""
+    if efa or EFA not in amounts:
+        return amounts
+    return Resources({name: amount for name, amount in amounts.items() if name != EFA})
+
+
+class InstanceState(StrEnum):
+    """Where an instance is in its life, as EC2 names it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SHUTTING_DOWN = "shutting-down"
+    TERMINATED = "terminated"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """An instance of EC2, or of another `provider`, which its provider id begins with.
+
+    `capacity` and `allocatable` are what a node of it is expected to have.
+
+    `node_name` is what its node will be called, `subnet_id` and `security_groups` (ids, sorted) where in the
+    network it is, and `placement_group` beside which others; they are empty where the answer at hand does
+    not say. `reservation` is the id of the capacity reservation it was launched for and still is in.
+    """
+
+    id: str
+    instance_type: str
+    zone: str
+    capacity_type: str
+    state: InstanceState
+    launched_at: datetime
+    image_id: str = ""
+    price: float = 0.0
+    tags: Mapping[str, str] = field(default_factory=dict)
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_name: str = ""
+    subnet_id: str = ""
+    security_groups: tuple[str, ...] = ()
+    placement_group: PlacementGroupRef = NO_GROUP
+    reservation: str = ""
+    provider: str = "aws"
+
+    @property
+    def provider_id(self) -> str:
+        return f"{self.provider}:///{self.zone}/{self.id}"
+
+    @property
+    def live(self) -> bool:
+        return self.state not in (InstanceState.SHUTTING_DOWN, InstanceState.TERMINATED)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FleetError:
+    """Why EC2 gave nothing for one override (or, with empty type and zone, for the whole call).
+
+    It may be had `elsewhere` in the same zone: one subnet is full, and another is not.
+    """
+
+    code: str
+    message: str
+    instance_type: str = ""
+    zone: str = ""
+    elsewhere: bool = False
+
+    @property
+    def capacity(self) -> bool:
+        """Whether it says that capacity ran out, so that other offerings may do."""
+        return self.code in UNFULFILLABLE or self.code == NO_SPOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetAnswer:
+    """What a CreateFleet call gave: at most `count` instances, and errors. Errors may come with instances."""
+
+    instances: tuple[Instance, ...] = ()
+    errors: tuple[FleetError, ...] = ()
+    fleet_id: str = ""
+    request_id: str = ""
+    waited_seconds: float = 0.0
+
+    @property
+    def why(self) -> str:
+        """Why it did not give more, as EC2 says it."""
+        return "; ".join(sorted({f"{e.code}: {e.message}" for e in self.errors})) or "no instance given"
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether something of what it did not give may be had elsewhere in the same zone."""
+        return any(error.elsewhere for error in self.errors)

@@ -1,0 +1,112 @@
+"""Node pools: what may be bought, in what order, how much, and when it is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import Kubelet, NodeClassRef
+from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
+
+
+class Generation(StrEnum):
+    """The API generation an object was written in; it decides the kind of the claims a pool makes."""
+
+    V1ALPHA5 = "v1alpha5"
+    V1BETA1 = "v1beta1"
+    V1 = "v1"
+
+    @property
+    def pool_kind(self) -> str:
+        return "Provisioner" if self is Generation.V1ALPHA5 else "NodePool"
+
+    @property
+    def claim_kind(self) -> str:
+        return "Machine" if self is Generation.V1ALPHA5 else "NodeClaim"
+
+    @property
+    def pool_label(self) -> str:
+        return labels.PROVISIONER if self is Generation.V1ALPHA5 else labels.NODEPOOL
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Budget:
+    """How many nodes may be disrupted at a time: a number, or a percentage rounded up.
+
+    `reasons` empty means every reason. `schedule` (cron, UTC) and `duration` bound it in time.
+    """
+
+    nodes: int | None = None
+    percent: int | None = None
+    reasons: tuple[str, ...] = ()
+    schedule: str = ""
+    duration: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disruption:
+    """When nodes are given back. None means never.
+
+    `empty_after` is how long a node may stand empty; `expire_after` how long it may live.
+    """
+
+    empty_after: timedelta | None = None
+    expire_after: timedelta | None = None
+    consolidation: bool = False
+    budgets: tuple[Budget, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePool:
+    """A NodePool, or the Provisioner of the old API. `weight` is 0 where it is unset; larger goes first.
+
+    `limits` is what all nodes of the pool together may have, None where there is none; the resource
+    `nodes` counts nodes. `requirements` are the template's own; `template_requirements` adds its labels.
+    One that is `static` is to have a number of nodes of its own, whatever pods wait.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    generation: Generation = Generation.V1
+    weight: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    requirements: Requirements = ANYTHING
+    node_class: NodeClassRef
+    kubelet: Kubelet | None = None
+    limits: Resources | None = None
+    disruption: Disruption = Disruption()
+    termination_grace_period: timedelta | None = None
+    deleting: bool = False
+    static: bool = False
+    # Fields the manifest sets that are accepted though not acted on, by path, for the warning.
+    not_acted_on: tuple[str, ...] = ()
+
+    @property
+    def node_labels(self) -> Mapping[str, str]:
+        """The labels every node of the pool has for sure."""
+        known = {**self.labels, self.generation.pool_label: self.name}
+        if self.generation is not Generation.V1ALPHA5:
+            ref = self.node_class
+            known[f"{ref.group}/{ref.kind.lower()}"] = ref.name
+        return known
+
+    def template_requirements(self) -> Requirements:
+        """Return what is known of the labels of a node of this pool before its type is chosen."""
+        return self.requirements.with_(
+            Requirement(key, frozenset((value,))) for key, value in self.node_labels.items()
+        )
+
+
+def heaviest_first(pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+    """Return pools in the order they are tried: by weight, and as in Karpenter the last name first."""
+    by_name = sorted(pools, key=lambda pool: pool.name, reverse=True)
+    return tuple(sorted(by_name, key=lambda pool: -pool.weight))

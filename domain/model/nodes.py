@@ -1,0 +1,287 @@
+"""Nodes, the claims they were bought for, and the two seen as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from treenail.domain.model import labels
+from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.requirements import ANYTHING, Requirements
+from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.model.taints import DISRUPTED, Taint, is_ephemeral
+
+
+class Status(StrEnum):
+    """Whether a condition holds."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Condition:
+    """A status condition of an object."""
+
+    type: str
+    status: Status
+    reason: str = ""
+    message: str = ""
+    since: datetime | None = None
+
+
+# How long a claim lives that never expires.
+FOREVER: Final = timedelta.max
+
+LAUNCHED = "Launched"
+REGISTERED = "Registered"
+INITIALIZED = "Initialized"
+READY = "Ready"
+CONSISTENT = "ConsistentStateFound"
+DRAINED = "Drained"
+VOLUMES_DETACHED = "VolumesDetached"
+INSTANCE_TERMINATING = "InstanceTerminating"
+DISRUPTION_REASON = "DisruptionReason"
+DRIFTED = "Drifted"
+
+
+def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+    """Return the condition of type `kind`, if it is there."""
+    return next((c for c in conditions if c.type == kind), None)
+
+
+def holds(conditions: tuple[Condition, ...], kind: str) -> bool:
+    """Tell whether the condition of type `kind` is True."""
+    found = condition_of(conditions, kind)
+    return found is not None and found.status is Status.TRUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClaim:
+    """A claim on a node to be: a NodeClaim, or the Machine of the old API, at one revision.
+
+    `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
+    the requirements. `capacity` and `allocatable` are known from the launch on. `expire_after` is how long
+    it may live, or `FOREVER`; None is as its pool says. At `last_pod_event_at` a pod last came or left.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    generation: Generation = Generation.V1
+    pool: str
+    node_class: NodeClassRef
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    requirements: Requirements = ANYTHING
+    instance_types: tuple[str, ...] = ()
+    requests: Resources = NOTHING
+    termination_grace_period: timedelta | None = None
+    expire_after: timedelta | None = None
+    created_at: datetime
+    deleting_since: datetime | None = None
+    provider_id: str = ""
+    node_name: str = ""
+    image_id: str = ""
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    conditions: tuple[Condition, ...] = ()
+    last_pod_event_at: datetime | None = None
+
+    @property
+    def launched(self) -> bool:
+        return bool(self.provider_id)
+
+    @property
+    def registered(self) -> bool:
+        return holds(self.conditions, REGISTERED)
+
+    @property
+    def initialized(self) -> bool:
+        return holds(self.conditions, INITIALIZED)
+
+    def since(self, kind: str) -> datetime:
+        """Return since when the claim has borne a condition, as that says; else when the claim was made."""
+        shown = condition_of(self.conditions, kind)
+        return shown.since if shown is not None and shown.since is not None else self.created_at
+
+    @property
+    def drift(self) -> str | None:
+        """Why the node drifted, as the claim says; None where it does not say that it did."""
+        shown = condition_of(self.conditions, DRIFTED)
+        return shown.reason if shown is not None and shown.status is Status.TRUE else None
+
+    @property
+    def instance_id(self) -> str:
+        return self.provider_id.rpartition("/")[2]
+
+    @property
+    def instance_type(self) -> str:
+        return self.labels.get(labels.INSTANCE_TYPE, "")
+
+    @property
+    def zone(self) -> str:
+        return self.labels.get(labels.ZONE, "")
+
+    @property
+    def capacity_type(self) -> str:
+        return self.labels.get(labels.CAPACITY_TYPE, "")
+
+    @property
+    def leaving(self) -> bool:
+        return self.deleting_since is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A Kubernetes node at one revision."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = ""
+    capacity: Resources = NOTHING
+    allocatable: Resources = NOTHING
+    conditions: tuple[Condition, ...] = ()
+    created_at: datetime
+    deleting_since: datetime | None = None
+
+    @property
+    def ready(self) -> bool:
+        return holds(self.conditions, READY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node and its claim as one thing: either may still, or again, be missing; never both.
+
+    `rivals` are the names of other nodes that say they are this machine.
+
+    As in Karpenter the claim speaks for labels and taints until the node is registered, and for
+    resources until it is initialized.
+    """
+
+    claim: NodeClaim | None = None
+    node: Node | None = None
+    rivals: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A name no other view has: the claim's, where there is one."""
+        if self.claim is not None:
+            return self.claim.name
+        assert self.node is not None  # noqa: S101
+        return self.node.name
+
+    @property
+    def node_name(self) -> str:
+        return self.node.name if self.node is not None else ""
+
+    def updated(self, thing: object) -> NodeView:
+        """Return this view with `thing` in it, where that is a later revision of its claim or its node."""
+        match thing:
+            case NodeClaim() if self.claim is not None and _later(thing, self.claim):
+                return replace(self, claim=thing)
+            case Node() if self.node is not None and _later(thing, self.node):
+                return replace(self, node=thing)
+            case _:
+                return self
+
+    @property
+    def pool(self) -> str:
+        return self.claim.pool if self.claim is not None else ""
+
+    @property
+    def launched(self) -> bool:
+        """Whether there is a machine: a claim that is only written offers no room."""
+        return self.claim is None or self.claim.launched
+
+    @property
+    def registered(self) -> bool:
+        return self.claim is None or (self.claim.registered and self.node is not None)
+
+    @property
+    def initialized(self) -> bool:
+        return self.claim is None or (self.claim.initialized and self.node is not None)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        if self.node is not None and (self.claim is None or self.claim.registered):
+            return self.node.labels
+        return self.claim.labels if self.claim is not None else {}
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The taints there will be once the node is ready: startup and ephemeral ones are left out."""
+        if self.node is not None and (self.claim is None or self.claim.registered):
+            there = self.node.taints
+        else:
+            there = self.claim.taints if self.claim is not None else ()
+        if self.claim is None or self.initialized:
+            return there
+        startup = self.claim.startup_taints
+        return tuple(t for t in there if not is_ephemeral(t) and not any(t.same_mark(s) for s in startup))
+
+    @property
+    def allocatable(self) -> Resources:
+        return self._known("allocatable")
+
+    @property
+    def capacity(self) -> Resources:
+        return self._known("capacity")
+
+    @property
+    def promised_room(self) -> Resources:
+        """What pods were promised places in: a node before it is initialized may yet have less, or more."""
+        there = self.allocatable
+        return there if self.claim is None or self.initialized else there.largest(self.claim.allocatable)
+
+    def _known(self, which: str) -> Resources:
+        of_node: Resources = getattr(self.node, which) if self.node is not None else NOTHING
+        if self.claim is None or self.initialized:
+            return of_node
+        of_claim: Resources = getattr(self.claim, which)
+        return Resources({**of_claim, **{name: amount for name, amount in of_node.items() if amount}})
+
+    @property
+    def ending(self) -> bool:
+        """Whether the node goes for good, so that its pods need other places."""
+        deleted = self.node is not None and self.node.deleting_since is not None
+        return deleted or (self.claim is not None and self.claim.leaving)
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the node is on its way out, or cordoned, so that no pod should be sent to it."""
+        cordoned = self.node is not None and (self.node.unschedulable or DISRUPTED in self.node.taints)
+        return cordoned or self.ending
+
+
+def _later(thing: NodeClaim | Node, known: NodeClaim | Node) -> bool:
+    return thing.uid == known.uid and thing.resource_version > known.resource_version
+
+
+MACHINE_NOT_JOINED: Final = "MachineNotJoined"
+
+
+def awaited(node: Node) -> bool:
+    """Tell whether a node was made early and no kubelet has spoken for it yet."""
+    if labels.MADE_EARLY not in node.annotations:
+        return False
+    ready = condition_of(node.conditions, READY)
+    return ready is None or ready.status is Status.UNKNOWN or ready.reason == MACHINE_NOT_JOINED

@@ -1,0 +1,49 @@
+"""Changes to claims and nodes, as the ports write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.nodes import Condition
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPatch:
+    """What to change of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
+
+    A condition replaces that of the same type; its time of transition is set where its status changes.
+    """
+
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    remove_labels: tuple[str, ...] = ()
+    provider_id: str | None = None
+    node_name: str | None = None
+    image_id: str | None = None
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    conditions: tuple[Condition, ...] = ()
+    last_pod_event_at: datetime | None = None
+    add_finalizers: tuple[str, ...] = ()
+    remove_finalizers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePatch:
+    """What to change of a node. `owner` is the claim that should own it, by name and uid."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    remove_labels: tuple[str, ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    remove_annotations: tuple[str, ...] = ()
+    add_taints: tuple[Taint, ...] = ()
+    remove_taints: tuple[Taint, ...] = ()
+    unschedulable: bool | None = None
+    owner: ObjectRef | None = None
+    add_finalizers: tuple[str, ...] = ()
+    remove_finalizers: tuple[str, ...] = ()

@@ -1,0 +1,54 @@
+"""Which catalogue a pool buys from, and what of it has run out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
+
+# What has run out: (capacity type, instance type, zone). Of reserved capacity, the reservation's id stands in
+# place of the zone.
+OfferingKey = tuple[str, str, str]
+ANY: Final = "*"
+# Where spot cannot be bought at all.
+ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueKey:
+    """What decides which instance types, of which size, a pool sees."""
+
+    node_class: NodeClassRef
+    resource_version: int
+    kubelet: Kubelet
+
+    def __str__(self) -> str:
+        return f"{self.node_class}@{self.resource_version}"
+
+
+def catalogue_key(pool: NodePool, node_class: NodeClass) -> CatalogueKey:
+    """Return the key of the catalogue that `pool` buys from."""
+    return CatalogueKey(pool.node_class, node_class.resource_version, pool.kubelet or node_class.kubelet)
+
+
+def mark_unavailable(
+    types: tuple[InstanceType, ...], ran_out: frozenset[OfferingKey]
+) -> tuple[InstanceType, ...]:
+    """Return `types` with the offerings in `ran_out` marked unavailable; those not concerned as they are."""
+    names = {name for _, name, _ in ran_out}
+    if not names:
+        return types
+    return tuple(_without(t, ran_out) if t.name in names or ANY in names else t for t in types)
+
+
+def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
+    def gone(offering: Offering) -> bool:
+        key = (offering.capacity_type, instance_type.name, offering.place)
+        return key in ran_out or (offering.capacity_type, ANY, ANY) in ran_out
+
+    offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)
+    return replace(instance_type, offerings=offerings)

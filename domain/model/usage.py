@@ -1,0 +1,27 @@
+"""What the nodes of a pool add up to, against its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from treenail.domain.model.claims import counted_capacity
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.resources import Resources, total
+
+NODES: Final = "nodes"
+
+
+def usage(claims: Iterable[NodeClaim]) -> Resources:
+    """Return the capacity of all `claims` together, with how many they are under `nodes`."""
+    counted = [counted_capacity(claim) for claim in claims]
+    return total(counted).plus({NODES: len(counted)})
+
+
+def limits_left(pool: NodePool, claims: Iterable[NodeClaim]) -> Resources | None:
+    """Return what `pool` may still buy of each limited resource; None where it has no limits.
+
+    `claims` are all claims of the pool, leaving ones included: they hold their instance until the end.
+    """
+    return None if pool.limits is None else pool.limits.minus(usage(claims))

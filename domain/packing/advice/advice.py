@@ -1,0 +1,202 @@
+"""Complete a plan with what came nearest to placing those it refuses, and with what would place them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.packing.advice.anew import Anew
+from treenail.domain.packing.advice.bystanders import Bystanders
+from treenail.domain.packing.advice.near_rooms import NearRooms, against
+from treenail.domain.packing.advice.node_steps import opened, uncordon
+from treenail.domain.packing.advice.remainder import Remainder
+from treenail.domain.packing.advice.room_topology import topology_against
+from treenail.domain.packing.advice.search import Search, Tries
+from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
+from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.reasons import TOPOLOGY, Refusal, furthest
+from treenail.domain.packing.remedies import Remedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is done for advice in one decision, by count: equal plans get equal advice.
+
+    For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
+    it has pools. A try has no more `pools` and open `rooms` than these, those that came nearest, and no
+    more `pods`, or `together` where their places depend on each other. So many `cordoned` nodes are opened,
+    one at a time. With limits raised, all is decided `anew`, so often, where there are no more `pods` in all.
+    """
+
+    classes: int = 64
+    tries: int = 24
+    in_all: int = 256
+    pools: int = 4
+    rooms: int = 32
+    pods: int = 1000
+    together: int = 20
+    anew: int = 16
+    cordoned: int = 3
+
+
+NORMAL: Final = Effort()
+# One in so many tries is kept for changes that place one pod of a class, where none was found for all.
+_FOR_ONE: Final = 4
+
+
+def with_remedies(
+    problem: Problem,
+    plan: PackingPlan,
+    pack: Callable[[Problem], PackingPlan],
+    effort: Effort = NORMAL,
+    *,
+    whole: Callable[[Problem], PackingPlan] | None = None,
+) -> PackingPlan:
+    """Return `plan` with, for those it refuses, where they came nearest and what would let them be placed.
+
+    `pack` places those that are left; `whole` is what made the plan of `problem`, if that is another. A plan
+    that refuses nobody costs nothing. What goes wrong here costs the advice, not the plan, and is told as
+    one of its problems.
+    """
+    if not plan.refused:
+        return plan
+    anew = Anew(problem, plan, whole or pack, effort.anew, effort.pods)
+    adviser = _Adviser(problem, plan, pack, anew, effort)
+    refused = tuple(adviser.advised(group) for group in plan.refused)
+    return replace(
+        plan,
+        refused=refused,
+        classes=tuple(_reports(plan.classes, refused)),
+        problems=(*plan.problems, *adviser.problems),
+    )
+
+
+def _reports(classes: Sequence[ClassReport], refused: Sequence[RefusedClass]) -> Iterable[ClassReport]:
+    """Yield the reports with the advice; refused groups are in their order, one for each that refuses any."""
+    rest = iter(refused)
+    for report in classes:
+        group = next(rest) if report.refused else None
+        yield replace(report, nearest=group.nearest, remedy=group.remedy) if group is not None else report
+
+
+class _Adviser:
+    def __init__(
+        self,
+        problem: Problem,
+        plan: PackingPlan,
+        pack: Callable[[Problem], PackingPlan],
+        anew: Anew,
+        effort: Effort,
+    ) -> None:
+        self.problems: list[str] = []
+        self._pack = pack
+        self._anew = anew
+        self._effort = effort
+        self._remainder = Remainder(problem, plan)
+        self._tries = Tries(effort.in_all)
+        self._classes_left = effort.classes
+        self._near: NearRooms | None = None
+        self._near_cordoned: NearRooms | None = None
+        self._bystanders: Bystanders | None = None
+
+    def advised(self, group: RefusedClass) -> RefusedClass:
+        self._classes_left -= 1
+        if self._classes_left < 0:
+            return replace(group, nearest=furthest(group.refusals))
+        try:
+            return self._advised(group)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with the advice, the plan must go on)
+            pod = self._remainder.pods[group.pods[0]]
+            self.problems.append(f"there is no advice for {pod.key}: {type(error).__name__}: {error}")
+            return replace(group, nearest=furthest(group.refusals))
+
+    def _advised(self, group: RefusedClass) -> RefusedClass:
+        pods = tuple(self._remainder.pods[uid] for uid in group.pods)
+        rooms = self._nearest_rooms(pods[0].spec)
+        nearest = self._nearest(group, pods[0], rooms)
+        return replace(group, nearest=nearest, remedy=self._remedy(group, pods, rooms))
+
+    def _nearest(self, group: RefusedClass, pod: Pod, rooms: tuple[Room, ...]) -> Refusal | None:
+        """Return the refusal of the pool or node where a pod came furthest, rather a pool's."""
+        of_pools = furthest(group.refusals)
+        if not rooms:
+            return of_pools
+        at_node = against(pod.spec, self._remainder.volumes(pod), rooms[0])
+        if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
+            problem = self._remainder.problem((pod,), (), (rooms[0], *self._others(pod.spec, rooms[:1])))
+            at_node = topology_against(problem, rooms[0].name, self._pack, lambda: self._tries.spend(1))
+        if at_node is not None:
+            at_node = replace(at_node, node=_node_of(rooms[0]))
+        return furthest(refusal for refusal in (of_pools, at_node) if refusal is not None)
+
+    def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
+        if self._near is None:
+            self._near = NearRooms(self._remainder.rooms)
+        return self._near.nearest(spec, self._effort.rooms)
+
+    def _cordoned_rooms(self, pod: Pod) -> tuple[Room, ...]:
+        """Return the cordoned rooms that come nearest, of those that a pod could be in but for other pods."""
+        if self._near_cordoned is None:
+            self._near_cordoned = NearRooms([opened(r) for r in self._remainder.rooms if r.cordoned])
+        near = self._near_cordoned.nearest(pod.spec, self._effort.cordoned)
+        names = [room.name for room in near if against(pod.spec, self._remainder.volumes(pod), room) is None]
+        return tuple(room for room in self._remainder.rooms if room.name in names)
+
+    def _remedy(self, group: RefusedClass, pods: tuple[Pod, ...], rooms: tuple[Room, ...]) -> Remedy | None:
+        """Look for what would place all pods; where there is none, for what would place one."""
+        pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
+        if pods[0].spec.spread:
+            # Each has domains of its own, in which a spread counts pods.
+            pools = tuple(self._remainder.offers)
+        refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
+        everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
+        cordoned = self._cordoned_rooms(pods[0])
+        rooms = (*rooms, *cordoned)
+        others = self._others(pods[0].spec, rooms)
+        for some, tries in self._shares(pods, everybody):
+            problem = self._remainder.problem(some, pools, (*rooms, *others))
+            together = bool(pods[0].spec.spread)
+            search = Search(problem, self._pack, self._tries.part(tries), together=together)
+            found = search.best(refusals, map(uncordon, cordoned))
+            steps = self._anew.holding(found.steps, some) if found is not None else None
+            if found is not None and steps is not None:
+                node = next((_node_of(room) for room in rooms if room.name == found.room), "")
+                changes = tuple(step.change for step in steps)
+                return Remedy(changes, for_all=some is everybody, node=node)
+        return None
+
+    def _shares(
+        self, pods: tuple[Pod, ...], everybody: tuple[Pod, ...]
+    ) -> Iterable[tuple[tuple[Pod, ...], int]]:
+        """Yield which pods to try, with how many tries: all of them first, and one alone at last."""
+        if len(pods) == 1:
+            return ((everybody, self._effort.tries),)
+        for_one = self._effort.tries // _FOR_ONE
+        return ((everybody, self._effort.tries - for_one), (pods[:1], for_one))
+
+    def _others(self, spec: PodSpec, rooms: tuple[Room, ...]) -> tuple[Room, ...]:
+        """Return the rooms that are not tried, for those in them who have a say in where the pods may go."""
+        if self._bystanders is None:
+            self._bystanders = Bystanders(self._remainder.rooms)
+        return self._bystanders.without(rooms, spec)
+
+
+def _node_of(room: Room) -> str:
+    """Return the name of the node that a room is, or of the claim where it is still on its way."""
+    return room.labels.get(labels.NODE_NAME, room.name)
+
+
+def _depend(spec: PodSpec) -> bool:
+    return bool(spec.spread or spec.pod_affinity or spec.host_ports)
+
+
+def _pools(refusals: Sequence[Refusal]) -> tuple[str, ...]:
+    """Return pools in the order to try them: one for each different thing that failed, the furthest first."""
+    furthest = sorted((r for r in refusals if r.pool), key=lambda r: -r.progress)
+    first: dict[tuple[str, str], Refusal] = {}
+    for refusal in furthest:
+        first.setdefault((refusal.reason, refusal.values.about), refusal)
+    return tuple(dict.fromkeys(r.pool for r in (*first.values(), *furthest)))

@@ -1,0 +1,78 @@
+"""Nodes that pods are not tried on, put together as far as those on them mean the same to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from treenail.domain.model import labels
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.taints import Taint
+from treenail.domain.packing.problem import Resident, Room
+
+_Sort: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
+
+
+class Bystanders:
+    """Puts rooms together that pods to be placed, and those there, cannot tell apart.
+
+    That they are several nodes is lost: to a new node, which is a host of its own, it makes no difference.
+    """
+
+    def __init__(self, rooms: Sequence[Room]) -> None:
+        self._rooms = rooms
+        residents = {id(one): one for room in rooms for one, _ in room.residents}
+        self._keys = {term.topology_key for one in residents.values() for term in one.anti_affinity}
+        self._known: dict[tuple[str, ...], dict[_Sort, list[int]]] = {}
+        self._there: dict[tuple[tuple[str, ...], _Sort], dict[int, tuple[Resident, int]]] = {}
+
+    def without(self, kept: Iterable[Room], spec: PodSpec) -> tuple[Room, ...]:
+        """Return a closed room for all rooms of a sort but those `kept`, as pods of `spec` tell sorts.
+
+        None at all where nobody has a say in where such pods may go.
+        """
+        if not self._keys and not spec.spread and not spec.pod_affinity:
+            return ()
+        names = {room.name for room in kept}
+        keys = tuple(sorted((self._keys | _looked_at(spec)) - {labels.HOSTNAME}))
+        if keys not in self._known:
+            self._known[keys] = self._sorts(keys)
+        found = []
+        for sort, members in self._known[keys].items():
+            first = next((at for at in members if self._rooms[at].name not in names), None)
+            if first is not None:
+                left_out = [self._rooms[at] for at in members if self._rooms[at].name in names]
+                there = self._less(keys, sort, left_out)
+                found.append(replace(self._rooms[first], open=False, residents=there))
+        return tuple(found)
+
+    def _sorts(self, keys: tuple[str, ...]) -> dict[_Sort, list[int]]:
+        sorts: dict[_Sort, list[int]] = {}
+        for at, room in enumerate(self._rooms):
+            sort = tuple(room.labels.get(key) for key in keys), room.taints
+            sorts.setdefault(sort, []).append(at)
+            _count(self._there.setdefault((keys, sort), {}), room, 1)
+        return sorts
+
+    def _less(
+        self, keys: tuple[str, ...], sort: _Sort, left_out: Iterable[Room]
+    ) -> tuple[tuple[Resident, int], ...]:
+        """Return who is in the rooms of a sort, less those in the rooms `left_out`."""
+        counts = dict(self._there[keys, sort])
+        for room in left_out:
+            _count(counts, room, -1)
+        return tuple((one, count) for one, count in counts.values() if count)
+
+
+def _count(counts: dict[int, tuple[Resident, int]], room: Room, sign: int) -> None:
+    # Alike residents are one object: to compare them would take longer.
+    for one, count in room.residents:
+        _, known = counts.get(id(one), (one, 0))
+        counts[id(one)] = one, known + sign * count
+
+
+def _looked_at(spec: PodSpec) -> set[str]:
+    """Return the labels by which nodes may differ to pods of `spec`."""
+    keys = {term.topology_key for term in spec.pod_affinity} | {s.topology_key for s in spec.spread}
+    return keys | {key for wanted in spec.alternatives() for key in wanted}

@@ -1,0 +1,50 @@
+"""One reason against pods that are all alike, with what it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.taints import Taint
+from treenail.domain.packing.problem import PoolOffer, Problem, Room
+from treenail.domain.packing.reasons import Refusal, Values
+
+
+@dataclass(frozen=True)
+class Case:
+    """A refusal of the pods of `problem`, which are all alike."""
+
+    problem: Problem
+    refusal: Refusal
+
+    @property
+    def values(self) -> Values:
+        return self.refusal.values
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.problem.pods[0].spec
+
+    @cached_property
+    def offer(self) -> PoolOffer | None:
+        """The pool that refuses, if it is one."""
+        name = self.refusal.pool
+        return next((o for o in self.problem.offers if name and o.pool.name == name), None)
+
+    @property
+    def pool(self) -> NodePool | None:
+        return self.offer.pool if self.offer is not None else None
+
+    @cached_property
+    def room(self) -> Room | None:
+        """The node that refuses, if it is one."""
+        name = self.refusal.node
+        return next((room for room in self.problem.rooms if name and room.name == name), None)
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The taints of whichever refuses."""
+        bearer = self.pool or self.room
+        return bearer.taints if bearer is not None else ()

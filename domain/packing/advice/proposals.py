@@ -1,0 +1,206 @@
+"""Which changes may help against which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from treenail.domain.model import labels
+from treenail.domain.model.resources import amount_of
+from treenail.domain.model.taints import Taint
+from treenail.domain.packing.advice import pod_steps, pool_steps
+from treenail.domain.packing.advice.case import Case
+from treenail.domain.packing.advice.demands import corrected, demands, dropped
+from treenail.domain.packing.advice.step import Step
+from treenail.domain.packing.reasons import Reason
+
+# Taints that say what state a node is in: to put up with them helps nobody.
+_STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")
+_DROP: Final = 3.0
+# What the reason does not name may still be what it is about: to change that comes later.
+_DROP_ANOTHER: Final = 3.5
+_AS_THE_VOLUME: Final = 2.0
+
+
+def proposals(case: Case) -> tuple[Step, ...]:
+    """Return the changes that may help, in a fixed order; limits are raised elsewhere: that takes packing."""
+    propose = _BY_REASON.get(case.refusal.reason)
+    return tuple(propose(case)) if propose is not None else ()
+
+
+# --- taints and labels
+
+
+def _taint(case: Case) -> Iterable[Step]:
+    for taint in case.taints:
+        if str(taint) == case.values.about and not _is_state(taint):
+            yield pod_steps.tolerate(taint)
+            if case.pool is not None:
+                yield pool_steps.remove_taint(case.pool, taint)
+
+
+def _is_state(taint: Taint) -> bool:
+    return taint.key.startswith(_STATES)
+
+
+def _undefined(case: Case) -> Iterable[Step]:
+    for demand in demands(case.spec):
+        if demand.key != case.values.about:
+            continue
+        if case.values.nearest:
+            yield corrected(demand, key=case.values.nearest)
+        yield from dropped(case.spec, demand, size=_DROP)
+        values = demand.expression.values
+        if case.pool is not None and len(values) == 1 and demand.key not in labels.WELL_KNOWN:
+            yield pool_steps.add_label(case.pool, demand.key, values[0])
+
+
+def _incompatible(case: Case) -> Iterable[Step]:
+    yield from _corrections(case)
+    yield from _drops(case)
+    for demand in demands(case.spec):
+        if case.pool is not None and demand.key == case.values.about:
+            for value in demand.expression.values[:1]:
+                yield from pool_steps.add_value(case.pool, demand.key, value)
+
+
+def _no_type(case: Case) -> Iterable[Step]:
+    yield from _corrections(case)
+    yield from _drops(case)
+    yield from _drops_of_others(case)
+    yield from _drops_of_pool(case)
+
+
+def _corrections(case: Case) -> Iterable[Step]:
+    for demand in demands(case.spec):
+        if demand.key == case.values.about and case.values.nearest and demand.expression.values:
+            yield corrected(demand, value=case.values.nearest)
+
+
+def _drops(case: Case) -> Iterable[Step]:
+    """Yield what drops a demand on the label the reason names; on each, where it names none."""
+    for demand in demands(case.spec):
+        if demand.key == case.values.about or not case.values.about:
+            yield from dropped(case.spec, demand, size=_DROP)
+
+
+def _drops_of_others(case: Case) -> Iterable[Step]:
+    for demand in demands(case.spec):
+        if demand.key != case.values.about:
+            yield from dropped(case.spec, demand, size=_DROP_ANOTHER)
+
+
+def _drops_of_pool(case: Case) -> Iterable[Step]:
+    if case.pool is not None:
+        for key in sorted(case.pool.requirements):
+            yield from pool_steps.drop_requirement(case.pool, key)
+
+
+# --- amounts
+
+
+def _unknown_resource(case: Case) -> Iterable[Step]:
+    about, near = case.values.about, case.values.nearest
+    if about in case.spec.requests:
+        if near:
+            yield pod_steps.rename(case.spec, about, near)
+        yield pod_steps.ask_nothing_of(case.spec, about)
+
+
+def _too_large(case: Case) -> Iterable[Step]:
+    for offered in case.values.offered:
+        to = amount_of(case.values.about, offered)
+        yield from pod_steps.lower(case.spec, case.values.about, to)
+    if case.pool is not None:
+        yield from _drops_of_others(case)
+        yield from _drops_of_pool(case)
+
+
+def _min_values(case: Case) -> Iterable[Step]:
+    if case.pool is not None and case.values.offered:
+        to = int(case.values.offered[0])
+        yield from pool_steps.lower_min_values(case.pool, case.values.about, to)
+    yield from _drops_of_others(case)
+
+
+def _no_capacity(case: Case) -> Iterable[Step]:
+    yield from _drops_of_others(case)
+    if case.offer is None:
+        return
+    sold = [o for one in case.offer.instance_types for o in one.offerings if o.available]
+    for key, values in (
+        (labels.CAPACITY_TYPE, {o.capacity_type for o in sold}),
+        (labels.ZONE, {o.zone for o in sold}),
+    ):
+        for value in sorted(values):
+            yield from pool_steps.add_value(case.offer.pool, key, value)
+    yield from _drops_of_pool(case)
+
+
+# --- ports, volumes, claims, and other pods
+
+
+def _port(case: Case) -> Iterable[Step]:
+    taken = {p.port for room in case.problem.rooms for r, _ in room.residents for p in r.host_ports}
+    taken |= {p.port for spec in (*case.problem.daemons, case.spec) for p in spec.host_ports}
+    for port in case.spec.host_ports:
+        if case.values.about == f"{port.port}/{port.protocol}":
+            yield pod_steps.change_port(port, taken)
+
+
+def _volume_topology(case: Case) -> Iterable[Step]:
+    near = case.values.nearest
+    for demand in demands(case.spec):
+        if demand.key == case.values.about and demand.expression.values and near:
+            yield corrected(demand, value=near, size=_AS_THE_VOLUME)
+    yield from _drops(case)
+    if case.pool is not None and near:
+        yield from pool_steps.add_value(case.pool, case.values.about, near)
+
+
+def _resource_claim(case: Case) -> Iterable[Step]:
+    return (pod_steps.drop_resource_claim(name) for name in case.spec.resource_claims)
+
+
+def _spread(case: Case) -> Iterable[Step]:
+    for spread in case.spec.spread:
+        if spread.hard and spread.topology_key == case.values.about:
+            yield pod_steps.raise_max_skew(spread, spread.max_skew + 1)
+            yield pod_steps.schedule_anyway(spread)
+
+
+def _affinity(case: Case) -> Iterable[Step]:
+    elsewhere = case.refusal.reason is Reason.POD_AFFINITY_NAMESPACE and case.values.nearest
+    for term in case.spec.pod_affinity:
+        if term.weight is None and term.topology_key == case.values.about:
+            if elsewhere and not term.anti:
+                own = case.problem.pods[0].namespace
+                yield pod_steps.add_namespace(term, case.values.nearest, own)
+            yield pod_steps.drop_affinity(term)
+
+
+_Propose: TypeAlias = Callable[[Case], Iterable[Step]]
+_BY_REASON: Final[Mapping[Reason, _Propose]] = {
+    Reason.RESOURCE_CLAIM: _resource_claim,
+    Reason.CONTRADICTORY_REQUIREMENTS: _drops,
+    Reason.UNTOLERATED_TAINT: _taint,
+    Reason.HOSTNAME_REQUIRED: _drops,
+    Reason.UNDEFINED_LABEL: _undefined,
+    Reason.INCOMPATIBLE_REQUIREMENT: _incompatible,
+    Reason.OPERATING_SYSTEM_MISMATCH: _incompatible,
+    Reason.ARCHITECTURE_MISMATCH: _incompatible,
+    Reason.WINDOWS_BUILD_MISMATCH: _incompatible,
+    Reason.VOLUME_TOPOLOGY: _volume_topology,
+    Reason.NO_INSTANCE_TYPE_MATCHES: _no_type,
+    Reason.UNKNOWN_RESOURCE: _unknown_resource,
+    Reason.NODE_FULL: _too_large,
+    Reason.TOO_LARGE: _too_large,
+    Reason.HOST_PORT_TAKEN: _port,
+    Reason.POD_AFFINITY_NAMESPACE: _affinity,
+    Reason.POD_AFFINITY: _affinity,
+    Reason.POD_ANTI_AFFINITY: _affinity,
+    Reason.TOPOLOGY_SPREAD: _spread,
+    Reason.MIN_VALUES: _min_values,
+    Reason.NOT_SOLD: _no_capacity,
+    Reason.NO_CAPACITY: _no_capacity,
+}

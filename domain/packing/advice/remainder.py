@@ -1,0 +1,92 @@
+"""What is left of a problem once its plan is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING, total
+from treenail.domain.model.usage import NODES
+from treenail.domain.packing.arrays.attachments import with_attached
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, VolumeNeeds
+from treenail.domain.packing.residents import Residents
+
+
+class Remainder:
+    """What pods that a plan refused could still get, each part worked out when it is first asked for."""
+
+    def __init__(self, problem: Problem, plan: PackingPlan) -> None:
+        self._problem = problem
+        self._plan = plan
+        self._residents = Residents()
+
+    @cached_property
+    def pods(self) -> Mapping[str, Pod]:
+        """All pods of the problem, by uid."""
+        return {pod.uid: pod for pod in self._problem.pods}
+
+    @cached_property
+    def rooms(self) -> tuple[Room, ...]:
+        """The rooms with what they were promised, and after them the nodes to buy, which take nobody else."""
+        given: dict[str, list[Pod]] = {}
+        for uid, room in self._plan.nominations.items():
+            given.setdefault(room, []).append(self.pods[uid])
+        rooms = [
+            self._filled(room, given[room.name]) if room.name in given else room
+            for room in self._problem.rooms
+        ]
+        return (*rooms, *self._to_buy())
+
+    @cached_property
+    def offers(self) -> Mapping[str, PoolOffer]:
+        """The pools by name, with what is left of their limits, in the order they are tried."""
+        offers = {offer.pool.name: offer for offer in self._problem.offers}
+        for claim in self._plan.claims:
+            offer = offers[claim.pool]
+            if offer.limits_left is not None:
+                counted = claim.largest.plus({NODES: 1})
+                offers[claim.pool] = replace(offer, limits_left=offer.limits_left.minus(counted))
+        return offers
+
+    def volumes(self, pod: Pod) -> VolumeNeeds | None:
+        """What a pod's volumes ask of its node."""
+        return self._problem.volumes.get(pod.uid)
+
+    def problem(self, pods: tuple[Pod, ...], pools: Iterable[str], rooms: tuple[Room, ...]) -> Problem:
+        """Return the problem of placing `pods` onto what is left of `rooms` and of the pools named."""
+        wanted = frozenset(pools)
+        return replace(
+            self._problem,
+            pods=pods,
+            rooms=rooms,
+            offers=tuple(offer for name, offer in self.offers.items() if name in wanted),
+            volumes={
+                pod.uid: self._problem.volumes[pod.uid] for pod in pods if pod.uid in self._problem.volumes
+            },
+            # Whether there is a place is the same for every way of packing, and this is the quickest.
+            settings=replace(self._problem.settings, packing=Packing.FIRST_FIT_DESCENDING, steps=None),
+        )
+
+    def _filled(self, room: Room, pods: list[Pod]) -> Room:
+        free = room.free.minus(total(pod.spec.requests for pod in pods))
+        needs = (needs for pod in pods if (needs := self.volumes(pod)) is not None)
+        there = (*room.residents, *self._residents.count(pods))
+        return with_attached(replace(room, free=free, residents=there), needs)
+
+    def _to_buy(self) -> Iterable[Room]:
+        """Return the nodes to buy as far as they matter to others: by who will be there."""
+        for index, claim in enumerate(self._plan.claims):
+            labels = {key: r.single for key, r in claim.requirements.items() if r.single is not None}
+            pods = [self.pods[uid] for uid in claim.pods]
+            yield Room(
+                name=f"to buy {index}",
+                labels=labels,
+                taints=self.offers[claim.pool].pool.taints,
+                free=NOTHING,
+                pool=claim.pool,
+                residents=self._residents.count(pods),
+                open=False,
+            )

@@ -1,0 +1,160 @@
+"""Look for the smallest changes with which packing places refused pods."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from treenail.domain.packing.advice.case import Case
+from treenail.domain.packing.advice.near_rooms import against
+from treenail.domain.packing.advice.proposals import proposals
+from treenail.domain.packing.advice.raised_limits import raised
+from treenail.domain.packing.advice.step import Step
+from treenail.domain.packing.plan import PackingPlan
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.reasons import Reason, Refusal
+
+# More changes than these at once are no advice any more.
+_MOST_CHANGES: Final = 3
+# So many of the nodes that came nearest are looked at for what keeps pods off them.
+_ROOMS_ASKED: Final = 3
+
+
+class Tries:
+    """How often packing may still be tried. Tries are counted, never timed: equal plans get equal advice."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+
+    def spend(self, pools: int) -> bool:
+        """Take what a try with so many pools costs; tell whether it was left."""
+        cost = max(1, pools)
+        if self._left < cost:
+            return False
+        self._left -= cost
+        return True
+
+    def part(self, limit: int) -> Tries:
+        """Return tries of which at most `limit` may be used, all of them taken from these."""
+        return _Part(self, limit)
+
+
+class _Part(Tries):
+    def __init__(self, whole: Tries, limit: int) -> None:
+        super().__init__(limit)
+        self._whole = whole
+
+    def spend(self, pools: int) -> bool:
+        return super().spend(1) and self._whole.spend(pools)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Attempt:
+    """Steps to be tried together, ordered by their size in all, then by when they came up.
+
+    `offers` are those of the pool, if it was one, that proposed the steps by its refusals: they help there.
+    """
+
+    size: float
+    number: int
+    steps: tuple[Step, ...] = field(compare=False)
+    offers: tuple[str, ...] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Steps that place the pods: in one room, by name, or ("") on new nodes or in several."""
+
+    steps: tuple[Step, ...]
+    room: str
+
+
+class Search:
+    """Tries the smallest set of changes first; where it does not help, what its refusals propose on top.
+
+    `together` says that pools are to be looked at together: to a spread, each has domains of its own.
+    """
+
+    def __init__(
+        self, problem: Problem, pack: Callable[[Problem], PackingPlan], tries: Tries, *, together: bool
+    ) -> None:
+        self._problem = problem
+        self._pack = pack
+        self._tries = tries
+        self._all = tuple(offer.pool.name for offer in problem.offers)
+        self._together = together
+        self._open: list[_Attempt] = []
+        self._seen: set[tuple[frozenset[str], tuple[str, ...]]] = set()
+
+    def best(self, refusals: Iterable[Refusal], steps: Iterable[Step] = ()) -> Found | None:
+        """Return the smallest found, given what the pools say against the pods as they are; else None.
+
+        `steps` are tried beside those that answer a refusal: nodes need no pool.
+        """
+        for step in steps:
+            self._add((step,), self._all if self._together else ())
+        furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
+        self._expand(self._problem, (), (*furthest_first, *self._of_rooms(self._problem)))
+        while self._open:
+            attempt = heapq.heappop(self._open)
+            if not self._tries.spend(len(attempt.offers)):
+                return None
+            problem = self._with(attempt)
+            plan = self._pack(problem)
+            if not plan.refused and not plan.deferred:
+                return Found(attempt.steps, _only_room(plan))
+            if len(attempt.steps) < _MOST_CHANGES:
+                of_pools = (r for group in plan.refused for r in group.refusals)
+                self._expand(problem, attempt.steps, (*of_pools, *self._of_rooms(problem)))
+        return None
+
+    def _with(self, attempt: _Attempt) -> Problem:
+        offers = tuple(o for o in self._problem.offers if o.pool.name in attempt.offers)
+        problem = replace(self._problem, offers=offers)
+        for step in attempt.steps:
+            problem = step.apply(problem)
+        return problem
+
+    def _expand(self, problem: Problem, steps: tuple[Step, ...], refusals: Iterable[Refusal]) -> None:
+        for refusal in refusals:
+            for step in self._against(Case(problem, refusal)):
+                self._add((*steps, step), self._offers(problem, refusal))
+
+    def _offers(self, problem: Problem, refusal: Refusal) -> tuple[str, ...]:
+        """Return the pools on which what a refusal proposes may help."""
+        if self._together:
+            return self._all
+        if refusal.node:
+            return ()
+        return (refusal.pool,) if refusal.pool else tuple(offer.pool.name for offer in problem.offers)
+
+    def _add(self, steps: tuple[Step, ...], offers: tuple[str, ...]) -> None:
+        keys = frozenset(step.key for step in steps)
+        if len(keys) == len(steps) and (keys, offers) not in self._seen:
+            self._seen.add((keys, offers))
+            size = round(sum(step.size for step in steps), 6)
+            heapq.heappush(self._open, _Attempt(size, len(self._seen), steps, offers))
+
+    def _against(self, case: Case) -> Iterable[Step]:
+        if case.refusal.reason is not Reason.LIMIT_REACHED:
+            return proposals(case)
+        if case.offer is None or not self._tries.spend(len(case.problem.offers)):
+            return ()
+        return raised(case.offer, case.problem, self._pack)
+
+    def _of_rooms(self, problem: Problem) -> Sequence[Refusal]:
+        """Return what the rooms that came nearest, which are the first, say against the pods.
+
+        Topology terms that keep pods off a room keep them off new nodes as well, or a pool names them.
+        """
+        pod = problem.pods[0]
+        volumes = problem.volumes.get(pod.uid)
+        rooms = [room for room in problem.rooms if room.open][:_ROOMS_ASKED]
+        return [refusal for room in rooms if (refusal := against(pod.spec, volumes, room)) is not None]
+
+
+def _only_room(plan: PackingPlan) -> str:
+    rooms = set(plan.nominations.values())
+    return rooms.pop() if len(rooms) == 1 and not plan.claims else ""

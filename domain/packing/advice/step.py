@@ -1,0 +1,84 @@
+"""A change of a manifest, and what it makes of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.requirements import Requirement
+from treenail.domain.packing.problem import PoolOffer, Problem
+from treenail.domain.packing.remedies import Change, ChangeKind, Fragment
+
+POD = "Pod"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A change that may help, how large it is, and the problem as it is with it.
+
+    Sizes compare changes: 1 puts a slip of the pen right, 2 to 3 changes what a pod asks for by one entry,
+    4 and more changes what a pool is for all pods.
+    """
+
+    change: Change
+    size: float
+    apply: Callable[[Problem], Problem]
+
+    @property
+    def key(self) -> str:
+        """What tells this step from others."""
+        return f"{self.change.object} {self.change.path} {self.change.condition}"
+
+
+def of_pod(
+    kind: ChangeKind,
+    path: str,
+    change: tuple[Fragment | None, Fragment | None],
+    condition: str,
+    size: float,
+    edit: Callable[[PodSpec], PodSpec],
+) -> Step:
+    """Return the step that does `edit` with the spec of all pods: they are alike, and stay so."""
+    before, after = change
+    made = Change(kind=kind, object=POD, path=path, before=before, after=after, condition=condition)
+
+    def apply(problem: Problem) -> Problem:
+        edited = edit(problem.pods[0].spec)
+        return replace(problem, pods=tuple(replace(pod, spec=edited) for pod in problem.pods))
+
+    return Step(change=made, size=size, apply=apply)
+
+
+def of_pool(
+    kind: ChangeKind,
+    pool: NodePool,
+    path: str,
+    change: tuple[Fragment | None, Fragment | None],
+    condition: str,
+    size: float,
+    edit: Callable[[PoolOffer], PoolOffer],
+) -> Step:
+    """Return the step that does `edit` with the offer of `pool`."""
+    before, after = change
+    name = pool.name
+    made = Change(
+        kind=kind,
+        object=f"{pool.generation.pool_kind} {name}",
+        path=path,
+        before=before,
+        after=after,
+        condition=condition,
+    )
+
+    def apply(problem: Problem) -> Problem:
+        offers = tuple(edit(o) if o.pool.name == name else o for o in problem.offers)
+        return replace(problem, offers=offers)
+
+    return Step(change=made, size=size, apply=apply)
+
+
+def written(requirement: Requirement) -> str:
+    """Return a requirement as a person would say it in a sentence."""
+    return str(requirement).replace("'", "")

@@ -1,0 +1,54 @@
+"""How many volumes can still be attached to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.problem import Room, VolumeNeeds
+
+
+class Attachments:
+    """The places for volumes on N rooms, by driver. A driver that names no limit has none."""
+
+    def __init__(self, rooms: Sequence[Room]) -> None:
+        drivers = sorted({driver for room in rooms for driver in room.attachable})
+        self._left: dict[str, Floats] = {
+            driver: np.array([room.attachable.get(driver, np.inf) for room in rooms]) for driver in drivers
+        }
+        self._attached = [set(room.attached) for room in rooms] if drivers else []
+
+    def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
+        """Return how many pods with `volumes` each of `rows` can take."""
+        fits = np.full(len(rows), np.inf)
+        for driver, left in self._left.items():
+            fresh, handles = volumes.of(driver)
+            if fresh or handles:
+                new = [sum(known not in self._attached[row] for known in handles) for row in rows]
+                rest = left[rows] - np.array(new, dtype=np.float64)
+                most = np.floor(rest / fresh) if fresh else np.where(rest >= 0, np.inf, 0.0)
+                np.minimum(fits, np.maximum(most, 0.0), out=fits)
+        return fits
+
+    def take(self, rows: Indices, counts: Floats, volumes: VolumeNeeds) -> None:
+        """Attach the volumes of so many pods (`counts`, by row) to `rows`."""
+        for driver, left in self._left.items():
+            fresh, handles = volumes.of(driver)
+            for row, count in zip(rows, counts, strict=True):
+                new = [known for known in handles if known not in self._attached[row]]
+                self._attached[row].update(new)
+                left[row] -= count * fresh + len(new)
+
+
+def with_attached(room: Room, needs: Iterable[VolumeNeeds]) -> Room:
+    """Return `room` as it is once the volumes of pods with these needs are attached to it."""
+    every = tuple(needs)
+    attached = room.attached.union(*(one.known for one in every))
+    left: dict[str, int] = {}
+    for driver, places in room.attachable.items():
+        more = sum(of == driver for of, _ in attached - room.attached)
+        left[driver] = max(0, places - more - sum(one.of(driver)[0] for one in every))
+    return replace(room, attachable=left, attached=attached)

@@ -1,0 +1,1 @@
+"""One attempt at a plan, and the comparison of two."""

@@ -1,1 +1,0 @@
-"""What may run where, before any amount is looked at."""

@@ -1,0 +1,1 @@
+"""Planned nodes while a plan is made, and how they become the claims of a plan."""

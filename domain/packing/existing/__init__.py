@@ -1,0 +1,1 @@
+"""Existing nodes, and what is free on them."""

@@ -1,0 +1,160 @@
+"""What no plan can be cheaper than."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, count_fitting, holds
+
+# A linear program with one row per resource: a library would take longer to start than this to end.
+_MOST_PIVOTS: Final = 60
+_CLOSE: Final = 1e-9
+# What it costs to leave all of a resource unprovided, in prices of the dearest type.
+_UNPROVIDED: Final = 1e6
+# Sums of prices are rounded; a bound must be below the cost all the same.
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """The cheapest way to provide a demand with fractions of types.
+
+    `worth` (R) is what one unit of each resource is worth at most: no type offers for its price more
+    than its price's worth, so that `demand @ worth` is never above the cost of nodes that provide it.
+    `nodes` is how many the fractions add up to.
+    """
+
+    worth: Floats
+    nodes: float
+
+
+def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
+    """Cover `demand` (R) with fractions of the types that have `room` (T, R) at `prices` (T).
+
+    Found by the simplex method; were that cut short, `worth` would be lower, and no less true.
+    """
+    worth, nodes = np.zeros(len(demand)), 0.0
+    asked = ((demand > 0) & np.logical_or.reduce(room > 0, axis=0)).nonzero()[0]
+    if len(asked):
+        whole = len(asked) == len(demand)
+        amounts = demand if whole else demand[asked]
+        share, nodes = _simplex((room if whole else room[:, asked]) / amounts, prices)
+        worth[asked] = share / amounts
+    offered = room @ worth
+    over = (offered > prices).nonzero()[0]
+    if len(over):
+        worth *= float(np.minimum.reduce(prices[over] / offered[over]))
+    return Cover(worth, nodes)
+
+
+def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
+    """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types.
+
+    A cover may cover too much for nothing, and go without a row that no type covers together with the
+    others at a forbidding price, to begin with.
+    """
+    types = len(share)
+    tolerance = _CLOSE * float(np.maximum.reduce(prices))
+    # Which type stands in each row of the inverse; none where nothing covers it, or what is too much.
+    basis, costs, inverse, amounts = _start(share, prices)
+    for _ in range(_MOST_PIVOTS):
+        worth = costs @ inverse
+        gain = share @ worth - prices
+        entering = int(gain.argmax())
+        over = int(worth.argmin())
+        best, spared = float(gain[entering]), -float(worth[over])
+        if max(best, spared) <= tolerance:
+            break
+        of_type = best >= spared
+        change = inverse @ share[entering] if of_type else -inverse[:, over]
+        changes = change.tolist()
+        leaving = _leaving(changes, amounts)
+        basis[leaving] = entering if of_type else types
+        costs[leaving] = prices[entering] if of_type else 0.0
+        pivot = inverse[leaving] / changes[leaving]
+        inverse -= change[:, np.newaxis] * pivot
+        inverse[leaving] = pivot
+        taken = amounts[leaving] / changes[leaving]
+        amounts = [amount - by * taken for amount, by in zip(amounts, changes, strict=True)]
+        amounts[leaving] = taken
+    nodes = sum(amount for type_, amount in zip(basis, amounts, strict=True) if type_ < types)
+    return np.maximum(worth, 0.0), nodes
+
+
+def _start(share: Floats, prices: Floats) -> tuple[list[int], Floats, Floats, list[float]]:
+    """Return a basis to begin with, what it costs by row, its inverse, and how much there is of each.
+
+    It is the one type that covers all rows for the least, and what that covers too much of the others;
+    where no type has some of everything, none of anything.
+    """
+    types, rows = share.shape
+    least = np.minimum.reduce(share, axis=1)
+    costs: Floats = np.zeros(rows)
+    inverse = np.eye(rows)
+    if not np.maximum.reduce(least) > 0:
+        costs[:] = _UNPROVIDED * max(float(np.maximum.reduce(prices)), 1.0)
+        return [types] * rows, costs, inverse, [1.0] * rows
+    one = int((prices / np.maximum(least, TINY)).argmin())
+    covered = share[one]
+    at = int(covered.argmin())
+    basis, costs[at] = [types] * rows, prices[one]
+    basis[at] = one
+    inverse *= -1.0
+    inverse[:, at] = covered / covered[at]
+    inverse[at, at] = 1.0 / covered[at]
+    amounts: list[float] = (inverse[:, at] - 1.0).tolist()
+    amounts[at] = float(inverse[at, at])
+    return basis, costs, inverse, amounts
+
+
+def _leaving(change: Sequence[float], amounts: Sequence[float]) -> int:
+    """Return the row that is used up first as its amount falls by `change`, of several the first."""
+    ratios = [a / c if c > _CLOSE else inf for c, a in zip(change, amounts, strict=True)]
+    return ratios.index(min(ratios))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Classes (I) of which all pods together need so many nodes at least, for they keep apart."""
+
+    classes: Bools
+    nodes: float
+
+
+def lower_bound(
+    pods: Floats, requests: Floats, room: Floats, prices: Floats, apart: Sequence[Apart] = ()
+) -> float:
+    """Return a cost ($/h) below which no nodes hold `pods` (I) of the classes that request `requests` (I, R).
+
+    `room` (T, R) is every type there is, `prices` (I, T) what each costs with pods of a class on it,
+    infinite where they cannot be.
+    """
+    cheapest = np.minimum.reduce(prices, axis=0)
+    known = (cheapest < inf).nonzero()[0]
+    room, prices, cheapest = room[known], prices[:, known], cheapest[known]
+    # What each costs with a pod of a class that it holds (I, T).
+    held = np.where(holds(room, requests[:, np.newaxis]), prices, inf)
+    demand = pods @ requests
+    if apart:
+        # A node is as much a thing to be had as what is on it: any that holds a pod of those kept apart.
+        nodes = np.array([np.minimum.reduce(held[each.classes], axis=0) < inf for each in apart])
+        demand = np.concatenate([demand, [each.nodes for each in apart]])
+        bound = _covered(demand, np.hstack([room, nodes.T]), cheapest)
+    else:
+        bound = _covered(demand, room, cheapest)
+    ones = np.minimum.reduce(held, axis=1)
+    # Only a class that would come dearer with each pod on its own can raise the bound.
+    for i in (pods * ones > bound).nonzero()[0].tolist():
+        able = (held[i] < inf).nonzero()[0]
+        fitting = np.minimum(count_fitting(room[able], requests[i]), pods[i])
+        bound = max(bound, float(ones[i]), float((held[i, able] / fitting).min() * pods[i]))
+    return bound * (1 - _ROUNDING)
+
+
+def _covered(demand: Floats, room: Floats, prices: Floats) -> float:
+    return float(demand @ fractional_cover(demand, room, prices).worth)

@@ -1,0 +1,347 @@
+"""Look for nodes that cost less than first-fit's, without making many more of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor, inf
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.draft.drafts import Draft, cost_of, nodes_in, placed_in
+from treenail.domain.packing.draft.node_rules import NodeRules
+from treenail.domain.packing.nodes.components import Component
+from treenail.domain.packing.nodes.forced import Forced, Stock, seeds_of
+from treenail.domain.packing.nodes.holes import fill_holes
+from treenail.domain.packing.nodes.merging import Merging
+from treenail.domain.packing.nodes.resizing import Resizing
+from treenail.domain.packing.nodes.sizing import Sizing
+from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_family, further, nodes_of, worth_of
+from treenail.domain.packing.offers.families import Families, Family
+from treenail.domain.packing.offers.limits import Ledger
+
+# More nodes than the settings allow must cost less than this share of what first-fit's cost.
+SPLIT_BELOW: Final = 0.75
+_ROUNDING: Final = 1e-9
+# Closer to the bound than this, nothing is left worth looking for.
+_CLOSE_ENOUGH: Final = 1.0005
+# Farther from it, other sizes are looked for nodes of a plan.
+_FAR: Final = 1.01
+# A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
+_PER_NODE: Final = 1e-4
+# How often nodes are made dearer, to get fewer of them, and by how much each time.
+_ATTEMPTS: Final = 4
+_DEARER: Final = 2.0
+# For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
+_RATIONS: Final = (0.0, 1.0)
+# Where nodes must be fewer, each is to have so many times as much room: fewer are needed for the rest.
+_LOOSER: Final = 1.5
+# With more units than this, only the first is tried.
+_FEW_UNITS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Start:
+    """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything.
+
+    `early` are nodes for those whom limits would leave without one: there is room on them for others.
+    """
+
+    drafts: list[Draft]
+    waiting: list[Waiting]
+    settled: bool = True
+    early: Sequence[Draft] = ()
+
+
+class Cheapest:
+    """Plans the nodes of one component anew, and keeps what is better under the rule above."""
+
+    def __init__(
+        self,
+        component: Component,
+        families: Families,
+        ledger: Ledger,
+        steps: Steps,
+        rules: NodeRules,
+        most: float,
+    ) -> None:
+        self._component = component
+        self._families = families
+        self._ledger = ledger
+        self._steps = steps
+        self._rules = rules
+        self._most = most
+        # What a price per node does not change is done once, and so is what came of it if it changed nothing.
+        self._starts: dict[float, _Start] = {}
+        # The lots, by index, for which others left too little of a limit.
+        self._left_out: set[int] = set()
+        # Whether several small nodes took the place of a large one anywhere.
+        self._smaller = False
+        self._merged: dict[tuple[object, ...], list[Draft]] = {}
+        self._worth: Floats | None = None
+
+    def improve(self, wanted: Sequence[int], first: list[Draft], bound: float) -> list[Draft]:
+        """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
+
+        `bound` ($/h) is what those of `first` must cost at least. The ledger, in which `first` is
+        counted, counts what is returned instead.
+        """
+        complete = sum(placed_in(first).values()) == sum(wanted)
+        worth_while = SPLIT_BELOW if nodes_in(first) == 1 and self._most < inf else 1 / _CLOSE_ENOUGH
+        if complete and cost_of(first) * worth_while <= bound:
+            return first
+        self._count(first, -1)
+        best = first
+        for attempt, per_node in enumerate(self._prices_per_node(wanted, first, bound)):
+            if self._steps.exhausted:
+                break
+            rations = (_LOOSER**attempt,) if attempt else _RATIONS
+            found, best = self._attempt(wanted, per_node, first, best, rations, small=not attempt)
+            if not attempt and self._smaller and cost_of(found) > bound * _FAR:
+                # Large nodes have room for others, who need nodes of their own beside small ones.
+                other, best = self._attempt(wanted, per_node, first, best, rations, small=False)
+                found = min(other, best, key=cost_of)
+            # Making nodes dearer makes fewer of them, and never a cheaper plan.
+            if self._acceptable(found, first) or cost_of(found) >= cost_of(best):
+                break
+        best = self._resized(best, first, bound)
+        self._count(best, 1)
+        return best
+
+    def _attempt(
+        self,
+        wanted: Sequence[int],
+        per_node: float,
+        first: list[Draft],
+        best: list[Draft],
+        rations: Sequence[float],
+        *,
+        small: bool,
+    ) -> tuple[list[Draft], list[Draft]]:
+        """Plan anew; return that plan, and the better of it and `best`."""
+        found = self._planned(wanted, per_node, first, rations, small=small)
+        if self._leaves_out(found, best):
+            found = self._planned(wanted, per_node, first, rations, small=small)
+        better = not self._steps.exhausted and self._better(found, best, first)
+        return found, found if better else best
+
+    def _leaves_out(self, found: list[Draft], best: list[Draft]) -> bool:
+        """Tell whether `found` leaves units out that `best` holds; from then on their lots come first."""
+        if self._steps.exhausted or not any(draft.family.template.limited for draft in best):
+            return False
+        held = placed_in(found)
+        short = {index for index, units in placed_in(best).items() if held.get(index, 0) < units}
+        if short <= self._left_out:
+            return False
+        self._left_out |= short
+        self._starts.clear()
+        return True
+
+    def _resized(self, best: list[Draft], first: list[Draft], bound: float) -> list[Draft]:
+        """Look for other sizes for some of the nodes, where nothing keeps pods apart and no limit matters."""
+        if cost_of(best) <= bound * _FAR or not self._rules.none or self._steps.exhausted:
+            return best
+        families = {draft.family.index: draft.family for draft in best}
+        family = next(iter(families.values()))
+        if len(families) > 1 or family.template.limited or family.choice is not None:
+            return best
+        most = self._most_nodes(first)
+        most = most if nodes_in(best) <= most else inf
+        return Resizing(family, self._component.lots, self._steps).run(best, most, bound)
+
+    def fresh(self, wanted: Sequence[int]) -> list[Draft]:
+        """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
+        waiting = self._waiting(wanted)
+        least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
+        found = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=True)
+        if self._smaller and not self._steps.exhausted:
+            large = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=False)
+            if not self._steps.exhausted and _holds_more_or_costs_less(large, found):
+                found = large
+        self._count(found, 1)
+        return found
+
+    def _planned(
+        self,
+        wanted: Sequence[int],
+        per_node: float,
+        first: list[Draft] | None,
+        rations: Sequence[float],
+        *,
+        small: bool,
+    ) -> list[Draft]:
+        """Return the cheapest plan of those that `rations` give, `small` nodes in place of large ones or not.
+
+        The ledger counts none of them.
+        """
+        apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
+        # Where nobody else is there to share with, there is nothing to ration.
+        several = 0 < apart < sum(wanted) <= _FEW_UNITS
+        best: list[Draft] | None = None
+        tried: list[_Start] = []
+        for ration in rations if several else rations[:1] if apart else _RATIONS[:1]:
+            start = self._begun(wanted, ration)
+            if start in tried:
+                continue
+            tried.append(start)
+            found = self._plan(start, per_node, first, small=small)
+            if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
+                best = found
+            if start.settled:
+                break
+        return best or []
+
+    def _count(self, drafts: Iterable[Draft], sign: int) -> None:
+        for draft in drafts:
+            template = draft.family.template
+            if template.limited:
+                self._ledger.take(template, sign * draft.copies * draft.family.capacity[draft.row])
+
+    def _prices_per_node(self, wanted: Sequence[int], first: list[Draft], bound: float) -> Iterable[float]:
+        """Yield what a node is to cost beyond its price: next to nothing, then enough for few nodes."""
+        yield _PER_NODE * bound
+        if nodes_in(first) > 1:
+            per_node = self._dear_enough(wanted, self._most_nodes(first), bound)
+            for attempt in range(_ATTEMPTS):
+                yield per_node * _DEARER**attempt
+
+    def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
+        """Return the price per node at which the fractional covers of all families are few enough nodes."""
+        low, high = _PER_NODE, 1.0
+        groups = by_family(self._waiting(wanted))
+        while high / low > _DEARER:
+            middle = (low * high) ** 0.5
+            nodes = sum(nodes_of(family, group, middle * bound) for family, group in groups)
+            low, high = (middle, high) if nodes > most_nodes else (low, middle)
+        return high * bound
+
+    def _waiting(self, wanted: Sequence[int]) -> list[Waiting]:
+        of = zip(self._component.lots, wanted, strict=True)
+        return [Waiting(lot, units, lot.chain) for lot, units in of if units]
+
+    def _plan(self, start: _Start, per_node: float, first: list[Draft] | None, *, small: bool) -> list[Draft]:
+        """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
+        full, waiting, drafts = start.drafts, start.waiting, list(start.early)
+        self._count([*full, *drafts], 1)
+        while waiting and not self._steps.exhausted:
+            going: list[Waiting] = []
+            for family, group in by_family(waiting):
+                left = np.array([each.units for each in group], dtype=np.float64)
+                lots = [each.lot for each in group]
+                drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
+                if np.logical_or.reduce(left):
+                    drafts += self._sized(family, group, left, per_node, small=small)
+                going += further(group, left)
+            waiting = going
+            # They were filled with whatever fits, but not as another family.
+            drafts, full = [*full, *drafts], []
+        drafts = [*full, *drafts]
+        key = _written(drafts)
+        if key in self._merged:
+            self._count(drafts, -1)
+        else:
+            self._merged[key] = self._fewer(drafts, first)
+            self._count(self._merged[key], -1)
+        return self._merged[key]
+
+    def _fewer(self, drafts: list[Draft], first: list[Draft] | None) -> list[Draft]:
+        """Make nodes one where that saves money, or where there are too many for what they save."""
+        most_nodes, most_cost, fewer = inf, inf, False
+        if first is not None and nodes_in(first) > 1 and not self._acceptable(drafts, first):
+            most_nodes, most_cost, fewer = self._most_nodes(first), cost_of(first), True
+        merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
+        return merging.run(most_nodes=most_nodes, most_cost=most_cost)
+
+    def _sized(
+        self, family: Family, group: Sequence[Waiting], left: Floats, per_node: float, *, small: bool
+    ) -> list[Draft]:
+        """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
+        free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
+        some = left[free]
+        if not np.logical_or.reduce(some):
+            return []
+        lots = [group[i].lot for i in free]
+        sizing = Sizing(family, lots, self._ledger, self._steps, per_node=per_node, small=small)
+        drafts = sizing.drafts(some)
+        self._smaller |= sizing.smaller
+        left[free] = some
+        return drafts
+
+    def _begun(self, wanted: Sequence[int], ration: float) -> _Start:
+        """Return the start that a ration gives, which is that of another where both are alike."""
+        known = self._starts.get(ration)
+        if known is None:
+            known = self._start(wanted, ration)
+            written = _written(known.drafts)
+            alike = (other for other in self._starts.values() if _written(other.drafts) == written)
+            known = self._starts[ration] = next(alike, known)
+        return known
+
+    def _start(self, wanted: Sequence[int], ration: float) -> _Start:
+        """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
+        waiting = self._waiting(wanted)
+        early = self._early([each for each in waiting if each.lot.index in self._left_out])
+        if early:
+            held = placed_in(early)
+            rest = [(each, each.units - held.get(each.lot.index, 0)) for each in waiting]
+            waiting = [Waiting(each.lot, units, each.chain) for each, units in rest if units]
+        left = {each.lot.index: each.units for each in waiting}
+        seeds = seeds_of([each.lot for each in waiting], left)
+        if not seeds:
+            self._count(early, -1)
+            return _Start([], waiting, early=early)
+        lots = [each.lot for each in waiting]
+        worth = self._worth = worth_of(waiting) if self._worth is None else self._worth
+        forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
+        drafts = forced.drafts(seeds, ration)
+        self._count([*early, *drafts], -1)
+        still = [
+            Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
+        ]
+        return _Start(drafts, still, forced.settled, early)
+
+    def _early(self, waiting: list[Waiting]) -> list[Draft]:
+        """Return nodes, which the ledger counts, for those of whom nothing is kept apart."""
+        drafts: list[Draft] = []
+        while waiting:
+            going: list[Waiting] = []
+            for family, group in by_family(waiting):
+                left = np.array([each.units for each in group], dtype=np.float64)
+                drafts += self._sized(family, group, left, 0.0, small=True)
+                going += further(group, left)
+            waiting = going
+        return drafts
+
+    def _most_nodes(self, first: Iterable[Draft]) -> float:
+        nodes = self._most * nodes_in(first) + _ROUNDING
+        return floor(nodes) if nodes < inf else inf
+
+    def _acceptable(self, found: list[Draft], first: list[Draft]) -> bool:
+        """Tell whether `found` is of few enough nodes beside first-fit's (`first`), or saves enough."""
+        few = nodes_in(found) <= self._most_nodes(first)
+        return few or cost_of(found) < SPLIT_BELOW * cost_of(first)
+
+    def _better(self, found: list[Draft], best: list[Draft], first: list[Draft]) -> bool:
+        """Tell whether `found` holds more units than `best`, or as many for less and on few enough nodes.
+
+        Where limits leave some out, those that `best` holds are not to wait for others.
+        """
+        ours, theirs = placed_in(found), placed_in(best)
+        if any(ours.get(index, 0) < units for index, units in theirs.items()):
+            return False
+        if sum(ours.values()) > sum(theirs.values()):
+            return True
+        return self._acceptable(found, first) and cost_of(found) < cost_of(best)
+
+
+def _written(drafts: Iterable[Draft]) -> tuple[object, ...]:
+    """Return what tells these nodes from others for the same lots."""
+    return tuple([(d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts])
+
+
+def _holds_more_or_costs_less(found: list[Draft], best: list[Draft]) -> bool:
+    ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
+    return ours > theirs or (ours == theirs and cost_of(found) < cost_of(best))

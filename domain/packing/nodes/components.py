@@ -1,0 +1,168 @@
+"""Which classes could ever share a new node, so that those that cannot are planned apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Bools, Floats
+from treenail.domain.packing.draft.lots import Lot
+from treenail.domain.packing.nodes.bound import Apart, lower_bound
+from treenail.domain.packing.offers.families import Families, Family, may_meet
+from treenail.domain.packing.offers.templates import Template
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.rules import FREE, Rules
+from treenail.domain.packing.pods.terms import Kind, Term
+
+# So many groups of pods that keep apart are looked at: those that need the most nodes.
+_MOST_APART: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component:
+    """Lots that may share new nodes with each other, directly or not, but with no other lot.
+
+    `reach` is in the order of `lots`: all nodes each may be on, those opened by others included.
+    """
+
+    lots: tuple[Lot, ...]
+    reach: tuple[tuple[Family, ...], ...]
+
+    @property
+    def limited(self) -> bool:
+        """Whether limits count for any of its nodes."""
+        return any(family.template.limited for reached in self.reach for family in reached)
+
+    def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> float:
+        """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index).
+
+        `terms` are those that keep units apart, by the number of their group.
+        """
+        # Lots of equal requests, reach and rules are one to the bound. Equal rules are one object.
+        alike: dict[tuple[int, int, int], int] = {}
+        counts: dict[tuple[int, int, int], int] = {}
+        apart: dict[int, Rules] = {}
+        for i, lot in enumerate(self.lots):
+            if units.get(lot.index):
+                known = apart.get(id(lot.rules))
+                if known is None:
+                    known = apart[id(lot.rules)] = _keeping_apart(lot.rules)
+                key = (id(lot.requests), id(self.reach[i]), id(known))
+                alike.setdefault(key, i)
+                counts[key] = counts.get(key, 0) + units[lot.index]
+        if not alike:
+            return 0.0
+        held = list(alike.values())
+        templates = {f.template.index: f.template for i in held for f in self.reach[i]}
+        requests = np.array([self.lots[i].requests for i in held])
+        room = np.vstack([template.room for template in templates.values()])
+        of_reach: dict[int, Floats] = {}
+        for i in held:
+            if id(self.reach[i]) not in of_reach:
+                of_reach[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
+        prices = np.array([of_reach[id(self.reach[i])] for i in held])
+        pods = np.array(list(counts.values()), dtype=np.float64)
+        rules = [apart[id(self.lots[i].rules)] for i in held]
+        return lower_bound(pods, requests, room, prices, _apart(rules, pods, terms))
+
+
+def _keeping_apart(rules: Rules) -> Rules:
+    """Return the rules that keep units from their like; all that do not are one."""
+    if rules is FREE or not any(group in rules.owned for group, _ in rules.counted):
+        return FREE
+    return rules
+
+
+def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> list[Apart]:
+    """Return which lots need how many nodes together, those that need the most first."""
+    found: dict[int, tuple[list[int], float]] = {}
+    for i, each in enumerate(rules):
+        for group, count in each.counted:
+            if group in each.owned:
+                members, pods = found.get(group, ([], 0.0))
+                found[group] = ([*members, i], pods + count * float(units[i]))
+    needed = []
+    for group, (members, pods) in found.items():
+        most = terms[group].max_skew if terms[group].kind is Kind.SPREAD else 1
+        needed.append((ceil(pods / max(most, 1)), members))
+    needed.sort(key=lambda each: -each[0])
+    return [Apart(_mask(members, len(rules)), nodes) for nodes, members in needed[:_MOST_APART] if nodes > 1]
+
+
+def _mask(members: Sequence[int], size: int) -> Bools:
+    mask: Bools = np.zeros(size, dtype=np.bool_)
+    mask[members] = True
+    return mask
+
+
+def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
+    """Return what each type of each template costs at least with a pod of a lot on it."""
+    first, rows = {}, 0
+    for template in templates:
+        first[template.index], rows = rows, rows + len(template.room)
+    prices: Floats = np.empty(rows)
+    prices.fill(np.inf)
+    for family in reach:
+        at = family.types + first[family.template.index]
+        prices[at] = np.minimum(prices[at], family.prices)
+    return prices
+
+
+def components(lots: Sequence[Lot], families: Families, templates: Iterable[int] = ()) -> list[Component]:
+    """Part `lots`, which all have a chain, into components. There may be nodes of `templates`, too."""
+    opened = sorted({link.family.template.index for lot in lots for link in lot.chain}.union(templates))
+    known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[Family, ...]] = {}
+    reach = []
+    for lot in lots:
+        key = (lot.alternatives, lot.chain[-1].alternative, id(lot.requests))
+        if key not in known_reach:
+            known_reach[key] = _reach(lot, opened, families)
+        reach.append(known_reach[key])
+    known = {family.index: family for reached in reach for family in reached}
+    root = _connected(sorted(known.values(), key=lambda family: (-family.choices, family.index)), reach)
+    parts: dict[int, list[int]] = {}
+    for i, reached in enumerate(reach):
+        parts.setdefault(root[reached[0].index], []).append(i)
+    return [Component(tuple(lots[i] for i in part), tuple(reach[i] for i in part)) for part in parts.values()]
+
+
+def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family, ...]:
+    """Return the families the lot may be in without giving up more than its chain does."""
+    found: dict[int, Family] = {}
+    for demands in lot.alternatives[: lot.chain[-1].alternative + 1]:
+        for template in opened:
+            family = families.of_all(template, demands)
+            if family is None or family.index in found:
+                continue
+            if any(link.family is family for link in lot.chain) or family.holds(lot.requests):
+                found[family.index] = family
+    return tuple(found.values())
+
+
+def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> dict[int, int]:
+    """Return, for each family by index, one of those it is connected with, the same for all of them."""
+    parent = {family.index: family.index for family in known}
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    for reached in reach:
+        for family in reached[1:]:
+            parent[root(family.index)] = root(reached[0].index)
+    # The most flexible come first: they connect the most, and the rest need no look then.
+    for number, one in enumerate(known):
+        for other in known[number + 1 :]:
+            if root(one.index) != root(other.index) and _share_nodes(one, other):
+                parent[root(other.index)] = root(one.index)
+    return {family.index: root(family.index) for family in known}
+
+
+def _share_nodes(one: Family, other: Family) -> bool:
+    return one.template is other.template and may_meet(one, other) and not one.rows.isdisjoint(other.rows)

@@ -1,0 +1,73 @@
+"""Choose a few types that together have room for a load."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Floats, Indices, first_holding
+
+# So many beginnings of a choice are carried on from one type to the next, those that promise to cost least.
+_BEGINNINGS: Final = 16
+# What is left of a load costs so much more than its worth, about: of beginnings that waste as little, the one
+# that leaves less is better.
+_WASTE: Final = 0.3
+
+
+class Covering:
+    """Choices of types, of `room` (T, R) at `prices` (T), the cheapest first.
+
+    `worth` (R) is what a unit of each resource costs at least.
+    """
+
+    def __init__(self, room: Floats, prices: Floats, worth: Floats) -> None:
+        self._room = room
+        self._prices = prices
+        self._worth = worth
+        self._none = len(prices)
+
+    def choices(self, load: Floats, below: float, most: int) -> Indices:
+        """Return choices of up to `most` types that have room for `load` (R) and cost less than `below`.
+
+        They are of rows (C, `most`), the dearest first and T for none. Those that cost least come first.
+        """
+        rows: Indices = np.empty((1, 0), dtype=np.intp)
+        last: Indices = np.array([self._none - 1])
+        rests, costs = load[np.newaxis], np.zeros(1)
+        found: list[Indices] = []
+        of_found: list[Floats] = []
+        for place in range(most):
+            end = first_holding(self._room, rests)
+            whole = np.append(self._prices, np.inf)[end] + costs
+            ended = ((end <= last) & (whole < below)).nonzero()[0]
+            chosen = np.full((len(ended), most), self._none)
+            chosen[:, :place] = rows[ended]
+            chosen[:, place] = end[ended]
+            found.append(chosen)
+            of_found.append(whole[ended])
+            of, last, rests, costs = self._further(rests, costs, last, below)
+            rows = np.column_stack([rows[of], last])
+            if not len(rows):
+                break
+        cheapest = np.concatenate(of_found).argsort(kind="stable")
+        in_order: Indices = np.vstack(found)[cheapest]
+        return in_order
+
+    def _further(
+        self, rests: Floats, costs: Floats, last: Indices, below: float
+    ) -> tuple[Indices, Indices, Floats, Floats]:
+        """Add a type, no dearer than its `last`, to each of B beginnings that leave `rests` (B, R).
+
+        Return for the best of what comes of it which beginning it was, which type was added, what is left
+        then, and what they cost so far.
+        """
+        after = np.maximum(rests[:, np.newaxis] - self._room, 0.0)
+        so_far = costs[:, np.newaxis] + self._prices
+        worth = after @ self._worth
+        useless = ~np.logical_or.reduce(after > 0, axis=2) | (so_far + worth >= below)
+        useless |= np.arange(self._none) > last[:, np.newaxis]
+        promise = np.where(useless, np.inf, so_far + (1 + _WASTE) * worth).ravel()
+        best = promise.argsort(kind="stable")[:_BEGINNINGS]
+        of, added = np.divmod(best[promise[best] < np.inf], self._none)
+        return of, added, after[of, added], so_far[of, added]

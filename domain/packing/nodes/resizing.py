@@ -1,0 +1,160 @@
+"""Look for other sizes for some nodes of a plan that hold the same pods for less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.draft.drafts import Draft
+from treenail.domain.packing.draft.lots import Lot
+from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.covering import Covering
+from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
+from treenail.domain.packing.offers.families import Family
+
+# Of a plan of more nodes than this, what could be saved on a few of them is not worth looking for.
+_MOST_NODES: Final = 16
+# So many nodes are sized anew together at most, and so many are put in their place.
+_TOGETHER: Final = 6
+_INSTEAD: Final = 5
+# How many choices of types are tried in place of some nodes, the cheapest first: then twice as many.
+_TRIED: Final = 8
+# Of no more units than this, which share nodes less evenly, more is tried: with so much room to spare, too.
+_FEW_UNITS: Final = 100
+_SPARE: Final = 1.03
+# How full of the average mix of pods a node is made before it is topped up with what suits its shape: if the
+# small nodes come first, and if the large ones do.
+_SHARES: Final = np.array([0.5, 0.0])
+_LARGE_FIRST: Final = np.array([1.0, 0.85])
+# Less than this share of the whole cost is not worth it.
+_WORTH_IT: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """A node at so much ($/h), and how many units of each lot are on it (I)."""
+
+    price: float
+    counts: Floats
+
+
+class Resizing:
+    """Sizes nodes of one family, for lots that nothing keeps apart, anew: those that waste the most."""
+
+    def __init__(self, family: Family, lots: Sequence[Lot], steps: Steps) -> None:
+        self._family = family
+        self._lots = lots
+        self._places = {lot.index: place for place, lot in enumerate(lots)}
+        self._steps = steps
+        self._whole_requests: Floats = np.array([lot.requests for lot in lots])
+        asked = asked_for(self._whole_requests)
+        self._requests = self._whole_requests[:, asked]
+        self._room = family.room[family.bargains][:, asked]
+        self._prices = family.prices[family.bargains]
+
+    def run(self, drafts: Sequence[Draft], most_nodes: float, bound: float) -> list[Draft]:
+        """Return nodes for the same units, no more than `most_nodes`, that cost less if any were found.
+
+        Stops when they cost next to no more than `bound` ($/h).
+        """
+        nodes = [_Node(draft.price, self._counts(draft)) for draft in drafts for _ in range(draft.copies)]
+        if most_nodes < max(len(nodes), 2) or len(nodes) > _MOST_NODES:
+            return list(drafts)
+        self._worth = self._worth_of(nodes)
+        self._covering = Covering(self._room, self._prices, self._worth)
+        changed = False
+        while sum(node.price for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
+            found = self._changed(nodes, most_nodes)
+            if found is None:
+                break
+            nodes, changed = found, True
+        return [self._draft(node) for node in nodes] if changed else list(drafts)
+
+    def _changed(self, nodes: list[_Node], most_nodes: float) -> list[_Node] | None:
+        """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
+        worst = sorted(nodes, key=self._wasted, reverse=True)
+        least = _WORTH_IT * sum(node.price for node in nodes)
+        for some in range(1, min(_TOGETHER, len(nodes)) + 1):
+            most = int(min(some + most_nodes - len(nodes), _INSTEAD))
+            if some == most == 1:
+                continue
+            units = np.sum([node.counts for node in worst[:some]], axis=0)
+            found = self._instead(units, sum(node.price for node in worst[:some]) - least, most)
+            if found is not None:
+                return [*worst[some:], *found]
+        return None
+
+    def _worth_of(self, nodes: Sequence[_Node]) -> Floats:
+        demand = np.sum([node.counts for node in nodes], axis=0) @ self._requests
+        return fractional_cover(demand, self._room, self._prices).worth
+
+    def _wasted(self, node: _Node) -> float:
+        """Return what a node costs beyond what its pods are worth ($/h)."""
+        return node.price - float(node.counts @ self._requests @ self._worth)
+
+    def _counts(self, draft: Draft) -> Floats:
+        counts = np.zeros(len(self._lots))
+        for index, units in draft.parts.items():
+            counts[self._places[index]] = units
+        return counts
+
+    @Lazy
+    def _with_none(self) -> tuple[Floats, Floats]:
+        """Prices and room of the types, and of no type at all, which comes last."""
+        return np.append(self._prices, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
+
+    def _instead(self, units: Floats, below: float, most: int) -> list[_Node] | None:
+        """Return up to `most` nodes that hold `units` (I) and cost less than `below`; None without any."""
+        self._steps.spend()
+        load = units @ self._requests
+        if load @ self._worth >= below:
+            return None
+        choices = self._covering.choices(load, below, most)[: 3 * _TRIED]
+        # What the small ones leave, which may be large, has room on the others.
+        small_first = choices[:, ::-1]
+        found = self._held(units, small_first[:_TRIED], _SHARES)
+        if found is None:
+            found = self._held(units, small_first[_TRIED:], _SHARES)
+        if found is None and units.sum() <= _FEW_UNITS:
+            roomy = self._covering.choices(load * _SPARE, below, most)[:_TRIED]
+            found = self._held(units, np.vstack([choices, roomy]), _LARGE_FIRST)
+        return found
+
+    def _held(self, units: Floats, choices: Indices, shares: Floats) -> list[_Node] | None:
+        """Return the nodes of the first of `choices` (C, N), by row, that `units` (I) fit into, if any.
+
+        They are filled in that order, with about such `shares` (S) of the average mix to begin with.
+        """
+        if not len(choices):
+            return None
+        rows, shares = choices.repeat(len(shares), axis=0), np.tile(shares, len(choices))
+        left = np.tile(units, (len(rows), 1))
+        held = []
+        for place in range(rows.shape[1]):
+            own = self._with_none[1][rows[:, place]]
+            start = proportional(own, self._requests, left, shares, self._order)
+            held.append(fill(own, self._requests, left, start))
+            left = left - held[-1]
+        done = (~np.logical_or.reduce(left > 0, axis=1)).nonzero()[0]
+        if not len(done):
+            return None
+        best = int(done[0])
+        of = zip(rows[best].tolist(), held, strict=True)
+        return [_Node(float(self._prices[row]), counts[best]) for row, counts in of if counts[best].any()]
+
+    @Lazy
+    def _order(self) -> Indices:
+        return by_proportions(self._requests)
+
+    def _draft(self, node: _Node) -> Draft:
+        load = node.counts @ self._whole_requests
+        row = self._family.cheapest_holding(load)
+        assert row is not None  # noqa: S101 (the node is of a type that holds it)
+        parts = {lot.index: int(count) for lot, count in zip(self._lots, node.counts, strict=True) if count}
+        return Draft(self._family, row, load, parts)

@@ -1,0 +1,269 @@
+"""Choose node sizes for pods that may all share nodes, so that together they cost little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, Indices, count_fitting, first_holding
+from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.draft.drafts import Draft
+from treenail.domain.packing.draft.lots import Lot
+from treenail.domain.packing.nodes.alike import nodes_for
+from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
+from treenail.domain.packing.nodes.first_fit import cheapest_allowed
+from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.limits import Ledger
+
+# How full of the average mix of pods a node is made before it is topped up with what suits its shape.
+_SHARES: Final = np.array([1.0, 0.93, 0.7])
+# How many types are weighed for a node, for each of the reasons there are to weigh one.
+_WEIGHED: Final = 3
+# Fewer nodes than this to come, and the choice of one is made with a view to the rest of them.
+_FEW: Final = 3.0
+# As many alike nodes as this, or one at a time: a few are better chosen one after the other.
+_MANY: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """The next node: its type by row, what it holds of each class (I), and how many such nodes."""
+
+    row: int
+    counts: Floats
+    copies: int
+
+
+class Sizing:
+    """Sizes nodes of one family for lots that nothing keeps apart.
+
+    `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes. Several `small`
+    nodes may take the place of a large one for all that is left, where no limit counts them; without, it is
+    large ones, and so fewer.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        lots: Sequence[Lot],
+        ledger: Ledger,
+        steps: Steps,
+        *,
+        per_node: float,
+        small: bool,
+    ) -> None:
+        self._family = family
+        self._ledger = ledger
+        self._steps = steps
+        self._per_node = per_node
+        # Several nodes use up more of a limit than one.
+        self._small = small and not family.template.limited
+        # Whether nodes may be others for that.
+        self.smaller = False
+        # What the lots of a class ask for is one array. Here they are alike.
+        classes: dict[int, list[int]] = {}
+        for at, lot in enumerate(lots):
+            classes.setdefault(id(lot.requests), []).append(at)
+        self._lots = lots
+        self._classes = list(classes.values())
+        self._whole_requests: Floats = np.array([lots[members[0]].requests for members in self._classes])
+
+    @Lazy
+    def _asked(self) -> Bools:
+        """Which resources are asked for at all (R)."""
+        return asked_for(self._whole_requests)
+
+    @Lazy
+    def _requests(self) -> Floats:
+        return self._whole_requests[:, self._asked]
+
+    @Lazy
+    def _room(self) -> Floats:
+        return self._family.room[self._family.bargains][:, self._asked]
+
+    @Lazy
+    def _prices(self) -> Floats:
+        return self._family.prices[self._family.bargains] + self._per_node
+
+    @Lazy
+    def _least(self) -> Floats:
+        """What a node costs at least that holds a pod of each class (I)."""
+        rows = first_holding(self._family.room, self._whole_requests)
+        return np.append(self._family.prices, np.inf)[rows] + self._per_node
+
+    @Lazy
+    def _order(self) -> Indices:
+        return by_proportions(self._requests)
+
+    def drafts(self, units: Floats) -> list[Draft]:
+        """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
+        drafts: list[Draft] = []
+        of_lots = units.tolist()
+        left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])
+        while np.logical_or.reduce(left) and not self._steps.exhausted:
+            self._steps.spend()
+            choices = self._alike(left) or self._next(left)
+            if not choices:
+                break
+            for choice in choices:
+                drafts += self._dealt(choice, of_lots)
+                left -= choice.copies * choice.counts
+        units[:] = of_lots
+        return drafts
+
+    def _dealt(self, choice: _Choice, units: list[float]) -> Iterator[Draft]:
+        """Yield the nodes chosen; what they hold of each class is of its lots in order, taken off `units`."""
+        family, copies = self._family, choice.copies
+        self._ledger.take(family.template, family.capacity[choice.row] * copies)
+        load = choice.counts @ self._whole_requests
+        wanted = [(self._classes[at], float(choice.counts[at])) for at in choice.counts.nonzero()[0].tolist()]
+        while copies:
+            alike = copies
+            for members, count in wanted:
+                while not units[members[0]]:
+                    members.pop(0)
+                alike = min(alike, max(int(units[members[0]] // count), 1))
+            parts: dict[int, int] = {}
+            for members, count in wanted:
+                rest = count
+                for at in members:
+                    taken = min(rest, units[at])
+                    if taken:
+                        units[at] -= taken * alike
+                        rest -= taken
+                        parts[self._lots[at].index] = int(taken)
+                    if not rest:
+                        break
+            copies -= alike
+            yield Draft(family, choice.row, load, parts, alike)
+
+    def _alike(self, left: Floats) -> list[_Choice]:
+        """Choose all nodes where one class of pods is left, and they may be small; none otherwise."""
+        waiting = left.nonzero()[0].tolist() if self._small else []
+        if len(waiting) != 1:
+            return []
+        at, pods = waiting[0], int(left[waiting[0]])
+        holds = np.minimum(count_fitting(self._room, self._requests[at]), pods).astype(int).tolist()
+        choices = []
+        for nodes in nodes_for(pods, holds, self._prices.tolist()):
+            counts = np.zeros_like(left)
+            counts[at] = nodes.pods
+            choices.append(_Choice(int(self._family.bargains[nodes.at]), counts, nodes.copies))
+        self.smaller |= sum(choice.copies for choice in choices) > 1
+        return choices
+
+    def _next(self, left: Floats) -> list[_Choice]:
+        """Choose the next node, and how many of it to take; none where limits leave none."""
+        family = self._family
+        whole = cheapest_allowed(family, left @ self._whole_requests, self._ledger, 0.0)
+        dearness = np.inf if whole is None else float(family.prices[whole]) + self._per_node
+        if whole is not None and dearness <= self._least_of_two(left):
+            return [_Choice(whole, left.copy(), 1)]
+        several = self._one_of_several(left)
+        if several is None or (whole is not None and dearness <= several[0]):
+            return [] if whole is None else [_Choice(whole, left.copy(), 1)]
+        return [several[1]]
+
+    def _least_of_two(self, left: Floats) -> float:
+        """Return what two nodes or more for the pods `left` (I) cost at least."""
+        if np.add.reduce(left) <= 1:
+            return np.inf
+        return float(np.maximum.reduce(self._least[left > 0]) + self._family.prices[0]) + self._per_node
+
+    def _one_of_several(self, left: Floats) -> tuple[float, _Choice] | None:
+        """Choose the next node of several; return it after what about all of them cost."""
+        rows, room, prices = self._family.bargains, self._room, self._prices
+        if self._family.template.limited:
+            allowed = self._ledger.allowed(self._family)[rows].nonzero()[0]
+            rows, room, prices = rows[allowed], room[allowed], prices[allowed]
+        if not len(rows):
+            return None
+        demand = left @ self._requests
+        worth = fractional_cover(demand, room, prices).worth
+        weighed = _worth_weighing(demand, room, prices, worth)
+        counts, copies = self._filled(room[weighed], left)
+        if not len(counts):
+            return None
+        loads = counts @ self._requests
+        chosen = first_holding(room, loads)
+        rest = demand - loads
+        outlook = _outlook(rest, room, prices, worth)
+        costs = prices[chosen] + outlook
+        best = int(costs.argmin())
+        if self._small:
+            large, costs = best, prices[chosen] + _or_several(outlook, rest, room, prices, worth)
+            best = int(costs.argmin())
+            self.smaller |= best != large
+        row = int(rows[chosen[best]])
+        copies_made = int(min(copies[best], self._ledger.copies(self._family, row)))
+        return float(costs[best]), _Choice(row, counts[best], copies_made)
+
+    def _filled(self, room: Floats, left: Floats) -> tuple[Floats, Floats]:
+        """Return what a node of each `room` (W, R) might hold (B, I), and of how many such nodes (B).
+
+        What a node gets of a class leaves as much for each of its copies; there are about half as many
+        as would hold all pods, so that what is left, of another mix by then, is looked at again.
+        """
+        share = np.minimum.reduce(room / np.maximum(left @ self._requests, TINY), axis=1)
+        copies = np.floor(0.5 / np.maximum(share, TINY))
+        copies[copies < _MANY] = 1.0
+        each = np.arange(len(room)).repeat(len(_SHARES))
+        room, copies = room[each], copies[each]
+        pods = np.floor(left / copies[:, np.newaxis])
+        # Rare classes would go without, and have to have nodes of their own in the end.
+        none = ~np.logical_or.reduce((pods @ self._requests) > 0, axis=1)
+        pods[none], copies[none] = left, 1.0
+        shares = np.empty((len(room) // len(_SHARES), len(_SHARES)))
+        shares[:] = _SHARES
+        start = proportional(room, self._requests, pods, shares.ravel(), self._order)
+        counts = fill(room, self._requests, pods, start)
+        some = np.logical_or.reduce(counts > 0, axis=1)
+        return counts[some], copies[some]
+
+
+def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
+    """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do."""
+    rows = first_holding(room, rest)
+    one: Bools = rows < len(prices)
+    value: Floats = np.where(one, prices[np.minimum(rows, len(prices) - 1)], rest @ worth)
+    value[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
+    return value
+
+
+def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
+    """Return what nodes for each `rest` (B, R) will cost, which is what `one` (B) costs, or several.
+
+    A small type may have room for about as many pods as one that costs much more. Several are of one type.
+    """
+    doubtful = (one > rest @ worth).nonzero()[0]
+    if not len(doubtful):
+        return one
+    copies = np.ceil(np.maximum.reduce(rest[doubtful, np.newaxis] / np.maximum(room, TINY), axis=2))
+    several = np.minimum.reduce(copies * prices, axis=1)
+    either = one.copy()
+    either[doubtful] = np.minimum(one[doubtful], several)
+    return either
+
+
+def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
+    """Return the rows of the types that promise most as the next node."""
+    dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
+    share = np.minimum(np.minimum.reduce(room / np.maximum(demand, TINY), axis=1), 1.0)
+    efficient = prices / np.maximum(share, TINY)
+    chosen = [
+        *dearness.argsort(kind="stable")[:_WEIGHED].tolist(),
+        *efficient.argsort(kind="stable")[:_WEIGHED].tolist(),
+    ]
+    if demand @ worth < _FEW * np.maximum.reduce(prices):
+        rest = np.maximum(demand - room, 0.0)
+        rows = first_holding(room, rest)
+        more = np.append(prices, np.inf)[rows]
+        more[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
+        together = prices + more
+        chosen += together.argsort(kind="stable")[:_WEIGHED].tolist()
+    return np.array(sorted(set(chosen)), dtype=np.intp)

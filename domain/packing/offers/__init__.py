@@ -1,0 +1,1 @@
+"""What could be bought: catalogues, pools and their limits as arrays and masks."""

@@ -1,0 +1,89 @@
+"""What daemons take of a new node before any pod comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.pods import HostPort, PodSpec
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import Taint, Toleration, untolerated
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats
+from treenail.domain.packing.offers.masks import TypeMasks
+from treenail.domain.packing.pods.demands import Demand, Demands
+from treenail.domain.packing.pods.ladder import Wants, ladder_of
+from treenail.domain.packing.pods.terms import PUT_UP_WITH_PREFERENCES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Daemon:
+    """A DaemonSet's pod: what it requests (R), and the alternatives it requires of a node's labels.
+
+    Its preferences do not matter, nor do taints PreferNoSchedule keep it off.
+    """
+
+    requests: Floats
+    tolerations: tuple[Toleration, ...]
+    alternatives: tuple[Demand, ...]
+    ports: tuple[HostPort, ...] = ()
+
+
+def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
+    """Return the daemons of `specs`, less those nobody could schedule for what their spec says."""
+    daemons, demands = [], Demands()
+    for spec in specs:
+        try:
+            required = tuple(rung.demand for rung in ladder_of(spec, Wants(wishes=False), demands).required)
+            requests = axis.requests(spec.requests)
+        except ValueError:
+            continue
+        tolerations = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
+        daemons.append(Daemon(requests, tolerations, required, spec.host_ports))
+    return tuple(daemons)
+
+
+def daemon_load(
+    daemons: Iterable[Daemon],
+    taints: tuple[Taint, ...],
+    template: Requirements,
+    masks: TypeMasks,
+    like: Floats,
+) -> Floats:
+    """Return what the daemons that would run on a new node of each type request of it (T, R), as `like` is.
+
+    A daemon runs where it tolerates the template's `taints` and where template and type allow one of
+    its alternatives.
+    """
+    load = np.zeros_like(like)
+    for daemon in daemons:
+        if untolerated(taints, daemon.tolerations) is None:
+            load[_runs_on(daemon, template, masks, len(like))] += daemon.requests
+    return load
+
+
+def daemon_ports(
+    daemons: Iterable[Daemon], taints: tuple[Taint, ...], template: Requirements, masks: TypeMasks, types: int
+) -> dict[HostPort, Bools]:
+    """Return the host ports that daemons take on new nodes, and on which types (T)."""
+    taken: dict[HostPort, Bools] = {}
+    for daemon in daemons:
+        if daemon.ports and untolerated(taints, daemon.tolerations) is None:
+            there = _runs_on(daemon, template, masks, types)
+            for port in daemon.ports:
+                taken[port] = taken[port] | there if port in taken else there
+    return taken
+
+
+def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: int) -> Bools:
+    anywhere = np.zeros(types, dtype=np.bool_)
+    for alternative in daemon.alternatives:
+        asked = (alternative.requirements, alternative.present)
+        if all(template.compatible(part, may_be_undefined=LEFT_OPEN) for part in asked):
+            here = np.ones_like(anywhere)
+            for requirement in (r for part in asked for r in part.values()):
+                here &= masks.admitting(requirement)
+            anywhere |= here
+    return anywhere

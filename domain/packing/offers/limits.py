@@ -1,0 +1,77 @@
+"""How much of each pool's limits is left while a plan is made."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from treenail.domain.model.resources import NOTHING
+from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.templates import RESERVED, Template
+
+
+class Ledger:
+    """What the claims of a plan take of their pools' limits, each counted with the type it would be now.
+
+    A type is allowed while its capacity is within what is left, in every limited resource. What is left is
+    one for all templates of a pool, and of a reservation one for all pools.
+    """
+
+    def __init__(self) -> None:
+        # By template, and as soon as something was taken, by what it was taken of.
+        self._left: dict[int, Floats] = {}
+        self._accounts: dict[tuple[str, str], float] = {}
+
+    def copy(self) -> Ledger:
+        """Return a ledger of the same entries."""
+        other = Ledger()
+        other._left = dict(self._left)
+        other._accounts = dict(self._accounts)
+        return other
+
+    def left(self, template: Template) -> Floats:
+        """Return what is left (L), in the order of `template.limited`."""
+        known = self._left.get(template.index)
+        if known is None:
+            amounts = [
+                self._accounts.get(_account(template, name), _at_first(template, name))
+                for name in template.limited
+            ]
+            known = self._left[template.index] = np.array(amounts, dtype=np.float64)
+        return known
+
+    def allowed(self, family: Family, given_back: Floats | float = 0.0) -> Bools:
+        """Return which types (U) of `family` may be bought, or may be instead of what is `given_back` (L)."""
+        if not family.template.limited:
+            return np.ones(len(family.types), np.bool_)
+        return holds(self.left(family.template) + given_back, family.capacity)
+
+    def copies(self, family: Family, row: int) -> float:
+        """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
+        if not family.template.limited:
+            return inf
+        left, each = self.left(family.template), family.capacity[row]
+        counted = each > 0
+        return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
+
+    def take(self, template: Template, capacity: Floats) -> None:
+        """Count `capacity` (L) as used; a negative one gives back."""
+        if not template.limited:
+            return
+        left = self.left(template) - capacity
+        for name, amount in zip(template.limited, left.tolist(), strict=True):
+            self._accounts[_account(template, name)] = amount
+        self._left = {template.index: left}
+
+
+def _account(template: Template, name: str) -> tuple[str, str]:
+    """Return what a template's limit is a limit of."""
+    return ("", template.offer.reservation) if name == RESERVED else (template.offer.pool.name, name)
+
+
+def _at_first(template: Template, name: str) -> float:
+    if name == RESERVED:
+        return float(template.offer.reserved_left)
+    return float((template.offer.limits_left or NOTHING)[name])

@@ -1,0 +1,28 @@
+"""Pools that leave less choice than their `minValues` ask for, where that is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer, Problem
+
+
+def with_relaxed_offers(problem: Problem) -> Problem:
+    """Return `problem` with each pool that asks for choice once more, asking for none, where that is allowed.
+
+    It comes right after the pool as it is: only who fits on no node that leaves the choice opens one there.
+    """
+    if problem.settings.min_values is not MinValuesPolicy.BEST_EFFORT:
+        return problem
+    return replace(problem, offers=tuple(_each(problem.offers)))
+
+
+def _each(offers: tuple[PoolOffer, ...]) -> Iterator[PoolOffer]:
+    for offer in offers:
+        yield offer
+        requirements = offer.pool.requirements
+        if not offer.reservation and any(r.min_values is not None for r in requirements.values()):
+            content = Requirements(replace(r, min_values=None) for r in requirements.values())
+            yield replace(offer, pool=replace(offer.pool, requirements=content))

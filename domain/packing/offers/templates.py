@@ -1,0 +1,168 @@
+"""Pools as arrays: what a new node of each could be, and what room it would have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.model import labels
+from treenail.domain.model.pods import HostPort, PodSpec
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.resources import NOTHING
+from treenail.domain.model.taints import Taint
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
+from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons
+from treenail.domain.packing.offers.shelf import Shelf, shelf_of
+from treenail.domain.packing.problem import PoolOffer
+
+# A limit on this resource counts nodes, whatever they are.
+NODES: Final = "nodes"
+# Under this a template of reserved capacity counts the nodes that fit its reservation.
+RESERVED: Final = "reserved nodes"
+# Every node comes to have these, though no template says so: daemons and pods may ask for them.
+IN_THE_END: Final = Requirements.from_labels({labels.REGISTERED: "true", labels.INITIALIZED: "true"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What tells pools of one catalogue apart before limits are looked at, under so many `daemons`."""
+
+    taints: tuple[Taint, ...]
+    requirements: Requirements
+    daemons: tuple[PodSpec, ...]
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """The part of a template that follows from its pool, the catalogue and daemons alone."""
+
+    admitted: Bools
+    daemons: Floats
+    room: Floats
+    usable: Bools
+    ports: dict[HostPort, Bools]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """A pool as new nodes come from it, over its T types.
+
+    `admitted` (T) are the types its requirements allow. `daemons` (T, R) is what daemons take of each,
+    `room` (T, R) what is left: negative where they do not even fit themselves. `usable` (T) are the types
+    admitted on which they fit. `limited` names the
+    resources whose limits so many pods might reach; `capacity` (T, L) is what each type counts with there.
+    `ports` are the host ports that daemons take, and on which types (T).
+    """
+
+    index: int
+    offer: PoolOffer
+    requirements: Requirements
+    shelf: Shelf
+    admitted: Bools
+    daemons: Floats
+    room: Floats
+    usable: Bools
+    limited: tuple[str, ...]
+    capacity: Floats
+    ports: dict[HostPort, Bools]
+
+
+class Templates:
+    """The templates of a problem's pools, each made when it is first asked for."""
+
+    def __init__(
+        self, offers: tuple[PoolOffer, ...], daemons: tuple[PodSpec, ...], axis: Axis, pods: int
+    ) -> None:
+        self._offers = offers
+        self._pods = pods
+        self._daemons = daemons
+        self._axis = axis
+        self._known: dict[int, Template] = {}
+        self._requirements: dict[int, Requirements] = {}
+        self._number = len(offers)
+
+    def __len__(self) -> int:
+        return self._number
+
+    def offer(self, index: int) -> PoolOffer:
+        return self._offers[index]
+
+    def requirements(self, index: int) -> Requirements:
+        """Return what is known of the labels of any new node of the template's pool, once it is up."""
+        known = self._requirements.get(index)
+        if known is None:
+            offer = self._offers[index]
+            known = self._requirements[index] = offer.pool.template_requirements().with_(IN_THE_END)
+        return known
+
+    def shelf(self, index: int) -> Shelf:
+        """Return the catalogue of the template's pool."""
+        return shelf_of(self._offers[index].instance_types)
+
+    def __getitem__(self, index: int) -> Template:
+        known = self._known.get(index)
+        if known is None:
+            known = self._known[index] = self._template(index)
+        return known
+
+    def _template(self, index: int) -> Template:
+        offer = self._offers[index]
+        requirements = self.requirements(index)
+        shelf = shelf_of(offer.instance_types)
+        asked = _Asked(offer.pool.taints, requirements, self._daemons, self._axis.names)
+        made = shelf.kept(asked, lambda: _made(asked, shelf, self._axis))
+        # Where a pool comes several times, it may reach a limit by all of its templates together.
+        several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
+        limited, capacity = _limits(offer, shelf, inf if several else self._pods)
+        return Template(
+            index=index,
+            offer=offer,
+            requirements=requirements,
+            shelf=shelf,
+            admitted=made.admitted,
+            daemons=made.daemons,
+            room=made.room,
+            usable=made.usable,
+            limited=limited,
+            capacity=capacity,
+            ports=made.ports,
+        )
+
+
+def _made(asked: _Asked, shelf: Shelf, axis: Axis) -> _Made:
+    whole = shelf.room(axis)
+    admitted = np.ones(len(whole), dtype=np.bool_)
+    for requirement in asked.requirements.values():
+        admitted &= shelf.masks.admitting(requirement)
+        if requirement.complement and requirement.chosen is None:
+            admitted[:] = False  # No label can have a value that is allowed: a number below 0, say.
+    daemons = read_daemons(asked.daemons, axis)
+    load = daemon_load(daemons, asked.taints, asked.requirements, shelf.masks, whole)
+    room = whole - load
+    usable = admitted & holds(room, np.zeros_like(room))
+    ports = daemon_ports(daemons, asked.taints, asked.requirements, shelf.masks, len(room))
+    return _Made(admitted, load, room, usable, ports)
+
+
+def _limits(offer: PoolOffer, shelf: Shelf, pods: float) -> tuple[tuple[str, ...], Floats]:
+    """Return which limits a node for each of `pods` might reach, and what each type has of those (T, L)."""
+    limits = offer.limits_left or NOTHING
+    names, capacities = shelf.capacities
+    limited, columns = [], []
+    for name in sorted(limits):
+        column = np.ones(len(capacities)) if name == NODES else np.zeros(len(capacities))
+        if name in names:
+            column = capacities[:, names.index(name)]
+        most = column.max(initial=0.0)
+        if (most * pods if most else 0.0) > limits[name]:
+            limited.append(name)
+            columns.append(column)
+    if offer.reservation:
+        limited.append(RESERVED)
+        columns.append(np.ones(len(capacities)))
+    capacity = np.array(columns, dtype=np.float64).reshape(len(columns), len(capacities)).T
+    return tuple(limited), capacity

@@ -1,0 +1,111 @@
+"""Pods that scheduling cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeAlias
+
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import CPU, MEMORY
+from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.pods.groups import Group
+from treenail.domain.packing.pods.ladder import Ladder
+from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
+
+_age = attrgetter("created_at", "uid")
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What alike pods have in common: `labels` are those that some selector looks at, sorted."""
+
+    spec: PodSpec
+    namespace: str = ""
+    labels: Labels = ()
+    volumes: VolumeNeeds | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodClass:
+    """Pods of one kind, the oldest first, each asking for `requests` (R).
+
+    `index` numbers the classes by their oldest pod. Classes of one `ladder` ask for the same in everything
+    but requests. `counted` are the groups that count these pods.
+    """
+
+    index: int
+    kind: Kind
+    pods: tuple[Pod, ...]
+    requests: Floats
+    ladder: Ladder
+    counted: tuple[Group, ...] = ()
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.kind.spec
+
+
+def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
+    """Part `pods` by equal specs: by age within a part, and the parts by their oldest pod."""
+    by_object: dict[int, list[Pod]] = {}
+    parts: dict[PodSpec, list[Pod]] = {}
+    for pod in sorted(pods, key=_age):
+        # Pods of one template share one spec: to compare objects first saves hashing them.
+        members = by_object.get(id(pod.spec))
+        if members is None:
+            members = by_object[id(pod.spec)] = parts.setdefault(pod.spec, [])
+        members.append(pod)
+    return list(parts.items())
+
+
+def alike(
+    parts: Iterable[tuple[PodSpec, list[Pod]]],
+    looked_at: tuple[str, ...] | None,
+    volumes: Mapping[str, VolumeNeeds],
+) -> list[tuple[Kind, tuple[Pod, ...]]]:
+    """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`.
+
+    `looked_at` are the labels that selectors of pods look at; None where there is no selector.
+    """
+    kinds: list[tuple[Kind, tuple[Pod, ...]]] = []
+    for spec, pods in parts:
+        if looked_at is None and not spec.volumes:
+            kinds.append((Kind(spec), tuple(pods)))
+            continue
+        members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
+        keys = looked_at or ()
+        for pod in pods:
+            of = pod.labels
+            seen = tuple([(key, of[key]) for key in keys if key in of])
+            needs = volumes.get(pod.uid) if spec.volumes else None
+            members.setdefault((pod.namespace, seen, needs), []).append(pod)
+        kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
+    return kinds
+
+
+def largest_first(
+    classes: Sequence[PodClass], order: PackingOrder, axis: Axis, largest: Floats
+) -> list[PodClass]:
+    """Sort classes by what `order` calls large, ties by the age of their oldest pod.
+
+    `largest` (R) is the most room of any type, against which `euclidean` measures.
+    """
+    cpu, memory = axis.names.index(CPU), axis.names.index(MEMORY)
+
+    def size(requests: Floats) -> tuple[float, float]:
+        match order:
+            case PackingOrder.CPU:
+                return (-float(requests[cpu]), -float(requests[memory]))
+            case PackingOrder.MEMORY:
+                return (-float(requests[memory]), -float(requests[cpu]))
+            case PackingOrder.EUCLIDEAN:
+                share = [float(requests[i] / max(largest[i], 1.0)) for i in (cpu, memory)]
+                return (-(share[0] ** 2 + share[1] ** 2), 0.0)
+
+    # Many classes share one array of requests.
+    different = {id(one.requests): one.requests for one in classes}
+    sizes = {key: size(requests) for key, requests in different.items()}
+    return sorted(classes, key=lambda one: (*sizes[id(one.requests)], one.index))

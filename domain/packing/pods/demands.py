@@ -1,0 +1,64 @@
+"""What a node must be like to have a pod, each different demand kept as one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
+from treenail.domain.model.taints import Toleration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """What is asked of a node's labels, taints and ports: told apart by identity.
+
+    `present` says Exists of labels of which `requirements` say NotIn: together they are no longer met by a
+    node without the label, which one requirement per label cannot say. `ports` must be left free by the
+    daemons of a new node.
+    """
+
+    requirements: Requirements
+    tolerations: tuple[Toleration, ...]
+    present: Requirements = ANYTHING
+    ports: tuple[HostPort, ...] = ()
+
+
+class Demands:
+    """The demands of a problem: equal ones are the same object."""
+
+    def __init__(self) -> None:
+        self._known: dict[
+            tuple[Requirements, tuple[Toleration, ...], Requirements, tuple[HostPort, ...]], Demand
+        ] = {}
+        self._pinned: dict[tuple[Demand, str, str], Demand] = {}
+
+    def of(
+        self,
+        requirements: Requirements,
+        tolerations: tuple[Toleration, ...],
+        present: Requirements = ANYTHING,
+        ports: tuple[HostPort, ...] = (),
+    ) -> Demand:
+        """Return the demand for exactly this."""
+        key = (requirements, tolerations, present, ports)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Demand(*key)
+        return known
+
+    def without(self, demand: Demand, key: str) -> Demand:
+        """Return `demand` on nodes that have no label `key`."""
+        requirements = demand.requirements.with_((Requirement(key, frozenset()),))
+        return self.of(requirements, demand.tolerations, demand.present, demand.ports)
+
+    def pinned(self, demand: Demand, key: str, value: str) -> Demand:
+        """Return `demand` on nodes whose label `key` is `value`."""
+        asked = (demand, key, value)
+        known = self._pinned.get(asked)
+        if known is None:
+            requirements = demand.requirements.with_((Requirement(key, frozenset((value,))),))
+            known = self._pinned[asked] = self.of(
+                requirements, demand.tolerations, demand.present, demand.ports
+            )
+        return known

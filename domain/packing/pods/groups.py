@@ -1,0 +1,175 @@
+"""The pods that each term counts, by domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import untolerated
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.pods.terms import Term, TermReader
+from treenail.domain.packing.problem import Resident, Room
+
+
+class Group:
+    """A term and the pods it counts. `asked` says that pods to be placed have it.
+
+    `counts` is how many pods it selects in each domain, `owners` in which domains pods stand that must be
+    apart from those it selects; of a term per node both are by room (N),
+    and `on_new` is how many pods it selects on nodes to be bought. `opposed` says that such owners
+    exist or may come: then pods it selects must keep away from them.
+    """
+
+    __slots__ = (
+        "asked",
+        "counts",
+        "index",
+        "on_new",
+        "on_rooms",
+        "opposed",
+        "owners",
+        "owners_on_rooms",
+        "seen",
+        "term",
+    )
+
+    def __init__(self, index: int, term: Term, rooms: int, seen: Sequence[bool]) -> None:
+        self.index = index
+        self.term = term
+        self.asked = False
+        self.opposed = False
+        self.counts: dict[str, int] = {}
+        self.owners: dict[str, int] = {}
+        on_rooms = rooms if term.per_node else 0
+        self.on_new = 0
+        self.on_rooms: Floats = np.zeros(on_rooms)
+        self.owners_on_rooms: Floats = np.zeros(on_rooms)
+        self.seen = seen
+
+    def clear(self) -> None:
+        """Count nobody."""
+        self.counts.clear()
+        self.owners.clear()
+        self.on_new = 0
+        self.on_rooms[:] = 0.0
+        self.owners_on_rooms[:] = 0.0
+
+    def count(self, domain: str, pods: int) -> None:
+        """Count `pods` more that the term selects."""
+        self.counts[domain] = self.counts.get(domain, 0) + pods
+
+    def own(self, domain: str, pods: int) -> None:
+        """Count `pods` more that have the term themselves."""
+        self.owners[domain] = self.owners.get(domain, 0) + pods
+
+
+class Groups:
+    """The groups of a problem, each made when it is first asked for, with the residents of rooms counted."""
+
+    def __init__(self, rooms: Sequence[Room], reader: TermReader) -> None:
+        self._rooms = rooms
+        self._reader = reader
+        self._known: dict[Term, Group] = {}
+        self._matching: dict[
+            tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[Group, ...]
+        ] = {}
+        # Alike residents are one object: where they stand, and how many there.
+        self._residents: dict[int, tuple[Resident, list[tuple[int, int]]]] = {}
+        for at, room in enumerate(rooms):
+            for resident, count in room.residents:
+                known = self._residents.setdefault(id(resident), (resident, []))
+                known[1].append((at, count))
+
+    @property
+    def terms(self) -> dict[int, Term]:
+        """The terms of the groups there are, by their number."""
+        return {group.index: term for term, group in self._known.items()}
+
+    def of(self, term: Term) -> Group:
+        """Return the group of `term`."""
+        group = self._known.get(term)
+        if group is None:
+            group = self._known[term] = Group(len(self._known), term, len(self._rooms), self._seen(term))
+            self._count_residents(group)
+            self._matching.clear()
+        return group
+
+    def ask(self, term: Term) -> Group:
+        """Return the group of `term`, which pods to be placed have."""
+        group = self.of(term)
+        group.asked = True
+        return group
+
+    def keep_apart(self, term: Term) -> Group:
+        """Return the group of `term`, which pods to be placed, or there, must have."""
+        group = self.of(term)
+        group.opposed = True
+        return group
+
+    def oppose_residents(self) -> None:
+        """Make the groups that keep pods from where they would be too near to a resident."""
+        for resident, places in self._residents.values():
+            for term in () if resident.leaving else resident.anti_affinity:
+                group = self.keep_apart(self._reader.affinity(term, resident.namespace))
+                self._add(group, places, owned=True)
+
+    def recount(self) -> None:
+        """Count residents alone again."""
+        for group in self._known.values():
+            group.clear()
+            self._count_residents(group)
+        self.oppose_residents()
+
+    def matching(
+        self, namespace: str, of: tuple[tuple[str, str], ...], ports: tuple[HostPort, ...]
+    ) -> tuple[Group, ...]:
+        """Return the groups that count a pod with the labels `of`, sorted, and `ports`."""
+        if not self._known:
+            return ()
+        key = (namespace, of, ports)
+        if key not in self._matching:
+            known, mapping = self._known.values(), dict(of)
+            self._matching[key] = tuple(g for g in known if _counts(g.term, namespace, mapping, ports))
+        return self._matching[key]
+
+    def _seen(self, term: Term) -> Sequence[bool]:
+        """Tell of which rooms a spread counts the pods."""
+        nodes = term.nodes
+        if nodes.alternatives is None and nodes.tolerations is None:
+            return ()
+        return [
+            (nodes.alternatives is None or any(_meets(room, a) for a in nodes.alternatives))
+            and (nodes.tolerations is None or untolerated(room.taints, nodes.tolerations) is None)
+            for room in self._rooms
+        ]
+
+    def _count_residents(self, group: Group) -> None:
+        for resident, places in self._residents.values():
+            ports = resident.host_ports
+            if resident.leaving and group.term.port is None:
+                continue
+            if _counts(group.term, resident.namespace, dict(resident.labels), ports):
+                self._add(group, places, owned=False)
+
+    def _add(self, group: Group, places: Iterable[tuple[int, int]], *, owned: bool) -> None:
+        key = group.term.key
+        for at, count in places:
+            if group.seen and not group.seen[at]:
+                continue
+            if group.term.per_node:
+                (group.owners_on_rooms if owned else group.on_rooms)[at] += count
+            elif key in self._rooms[at].labels:
+                (group.own if owned else group.count)(self._rooms[at].labels[key], count)
+
+
+def _counts(term: Term, namespace: str, of: Mapping[str, str], ports: tuple[HostPort, ...]) -> bool:
+    if term.port is not None:
+        return any(term.conflicts(port) for port in ports)
+    return term.selects(namespace, of)
+
+
+def _meets(room: Room, alternative: Requirements) -> bool:
+    return Requirements.from_labels(room.labels).compatible(alternative)

@@ -1,0 +1,1 @@
+"""Why pods could not be placed, pool by pool."""

@@ -1,0 +1,201 @@
+"""What refusals say, reason by reason: the sentence's end and the values in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from treenail.domain.model import labels
+from treenail.domain.model.labels import WELL_KNOWN
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import format_amount
+from treenail.domain.model.taints import Taint, Toleration
+from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices
+from treenail.domain.packing.arrays.likeness import hint, likest, likest_of
+from treenail.domain.packing.offers.templates import Template
+from treenail.domain.packing.pods.classes import Kind
+from treenail.domain.packing.pods.demands import Demands
+from treenail.domain.packing.pods.ladder import Wants, ladder_of
+from treenail.domain.packing.pods.terms import ports_conflict
+from treenail.domain.packing.reasons import Reason, Values
+
+Said: TypeAlias = tuple[str, Values]
+Reasoned: TypeAlias = tuple[Reason, str, Values]
+
+_PLACE: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
+_NAMES: Final = (labels.HOSTNAME, labels.NODE_NAME)
+# Labels so much of their own that what does not suit them is a reason of its own.
+_MISMATCHES: Final = {
+    labels.OS: Reason.OPERATING_SYSTEM_MISMATCH,
+    labels.ARCH: Reason.ARCHITECTURE_MISMATCH,
+    labels.WINDOWS_BUILD: Reason.WINDOWS_BUILD_MISMATCH,
+}
+# So many types are named in a sentence.
+_SHOWN: Final = 3
+_MIB: Final = 2**20
+# So many values of a label are few enough to be told.
+_FEW: Final = 12
+
+
+def resources_of(template: Template) -> list[str]:
+    """Return the resources of which any type has some."""
+    names, capacities = template.shelf.capacities
+    return [name for name, most in zip(names, capacities.max(axis=0, initial=0.0), strict=True) if most]
+
+
+def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
+    """Say that daemons alone ask for more of a resource than any type has; `had` are those there are of."""
+    if name in had:
+        detail = f"the daemons of a new node ask for more {name} than the largest type has"
+        return Reason.TOO_LARGE, detail, Values(name)
+    detail = f"a daemon that would run on a new node asks for {name}, of which no instance type has any"
+    return Reason.UNKNOWN_RESOURCE, detail, Values(name)
+
+
+def missing(name: str, asked: float, template: Template, types: Indices, left: Floats) -> str:
+    """Return what nodes turned out to have less of `name` than one of `types` promised that would do.
+
+    `left` (T) is what the types leave to pods. Empty where none would do.
+    """
+    found = [template.shelf.types[t].overhead.missing.get(name, 0) for t in types]
+    enough = [
+        (had + lacking, template.shelf.types[t].name, lacking)
+        for t, had, lacking in zip(types, left, found, strict=True)
+        if lacking and had + lacking >= asked
+    ]
+    if not enough:
+        return ""
+    _, of, lacking = min(enough)
+    less = format_amount(name, lacking if lacking < _MIB else lacking // _MIB * _MIB)
+    return f"; nodes of its node class report {less} {name} less than {of} should have"
+
+
+def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:
+    """Return the sentence and the values of a taint that none of `tolerations` covers."""
+    own = [f"{t.key}={t.value}" for t in tolerations if t.key and t.value]
+    near = likest(f"{taint.key}={taint.value}", own)
+    but = f" ({near} is)" if near else ""
+    detail = f"the taint {taint} is not tolerated{but}"
+    return detail, Values(str(taint), ", ".join(own), (str(taint),), near)
+
+
+def conflicting(conflict: Requirement, known: Requirements, template: Template) -> Reasoned:
+    """Say what a pool has, or has not, of a label that is required."""
+    own, asked = known.get(conflict.key), str(conflict)
+    if conflict.key in _NAMES:
+        detail = f"{conflict} is asked for, and a node still to be bought has no name yet"
+        return Reason.HOSTNAME_REQUIRED, detail, Values(conflict.key, asked)
+    if own is None:
+        near = likest(conflict.key, {*known, *WELL_KNOWN})
+        detail = f"{conflict} is asked for, and the pool does not define that label{hint(near)}"
+        return Reason.UNDEFINED_LABEL, detail, Values(conflict.key, asked, (), near)
+    # A value that some type has was meant as it stands.
+    unknown = conflict.values.difference(template.shelf.masks.values(conflict.key))
+    near = likest_of(unknown, own.values)
+    detail = f"{conflict} is asked for, and the pool has {own}{hint(near)}"
+    reason = _MISMATCHES.get(conflict.key, Reason.INCOMPATIBLE_REQUIREMENT)
+    return reason, detail, Values(conflict.key, asked, tuple(sorted(own.values)) or (str(own),), near)
+
+
+def no_type(requirement: Requirement, template: Template, left: Bools) -> Reasoned:
+    """Say which requirement none of the types meets that were `left` (T) by those before it."""
+    masks = template.shelf.masks
+    known = masks.values(requirement.key)
+    near = likest_of(requirement.values.difference(known), known)
+    detail = f"no instance type that is left has {requirement}{hint(near)}"
+    values = Values(requirement.key, str(requirement), _values_left(requirement.key, template, left), near)
+    if (template.admitted & masks.admitting(requirement)).any():
+        # It is together with others that it leaves none.
+        return Reason.NO_INSTANCE_TYPE_MATCHES, detail, values
+    return _MISMATCHES.get(requirement.key, Reason.NO_INSTANCE_TYPE_MATCHES), detail, values
+
+
+def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
+    """Return, sorted, what the types `left` (T) have for the label `key`; nothing of a long list."""
+    masks = template.shelf.masks
+    known = masks.values(key)
+    if len(known) > _FEW:
+        return ()
+    return tuple(v for v in known if (left & masks.admitting(Requirement(key, frozenset((v,))))).any())
+
+
+def no_capacity(template: Template, able: Indices, together: Requirements) -> Reasoned:
+    """Say that none of the types `able` is for sale where it would have to be, for now or ever."""
+    offers = template.shelf.offers
+    names = sorted(template.shelf.types[t].name for t in able)
+    asked = " and ".join(str(together[key]) for key in _PLACE if key in together)
+    elsewhere = np.flatnonzero(np.isfinite(offers.prices[able]).any(axis=0))
+    sold = sorted({"/".join(offers.places[place][:2]) for place in elsewhere})
+    values = Values(_shortened(names), asked, tuple(sold[:_SHOWN]), sold[0] if sold else "")
+    if offers.listed[able][:, offers.within(together)].any():
+        detail = f"the capacity of all types that would do has run out: {_shortened(names)}"
+        return Reason.NO_CAPACITY, detail, values
+    return Reason.NOT_SOLD, f"no type that would do is sold with {asked}: {_shortened(names)}", values
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def contradiction(kind: Kind) -> Reasoned:
+    """Say what leaves pods no node at all: what they ask for, by itself or with their volumes."""
+    if kind.volumes is not None and ladder_of(kind.spec, Wants(wishes=False), Demands()).rungs:
+        for own in kind.spec.alternatives():
+            for reached in kind.volumes.alternatives:
+                wanted = own.conflict(reached, may_be_undefined=frozenset(reached))
+                if wanted is not None:
+                    return Reason.VOLUME_TOPOLOGY, *out_of_reach(wanted, own.get(wanted.key), "pod")
+    detail = "what it requires of a node's labels contradicts itself"
+    return Reason.CONTRADICTORY_REQUIREMENTS, detail, Values()
+
+
+def out_of_reach(wanted: Requirement, own: Requirement | None, who: str) -> Said:
+    """Say that pods can reach their volumes nowhere that `who` may be, which has `own`."""
+    has = f"the {who} has {own}" if own is not None else f"the {who} does not define that label"
+    detail = f"its volumes can be reached only where {wanted}, and {has}"
+    offered = tuple(sorted(own.values)) if own is not None and not own.complement else ()
+    near = min(wanted.values) if wanted.values and not wanted.complement else ""
+    return detail, Values(wanted.key, str(wanted), offered, near)
+
+
+def of_types(key: str, template: Template) -> Requirement | None:
+    """Return what the types of a pool have for the label `key`, None where they do not define it."""
+    values = template.shelf.masks.values(key)
+    return Requirement(key, frozenset(values)) if values else None
+
+
+def taken(ports: Iterable[HostPort], template: Template, types: Indices) -> Said | None:
+    """Say which of `ports` daemons take on all of `types`, None where some type leaves all of them free."""
+    free = np.ones(len(types), dtype=np.bool_)
+    for port in ports:
+        for daemon, there in sorted(template.ports.items()):
+            if ports_conflict(port, daemon):
+                free &= ~there[types]
+        if not free.any():
+            return port_taken(port, "by a daemon on every new node")
+    return None
+
+
+def port_taken(port: HostPort, where: str) -> Said:
+    """Say that a host port is taken."""
+    name = f"{port.port}/{port.protocol}"
+    return f"the host port {name} is taken {where}", Values(name, name)
+
+
+def too_few_values(template: Template, types: Indices) -> Said | None:
+    """Say of which label `types` have fewer values than the pool's minValues, None where of none."""
+    for requirement in template.requirements.in_order():
+        if requirement.min_values is None:
+            continue
+        left = {value for t in types for value in template.shelf.types[t].values(requirement.key)}
+        if len(left) < requirement.min_values:
+            wanted = str(requirement.min_values)
+            detail = (
+                f"the pool's minValues for {requirement.key} is {wanted}, and what is left has {len(left)}"
+            )
+            return detail, Values(requirement.key, wanted, (str(len(left)),))
+    return None

@@ -1,0 +1,171 @@
+"""Say why pods could not be placed: each pool's first reason."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.resources import format_amount
+from treenail.domain.model.taints import untolerated
+from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices, holds
+from treenail.domain.packing.arrays.likeness import hint, likest
+from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.offers.templates import NODES, Template, Templates
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.problem import MinValuesPolicy, Problem
+from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusals import refusal_details as details
+from treenail.domain.packing.topology.blockers import Blockers
+
+
+class Refusals:
+    """Explains refusals by what the pools are, and by what is left once all is placed that can be."""
+
+    def __init__(
+        self, problem: Problem, templates: Templates, ledger: Ledger, axis: Axis, blockers: Blockers
+    ) -> None:
+        self._strict = problem.settings.min_values is MinValuesPolicy.STRICT
+        self._templates = templates
+        self._ledger = ledger
+        self._axis = axis
+        self._blockers = blockers
+
+    def of(self, one: PodClass) -> tuple[Refusal, ...]:
+        """Return each pool's first reason against a pod of the class, pools in the order they are tried."""
+        if not len(self._templates):
+            return (Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of"),)
+        if not one.ladder.rungs:
+            return (Refusal("", *details.contradiction(one.kind)),)
+        # What a pool has beside that which is reserved, asking the least, stands for all of it.
+        last = {self._templates.offer(n).pool.name: n for n in range(len(self._templates))}
+        return tuple(self._of_pool(one, template) for template in last.values())
+
+    def _of_pool(self, one: PodClass, template: int) -> Refusal:
+        """Return the reason against the alternative that came furthest."""
+        found = [self._against(one, rung, template) for rung in one.ladder.required]
+        return max(found, key=lambda refusal: refusal.progress)
+
+    def _against(self, one: PodClass, rung: Rung, index: int) -> Refusal:
+        offer = self._templates.offer(index)
+        pool = offer.pool.name
+        taint = untolerated(offer.pool.taints, rung.tolerations)
+        if taint is not None:
+            return Refusal(pool, Reason.UNTOLERATED_TAINT, *details.not_tolerated(taint, rung.tolerations))
+        known = self._templates.requirements(index)
+        for asked in (rung.strict, rung.present):
+            conflict = known.conflict(asked, may_be_undefined=LEFT_OPEN)
+            if conflict is not None:
+                return Refusal(pool, *details.conflicting(conflict, known, self._templates[index]))
+        unreached = known.conflict(rung.requirements, may_be_undefined=LEFT_OPEN)
+        if unreached is not None:
+            return Refusal(
+                pool,
+                Reason.VOLUME_TOPOLOGY,
+                *details.out_of_reach(unreached, known.get(unreached.key), "pool"),
+            )
+        return self._against_types(one, rung, self._templates[index])
+
+    def _against_types(self, one: PodClass, rung: Rung, template: Template) -> Refusal:
+        """Return the reason where labels and taints of the pool are as asked for."""
+        pool = template.offer.pool.name
+        together = template.requirements.with_(rung.requirements)
+        matching = template.admitted.copy()
+        if not matching.any():
+            detail = "no instance type meets the pool's own requirements"
+            return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
+        for requirement in (*rung.requirements.in_order(), *rung.present.in_order()):
+            before = matching
+            for asked in (requirement, together[requirement.key]):
+                matching = matching & template.shelf.masks.admitting(asked)
+            if not matching.any():
+                if requirement.key not in rung.strict:
+                    own = details.of_types(requirement.key, template)
+                    return Refusal(
+                        pool, Reason.VOLUME_TOPOLOGY, *details.out_of_reach(requirement, own, "pool")
+                    )
+                return Refusal(pool, *details.no_type(requirement, template, before))
+        types = np.flatnonzero(matching)
+        offers = template.shelf.offers
+        sold = np.isfinite(offers.prices[types][:, offers.within(together)]).any(axis=1)
+        able = holds(template.room[types], one.requests)
+        if not able.any():
+            # A type that ran out is no measure, unless all have.
+            return Refusal(pool, *self._too_large(one, template, types[sold] if sold.any() else types))
+        port = details.taken(rung.demand.ports, template, types[able])
+        if port is not None:
+            return Refusal(pool, Reason.HOST_PORT_TAKEN, *port)
+        if not (able & sold).any():
+            return Refusal(pool, *details.no_capacity(template, types[able], together))
+        blocked = self._blockers.against(one, rung, template.index)
+        if blocked is not None:
+            return Refusal(pool, *blocked)
+        few = details.too_few_values(template, types[able & sold]) if self._strict else None
+        if few is not None:
+            return Refusal(pool, Reason.MIN_VALUES, *few)
+        return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
+
+    def _too_large(self, one: PodClass, template: Template, types: Indices) -> tuple[Reason, str, Values]:
+        room = template.room[types]
+        for column, name in enumerate(self._axis.names):
+            largest = int(room[:, column].argmax())
+            if one.requests[column] <= room[largest, column]:
+                continue
+            wanted = format_amount(name, one.spec.requests.get(name, 0))
+            had = details.resources_of(template)
+            if not one.requests[column]:
+                return details.too_little_for_daemons(name, had)
+            if name not in had:
+                near = likest(name, had)
+                detail = f"no instance type has any {name}{hint(near)}"
+                return Reason.UNKNOWN_RESOURCE, detail, Values(name, wanted, (), near)
+            left = format_amount(name, int(max(room[largest, column], 0)))
+            of = template.shelf.types[types[largest]].name
+            detail = f"{name} {wanted} is asked for, and the largest type leaves {left} to pods ({of})"
+            detail += details.missing(name, one.requests[column], template, types, room[:, column])
+            return Reason.TOO_LARGE, detail, Values(name, wanted, (left,), of)
+        return Reason.TOO_LARGE, *self._at_once(one, template, types)
+
+    def _at_once(self, one: PodClass, template: Template, types: Indices) -> tuple[str, Values]:
+        """Say which resource falls short by the least on the type that comes nearest to all."""
+        asked = one.requests > 0
+        shares = template.room[types][:, asked] / one.requests[asked]
+        nearest = int(np.minimum(shares, 1.0).sum(axis=1).argmax())
+        row = np.where(asked, template.room[types[nearest]], np.inf)
+        column = int((row / np.maximum(one.requests, 1.0)).argmin())
+        name = self._axis.names[column]
+        of = template.shelf.types[types[nearest]].name
+        wanted = format_amount(name, one.spec.requests.get(name, 0))
+        left = format_amount(name, int(max(row[column], 0)))
+        amounts = ", ".join(f"{name} {amount}" for name, amount in one.spec.requests.format().items())
+        detail = (
+            f"none of {len(types)} types holds all that is asked for at once: {amounts}; "
+            f"the one that comes nearest leaves {left} of {name} to pods ({of})"
+        )
+        detail += details.missing(name, one.requests[column], template, types[[nearest]], row[[column]])
+        return detail, Values(name, wanted, (left,), of)
+
+    def _limit(self, template: Template, able: Indices) -> tuple[str, Values]:
+        left = self._ledger.left(template)
+        capacity = template.capacity[able]
+        if not template.limited:
+            return "its limits leave too little", Values()
+        # The type that would take the least over what is left, and of that what it exceeds first.
+        over = np.maximum(capacity - left, 0.0) / np.maximum(capacity.max(axis=0), 1.0)
+        smallest = int(over.sum(axis=1).argmin())
+        column = int(over[smallest].argmax())
+        name = template.limited[column]
+        of = template.shelf.types[able[smallest]].name
+        rest, least = _amount(name, left, column), _amount(name, capacity[smallest], column)
+        if name == NODES:
+            return "no more nodes are left of the limit", Values(name, least, (rest,), of)
+        detail = f"{rest} of {name} is left of the limit, and "
+        if capacity[:, column].min() > left[column]:
+            detail += f"the smallest type that would do has {least} ({of})"
+        else:
+            detail += f"of types within other limits the nearest has {least} ({of})"
+        return detail, Values(name, least, (rest,), of)
+
+
+def _amount(name: str, row: Floats, column: int) -> str:
+    return format_amount(name, int(row[column]))

@@ -1,0 +1,74 @@
+"""What pods that have their place mean to others, alike ones as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
+from treenail.domain.packing.problem import Resident, Room
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+_Marks: TypeAlias = tuple[tuple[PodAffinityTerm, ...], tuple[HostPort, ...]]
+
+_FEWEST_SWEPT: Final = 10_000
+
+
+class Residents:
+    """Gives one object for all residents that are alike. Forgets, now and then, those that are nowhere."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Labels, int, bool], Resident] = {}
+        # What of a spec matters here: numbered by value, and found by the spec object that pods share.
+        self._numbers: dict[_Marks, int] = {}
+        self._of_spec: dict[int, tuple[PodSpec, int, _Marks]] = {}
+        self._sweep_at = _FEWEST_SWEPT
+
+    def count(self, pods: Iterable[Pod]) -> tuple[tuple[Resident, int], ...]:
+        """Return what `pods` are as residents, and how many of each, in the order of the first of each."""
+        counts: dict[int, int] = {}
+        found: dict[int, Resident] = {}
+        for pod in pods:
+            resident = self.of(pod)
+            key = id(resident)
+            found[key] = resident
+            counts[key] = counts.get(key, 0) + 1
+        return tuple((resident, counts[key]) for key, resident in found.items())
+
+    def of(self, pod: Pod) -> Resident:
+        """Return what a pod is as a resident."""
+        number, marks = self._marks(pod.spec)
+        labels = tuple(sorted(pod.labels.items()))
+        key = (pod.namespace, labels, number, pod.deleting_since is not None)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Resident(
+                namespace=pod.namespace,
+                labels=labels,
+                anti_affinity=marks[0],
+                host_ports=marks[1],
+                leaving=pod.deleting_since is not None,
+            )
+        return known
+
+    def _marks(self, spec: PodSpec) -> tuple[int, _Marks]:
+        known = self._of_spec.get(id(spec))
+        if known is None:
+            required = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None)
+            marks = (required, spec.host_ports)
+            number = self._numbers.setdefault(marks, len(self._numbers))
+            # The spec is held on to, so that its id stays its own.
+            known = self._of_spec[id(spec)] = spec, number, marks
+        return known[1], known[2]
+
+    def sweep(self, rooms: Iterable[Room | None]) -> None:
+        """Forget those that are in none of `rooms`, once enough have gathered for that to be worth it."""
+        if len(self._known) + len(self._of_spec) < self._sweep_at:
+            return
+        self._known, self._numbers, self._of_spec = {}, {}, {}
+        for room in rooms:
+            for resident, _ in room.residents if room is not None else ():
+                marks = (resident.anti_affinity, resident.host_ports)
+                number = self._numbers.setdefault(marks, len(self._numbers))
+                self._known[resident.namespace, resident.labels, number, resident.leaving] = resident
+        self._sweep_at = max(_FEWEST_SWEPT, 2 * len(self._known))

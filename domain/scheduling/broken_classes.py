@@ -1,0 +1,45 @@
+"""Node classes that nothing could be launched from, for a reason that is not capacity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.model.node_classes import NodeClassRef
+
+# What was made a moment ago is known to EC2 within seconds; all else waits for somebody to mend it.
+_FIRST_PAUSE: Final = 5.0
+_LONGEST_PAUSE: Final = 30.0
+_FORGOTTEN_AFTER: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    why: str
+    pause: float
+    until: float
+
+
+class BrokenClasses:
+    """Which node classes are left alone, and why. Mutable. All times are monotonic seconds.
+
+    Each is for 5 s, and for twice as long, up to 30 s, when the next launch that is tried fails as well. One
+    of which nothing failed for a minute after that begins anew.
+    """
+
+    def __init__(self) -> None:
+        self._broken: dict[NodeClassRef, _Broken] = {}
+
+    def failed(self, node_class: NodeClassRef, why: str, now: float) -> None:
+        """Take in that a launch failed. Others that were under way at the time say nothing new."""
+        self._broken = {ref: one for ref, one in self._broken.items() if now < one.until + _FORGOTTEN_AFTER}
+        known = self._broken.get(node_class)
+        if known is not None and now < known.until:
+            return
+        pause = _FIRST_PAUSE if known is None else min(_LONGEST_PAUSE, 2 * known.pause)
+        self._broken[node_class] = _Broken(why, pause, now + pause)
+
+    def problem(self, node_class: NodeClassRef, now: float) -> str:
+        """Return why a node class is left alone; "" where it is not."""
+        known = self._broken.get(node_class)
+        return known.why if known is not None and now < known.until else ""

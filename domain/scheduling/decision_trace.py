@@ -1,0 +1,111 @@
+"""A provisioning decision as spans: `decide` with `batch`, `select` and `pack`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
+from treenail.domain.packing.plan import ClassReport
+from treenail.domain.packing.reasons import Reason, sentence
+from treenail.domain.telemetry.span_attributes import DECISION_ID
+from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent, SpanKind
+
+
+def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime) -> tuple[Span, ...]:
+    """Return the spans of a decision that was committed `at`, the root last."""
+    decision, plan = decided.decision, decided.plan
+    root = decision.context
+    known: dict[str, Attribute] = {DECISION_ID: decision.id}
+
+    def child(name: str, start: datetime, end: datetime, more: Mapping[str, Attribute]) -> Span:
+        return Span(
+            context=root.child(name),
+            parent=root,
+            name=name,
+            start=start,
+            end=end,
+            attributes={**known, **more},
+            events=_class_events(decided) if name == "pack" else (),
+        )
+
+    snapshot = decided.snapshot
+    batch = child(
+        "batch",
+        decision.opened_at,
+        decision.closed_at,
+        {"treenail.pods": decision.pods, "treenail.urgent": decision.urgent},
+    )
+    select = child(
+        "select",
+        snapshot.taken_at,
+        decided.selected_at,
+        {"treenail.revision": snapshot.revision, "treenail.nodepools": decided.considered},
+    )
+    pack = child(
+        "pack",
+        decided.selected_at,
+        decided.packed_at,
+        {
+            "treenail.pods": len(snapshot.pods),
+            "treenail.rooms": sum(room.open for room in snapshot.rooms),
+            "treenail.classes": len(plan.classes),
+            "treenail.nodeclaims": len(plan.claims),
+            "treenail.refused": sum(len(r.pods) for r in plan.refused),
+            "treenail.cost_usd_hour": round(plan.cost, 6),
+            "treenail.lower_bound_usd_hour": round(plan.lower_bound, 6),
+            "treenail.exhausted": plan.exhausted,
+            **({"treenail.problems": plan.problems} if plan.problems else {}),
+        },
+    )
+    decide = Span(
+        context=root,
+        name="decide",
+        kind=SpanKind.INTERNAL,
+        start=decision.opened_at,
+        end=at,
+        attributes={
+            **known,
+            "treenail.pods": len(snapshot.pods),
+            "treenail.nodeclaims": tuple(c.name for c in committed.claims),
+            "treenail.nominations": len(committed.nominations),
+            "treenail.refused": len(committed.refused),
+            **_reasons(committed),
+        },
+    )
+    return batch, select, pack, decide
+
+
+def _reasons(committed: PlanCommitted) -> dict[str, Attribute]:
+    """Return how many pods were refused for which reason: that of the pool or node that came nearest."""
+    counts = Counter(group.nearest.reason for _, group in committed.refused if group.nearest is not None)
+    said = tuple(f"{reason.value}={counts[reason]}" for reason in Reason if counts[reason])
+    return {"treenail.refused.reasons": said} if said else {}
+
+
+def _class_events(decided: PlanDecided) -> tuple[SpanEvent, ...]:
+    return tuple(
+        SpanEvent(name="class", at=decided.packed_at, attributes=_class_attributes(report))
+        for report in decided.plan.classes
+    )
+
+
+def _class_attributes(report: ClassReport) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {
+        "treenail.class.example": report.example,
+        "treenail.class.pods": report.pods,
+    }
+    if report.to_rooms:
+        attributes["treenail.class.rooms"] = tuple(f"{n}={count}" for n, count in report.to_rooms.items())
+    if report.to_claims:
+        attributes["treenail.class.claims"] = tuple(f"{i}={count}" for i, count in report.to_claims.items())
+    if report.refused:
+        attributes["treenail.class.refused"] = report.refused
+        attributes["treenail.class.reasons"] = tuple(f"{r.pool}={r.reason.value}" for r in report.refusals)
+        attributes["treenail.class.why"] = sentence(report.refusals)
+        if report.nearest is not None:
+            attributes["treenail.class.nearest"] = str(report.nearest)
+        if report.remedy is not None:
+            attributes["treenail.class.remedy"] = str(report.remedy)
+    return attributes

@@ -1,0 +1,99 @@
+"""What of a plan still holds: the cluster went on while it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.model.usage import NODES
+from treenail.domain.packing.plan import PackingPlan, PlannedClaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldClaim:
+    """A claim that may be made, the plan's number `index`, with those of its pods that still need it."""
+
+    index: int
+    planned: PlannedClaim
+    pods: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The places of a plan that can all be promised at one revision: (pod, target), and claims."""
+
+    nominations: tuple[tuple[Pod, str], ...] = ()
+    claims: tuple[HeldClaim, ...] = ()
+
+    @property
+    def pods(self) -> frozenset[str]:
+        """The uids of those that have a place in it."""
+        nominated = {pod.uid for pod, _ in self.nominations}
+        return frozenset(nominated.union(pod.uid for claim in self.claims for pod in claim.pods))
+
+
+def what_holds(model: ClusterModel, plan: PackingPlan, leaving: Collection[str] = ()) -> Held:
+    """Return the places of `plan` that `model` could promise now, were the views `leaving` given up.
+
+    A pod that is gone, bound or promised elsewhere loses its place, a room that shrank or is leaving gets
+    only what fits, a claim whose pods are all gone or that would break its pool's limits is not made.
+    """
+    check = _Check(model, leaving)
+    return Held(nominations=check.nominations(plan), claims=check.claims(plan))
+
+
+class _Check:
+    """Goes through a plan, and notes what it gives away on the way."""
+
+    def __init__(self, model: ClusterModel, leaving: Collection[str]) -> None:
+        self._model = model
+        self._leaving = leaving
+        self._placed: set[str] = set()
+        self._given: dict[str, Resources] = {}
+        self._bought: dict[str, Resources] = {}
+
+    def _still_waiting(self, uid: str) -> Pod | None:
+        """Return the pod if it still needs a place."""
+        model, pod = self._model, self._model.pods.get(uid)
+        if pod is None or uid in self._placed or model.promises.of(uid) is not None:
+            return None
+        if pod.provisionable:
+            return pod
+        view = model.view(model.view_name(pod.node_name)) if pod.bound else None
+        if view is None or not (model.ending(view) or view.name in self._leaving):
+            return None
+        return pod if pod.reschedulable else None
+
+    def nominations(self, plan: PackingPlan) -> tuple[tuple[Pod, str], ...]:
+        kept: list[tuple[Pod, str]] = []
+        for uid, target in plan.nominations.items():
+            pod = self._still_waiting(uid)
+            room = self._model.room(target) if target not in self._leaving else None
+            if pod is None or room is None:
+                continue
+            given = self._given.get(target, NOTHING)
+            if pod.spec.requests.fits(room.free.minus(given)):
+                self._given[target] = given.plus(pod.spec.requests)
+                self._placed.add(uid)
+                kept.append((pod, target))
+        return tuple(kept)
+
+    def claims(self, plan: PackingPlan) -> tuple[HeldClaim, ...]:
+        held = (self._claim(index, planned) for index, planned in enumerate(plan.claims))
+        return tuple(one for one in held if one is not None)
+
+    def _claim(self, index: int, planned: PlannedClaim) -> HeldClaim | None:
+        pool = self._model.pools.get(planned.pool)
+        pods = tuple(pod for uid in planned.pods if (pod := self._still_waiting(uid)) is not None)
+        if pool is None or pool.deleting or not pods or self._model.node_class(pool.node_class) is None:
+            return None
+        bought = self._bought.get(pool.name, NOTHING).plus(planned.largest).plus({NODES: 1})
+        left = self._model.limit_left(pool)
+        if left is not None and any(bought.get(name, 0) > amount for name, amount in left.items()):
+            return None
+        self._bought[pool.name] = bought
+        self._placed.update(pod.uid for pod in pods)
+        return HeldClaim(index=index, planned=planned, pods=pods)

@@ -1,0 +1,105 @@
+"""The claim that is written for a planned node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.cluster.batching import Decision
+from treenail.domain.model import labels
+from treenail.domain.model.claims import COUNTS_AS, DECISION, PROMISED, REPLACES, write_amounts
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import FOREVER, NodeClaim
+from treenail.domain.model.pods import Owner
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.packing.plan import PlannedClaim
+
+# What is written anew, and what no claim can ask for: a node has no name before it is there.
+_NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
+# Labels that a launch decides on, or that a node has by itself.
+_TOLD: Final = labels.WELL_KNOWN.union(_NOT_WRITTEN)
+
+
+def claim_name(pool: str, decision: str, index: int) -> str:
+    """Return the name of a decision's claim: writing it twice meets itself."""
+    return f"{pool}-{decision}-{index}"
+
+
+def claim_for(
+    planned: PlannedClaim,
+    pods: Iterable[str],
+    *,
+    pool: NodePool,
+    decision: Decision,
+    index: int,
+    now: datetime,
+    replaces: Iterable[str] = (),
+) -> NodeClaim:
+    """Return the claim to be written for `planned`, the decision's claim number `index`.
+
+    `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
+    so that a restart finds the promises again. It also says which nodes some of them are to leave for it,
+    whose names are those it `replaces`.
+    """
+    left = ",".join(replaces)
+    asked = planned.requirements.get(labels.INSTANCE_TYPE)
+    least = asked.min_values if asked is not None else None
+    types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
+    asked_of_node = with_own_labels(planned.requirements, pool)
+    requirements = asked_of_node.without(_NOT_WRITTEN).with_((types,))
+    custom = {key: value for key, value in requirements.labels().items() if key not in labels.WELL_KNOWN}
+    return NodeClaim(
+        name=claim_name(pool.name, decision.id, index),
+        generation=pool.generation,
+        pool=pool.name,
+        node_class=pool.node_class,
+        labels={**custom, **pool.node_labels},
+        annotations={
+            **pool.annotations,
+            **_choice(planned, pool),
+            labels.TRACEPARENT: decision.context.traceparent,
+            COUNTS_AS: write_amounts(planned.largest),
+            DECISION: decision.id,
+            PROMISED: ",".join(pods),
+            **({REPLACES: left} if left else {}),
+        },
+        owners=(Owner(kind=pool.generation.pool_kind, name=pool.name, uid=pool.uid, block_deletion=True),),
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        taints=pool.taints,
+        startup_taints=pool.startup_taints,
+        requirements=requirements,
+        instance_types=planned.instance_types,
+        requests=planned.requests,
+        termination_grace_period=pool.termination_grace_period,
+        expire_after=_expire_after(pool),
+        created_at=now,
+    )
+
+
+def with_own_labels(requirements: Requirements, pool: NodePool) -> Requirements:
+    """Return the `requirements` of a new claim with one value left of each label that its pool made up.
+
+    Nothing else gives a node such a label. No two claims of a pool get different values by this alone.
+    """
+    open_ones = (r for r in requirements.in_order() if r.key in pool.requirements and r.key not in _TOLD)
+    chosen = {r.key: value for r in open_ones if r.single is None and (value := r.chosen) is not None}
+    return requirements.without(chosen).with_(Requirements.from_labels(chosen))
+
+
+def _choice(planned: PlannedClaim, pool: NodePool) -> dict[str, str]:
+    """Return the annotation that tells whether a claim leaves less choice than its pool asks for."""
+    asked = {key: r.min_values for key, r in pool.requirements.items() if r.min_values is not None}
+    if not asked:
+        return {}
+    left = {key: r.min_values or 0 for key, r in planned.requirements.items()}
+    relaxed = any(left.get(key, 0) < least for key, least in asked.items())
+    return {labels.MIN_VALUES_RELAXED: "true" if relaxed else "false"}
+
+
+def _expire_after(pool: NodePool) -> timedelta | None:
+    """Return what a claim says of its life: claims of the old API leave it to their pool."""
+    if pool.generation is Generation.V1ALPHA5:
+        return None
+    life = pool.disruption.expire_after
+    return FOREVER if life is None else life

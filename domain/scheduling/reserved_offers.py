@@ -1,0 +1,122 @@
+"""What pools may buy of reserved capacity, and what beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.reservations import Reservation
+from treenail.domain.model.reserved_claims import InReservations
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.selection import OfferingKey, mark_unavailable
+from treenail.domain.packing.problem import PoolOffer
+
+
+@dataclass(slots=True)
+class Stock:
+    """What a node class can launch. In `types` nothing reserved is available; `reserved` has all of that.
+
+    Of `reserved`, each is an instance type as one reservation has it, in the order to be tried. Mutable:
+    what is left when something has run out is remembered. Packing prepares each tuple of types anew, so
+    that one for each pool, in each decision, would cost it more than all else.
+    """
+
+    types: tuple[InstanceType, ...]
+    reserved: tuple[InstanceType, ...] = ()
+    _ran_out: frozenset[OfferingKey] = field(default=frozenset(), compare=False)
+    _left: tuple[InstanceType, ...] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, types: tuple[InstanceType, ...]) -> Stock:
+        """Part a catalogue."""
+        found = [
+            (o, one) for one in types for o in one.offerings if o.reservation is not None and o.available
+        ]
+        if not found:
+            return cls(types)
+        found.sort(key=lambda pair: (pair[0].price, pair[1].name, pair[0].reservation, pair[0].zone))
+        return cls(tuple(map(_unreserved, types)), tuple(_as_reserved(one, o) for o, one in found))
+
+    def offers(
+        self,
+        pool: NodePool,
+        limits_left: Resources | None,
+        *,
+        ran_out: frozenset[OfferingKey] = frozenset(),
+        taken: InReservations,
+    ) -> tuple[PoolOffer, ...]:
+        """Return what a pool may buy now: first, one by one, what is reserved and left, then all else.
+
+        That is the very same tuple of types for all pools, until something else runs out or is back.
+        """
+        reserved = self._reserved_offers(pool, limits_left, ran_out, taken)
+        types = self._without(ran_out)
+        return (*reserved, PoolOffer(pool=pool, instance_types=types, limits_left=limits_left))
+
+    def _without(self, ran_out: frozenset[OfferingKey]) -> tuple[InstanceType, ...]:
+        if self._left is None or ran_out != self._ran_out:
+            self._ran_out, self._left = ran_out, mark_unavailable(self.types, ran_out)
+        return self._left
+
+    def _reserved_offers(
+        self,
+        pool: NodePool,
+        limits_left: Resources | None,
+        ran_out: frozenset[OfferingKey],
+        taken: InReservations,
+    ) -> Iterator[PoolOffer]:
+        for one in mark_unavailable(self.reserved, ran_out):
+            (offering,) = one.offerings
+            reservation = offering.reservation
+            left = left_of(offering, taken)
+            if reservation is None or left <= 0 or not offering.available:
+                continue
+            narrowed = _narrowed(pool, reservation)
+            if narrowed is not None:
+                yield PoolOffer(
+                    pool=narrowed,
+                    instance_types=(one,),
+                    limits_left=limits_left,
+                    reservation=reservation.id,
+                    reserved_left=left,
+                )
+
+
+def left_of(offering: Offering, taken: InReservations) -> int:
+    """Return for how many more a reservation has room: as was counted, less those that came since."""
+    if offering.reservation is None:
+        return 0
+    counted_at = offering.counted_at
+    times = taken.get(offering.reservation.id, ())
+    return offering.left - sum(at is None or counted_at is None or at >= counted_at for at in times)
+
+
+def _unreserved(instance_type: InstanceType) -> InstanceType:
+    if all(o.reservation is None for o in instance_type.offerings):
+        return instance_type
+    offerings = tuple(
+        o if o.reservation is None else replace(o, available=False) for o in instance_type.offerings
+    )
+    return replace(instance_type, offerings=offerings)
+
+
+def _as_reserved(instance_type: InstanceType, offering: Offering) -> InstanceType:
+    known = {labels.ZONE: offering.zone, labels.CAPACITY_TYPE: offering.capacity_type}
+    own = instance_type.requirements
+    return replace(
+        instance_type, offerings=(offering,), requirements=own.with_(Requirements.from_labels(known))
+    )
+
+
+def _narrowed(pool: NodePool, reservation: Reservation) -> NodePool | None:
+    """Return the pool as it buys in a reservation; None where it does not."""
+    wanted = Requirements.from_labels({labels.CAPACITY_TYPE: labels.RESERVED, **reservation.labels})
+    own = pool.template_requirements()
+    # A label that the pool says nothing of may be any.
+    if not own.compatible(wanted, may_be_undefined=labels.WELL_KNOWN):
+        return None
+    return replace(pool, requirements=pool.requirements.with_(wanted))

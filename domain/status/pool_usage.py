@@ -1,0 +1,96 @@
+"""What the nodes of each pool have together, as the status of a pool shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.model.event_subjects import of_pool
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.resources import NOTHING, Resources
+
+# Shown even where there is none of it.
+_ALWAYS: Final[Mapping[str, int]] = {"cpu": 0, "memory": 0, "pods": 0, "ephemeral-storage": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUsage:
+    """How many nodes a pool has, and what these have together."""
+
+    nodes: int = 0
+    resources: Resources = NOTHING
+
+    def plus(self, other: PoolUsage) -> PoolUsage:
+        """Return both together."""
+        return PoolUsage(self.nodes + other.nodes, self.resources.plus(other.resources))
+
+    def minus(self, other: PoolUsage) -> PoolUsage:
+        """Return what is left without `other`."""
+        left = self.resources.minus(other.resources)
+        return PoolUsage(
+            self.nodes - other.nodes, Resources({name: amount for name, amount in left.items() if amount})
+        )
+
+    def shown(self) -> Resources:
+        """Return the resources, with those that are always shown."""
+        return Resources({**_ALWAYS, **self.resources})
+
+
+_NONE: Final = PoolUsage()
+
+
+class UsageBook:
+    """Adds up what machines there are by pool, and remembers what is shown. Mutable.
+
+    What is bought counts, whether it has joined or not; what is on its way out does not.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[str, NodePool] = {}
+        self._counted: dict[str, tuple[str, PoolUsage]] = {}
+        self._used: dict[str, PoolUsage] = {}
+        self._shown: dict[str, tuple[str, PoolUsage]] = {}
+
+    def see(self, seen: PoolsSeen) -> None:
+        """Take in which pools there are."""
+        self._pools = {pool.name: pool for pool in seen.pools if not pool.deleting}
+        for name in [name for name in self._shown if name not in self._pools]:
+            del self._shown[name]
+
+    def note(self, changed: NodeChanged) -> bool:
+        """Take a node in as it is now; tell whether a pool has more or less by that."""
+        pool, counts = self._counts(changed)
+        before_pool, before = self._counted.get(changed.name, ("", _NONE))
+        if (pool, counts) == (before_pool, before):
+            return False
+        if before_pool:
+            self._used[before_pool] = self._used[before_pool].minus(before)
+            del self._counted[changed.name]
+        if pool:
+            self._used[pool] = self._used.get(pool, _NONE).plus(counts)
+            self._counted[changed.name] = pool, counts
+        return True
+
+    def _counts(self, changed: NodeChanged) -> tuple[str, PoolUsage]:
+        view = changed.view
+        if view is None or view.claim is None or changed.going or not view.launched:
+            return "", _NONE
+        return view.pool, PoolUsage(1, view.capacity)
+
+    def due(self) -> tuple[tuple[ObjectRef, PoolUsage], ...]:
+        """Return what is to be shown anew, by name of the pool; it counts as shown from now on."""
+        due: list[tuple[ObjectRef, PoolUsage]] = []
+        for name, pool in sorted(self._pools.items()):
+            usage = self._used.get(name, _NONE)
+            if self._shown.get(name) != (pool.uid, usage):
+                self._shown[name] = pool.uid, usage
+                due.append((of_pool(pool), usage))
+        return tuple(due)
+
+    def unwritten(self, about: ObjectRef) -> None:
+        """Note that what was due could not be written: it is due again."""
+        self._shown.pop(about.name, None)

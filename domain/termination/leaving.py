@@ -1,0 +1,148 @@
+"""How far a node has come on its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.model.causes import STOPPING, Cause
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.telemetry.ending_roots import interruption_context
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.end_records import actor_of, cause_said, reason_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Leaving:
+    """How far a node has come on its way out. Times are None until then.
+
+    `why` says more of the cause, `actor` who decided so, "" for whoever does in such a case.
+    By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
+    pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
+    no other places.
+    """
+
+    cause: Cause
+    trace: SpanContext
+    why: str = ""
+    actor: str = ""
+    deadline: datetime | None = None
+    ends_at: datetime | None = None
+    forced: bool = True
+    replaced_first: bool = False
+    began_at: datetime
+    # When it was told why it goes, or when its machine does, if that was later.
+    noticed_at: datetime | None = None
+    cordoned_at: datetime | None = None
+    drained_at: datetime | None = None
+    terminated_at: datetime | None = None
+    gone: bool = False
+    # When the machine was looked for last, and whether it was gone before the node was drained.
+    looked_at: datetime | None = None
+    lost: bool = False
+    nothing_bought: bool = False
+    root_recorded: bool = False
+    # The decisions that found other places for its pods, in the order they were heard of.
+    decisions: dict[str, None] = field(default_factory=dict)
+    # Its pods that have a place on another node, by uid: whether that is ready. It stays so until they get
+    # another one.
+    places: dict[str, bool] = field(default_factory=dict)
+    # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
+    # that nobody uses any more are detached.
+    volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    detached: bool = False
+    # Whether pods that nobody here knows of may have left before, as somebody else began with it.
+    resumed: bool = False
+    # Its pods that were deleted because time was up, by uid.
+    hurried: dict[str, None] = field(default_factory=dict)
+    # What it was warned of, and people were told.
+    warned: dict[Cause, None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, notice: NodeInterrupted, *, forced: bool) -> Leaving:
+        """Return how a node begins to leave that EC2 takes, or should be rid of."""
+        trace = interruption_context(notice.instance_id, notice.cause).child("process")
+        return cls(cause=notice.cause, why=notice.why, trace=trace, forced=forced, began_at=notice.noticed_at)
+
+    def heed(self, notice: NodeInterrupted) -> bool:
+        """Take in by when the node must be gone; what was said earlier holds where it is sooner.
+
+        Tell whether people are to be told: not again, nor of an instance that stops because we end it.
+        """
+        sooner = _earlier(self.ends_at, notice.deadline)
+        if sooner != self.ends_at:
+            self.noticed_at = notice.noticed_at
+        self.ends_at = sooner
+        if notice.forceful:
+            self.hasten(notice.noticed_at)
+        ours = notice.cause in STOPPING and self.drained_at is not None
+        news = not ours and notice.cause not in self.warned
+        self.warned[notice.cause] = None
+        return news
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether there is a way back, until the claim is deleted."""
+        return self.cause is Cause.EMPTY or self.replaced_first
+
+    def has_way_back(self, view: NodeView) -> bool:
+        """Tell whether the node may still turn out to stay."""
+        return self.may_stay and view.claim is not None and not view.claim.leaving
+
+    @property
+    def told_at(self) -> datetime:
+        """Since when it is known how long its pods have."""
+        return self.noticed_at or self.began_at
+
+    @property
+    def end(self) -> datetime | None:
+        """When it is over at the latest: by its claim, or because the machine is taken."""
+        return _earlier(self.deadline, self.ends_at)
+
+    def agree(self, view: NodeView) -> None:
+        """Take in why a node goes that somebody else has deleted: what its claim says is why."""
+        if not view.ending or view.claim is None:
+            return
+        said = cause_said(view.claim) or (Cause.DELETED if self.may_stay else self.cause)
+        if said is not self.cause:
+            self.insist(said, why=reason_of(view.claim), actor=actor_of(view.claim))
+
+    def insist(self, cause: Cause, *, why: str = "", actor: str = "", at: datetime | None = None) -> None:
+        """Take in why there is no way back any more, and that it was told `at` some time."""
+        self.cause, self.why, self.actor, self.replaced_first = cause, why, actor, False
+        self.noticed_at = at or self.noticed_at
+
+    def hasten(self, deadline: datetime | None) -> None:
+        """Let the node be gone by `deadline`, unless it must be gone earlier already."""
+        self.deadline = _earlier(self.deadline, deadline)
+
+    def hurry(self, uid: str) -> bool:
+        """Take in that a pod is deleted because time is up; tell whether that is news."""
+        news = uid not in self.hurried
+        self.hurried[uid] = None
+        return news
+
+    def note(self, changed: NodeChanged) -> None:
+        """Take in where its pods go, and what volumes they have."""
+        self.decisions |= dict.fromkeys(changed.decisions)
+        self.note_places(changed.places)
+        self.volumes = {**self.volumes, **changed.volumes}
+
+    def note_places(self, places: Mapping[str, bool]) -> None:
+        """Take in which of the pods have a place on another node, and whether it is ready."""
+        ready = {uid: True for uid, was in self.places.items() if was}
+        self.places = {**ready, **places}
+
+
+def why_it_stays(cause: Cause) -> str:
+    """Return, for a log line, why a node stays after all that was to go because of `cause`."""
+    if cause is Cause.EMPTY:
+        return "node is not empty any more"
+    return "not all pods of the node have other places"
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((at for at in (one, other) if at is not None), default=None)

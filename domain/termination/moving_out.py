@@ -1,0 +1,131 @@
+"""Which pods leave a node now, how, and which stay a while because they have nowhere to go yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
+from treenail.domain.model.pods import Pod
+from treenail.domain.termination.leaving import Leaving
+
+# Pods that EC2's warning, or we, leave time for stay until their new places are ready.
+_WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
+# Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
+_DECIDED_WITHIN: Final = timedelta(seconds=10)
+# Of machines that go already, pods leave as soon as that is decided for all of them: those that come in their
+# stead would be decided on one after the other, and get more nodes.
+_GOING: Final = STOPPING | {Cause.INSTANCE_STATUS, Cause.SYSTEM_STATUS, Cause.UNHEALTHY}
+_DECIDED_AT_ONCE: Final = timedelta(seconds=1)
+# EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.
+_SWARM: Final = timedelta(seconds=5)
+# What is left to a machine when the last pod's grace period is over.
+_MARGIN: Final = timedelta(seconds=10)
+# So much later than it must a pod may be gone: the API server counts from when it was asked.
+_SLACK: Final = timedelta(seconds=2)
+# Places come to be ready by themselves; a look now and then heals what was not heard.
+_LOOK_AGAIN: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveOut:
+    """Evict these pods, and delete those whose time is up (with their seconds of grace)."""
+
+    evict: tuple[Pod, ...]
+    delete: tuple[tuple[Pod, int], ...]
+
+
+def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut | datetime:
+    """Return what to do about the pods that `waiting` are, or when to look at them again.
+
+    Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
+    budgets and annotations protect them.
+    """
+    if state.cause in _GOING and now < state.told_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
+        return state.told_at + _DECIDED_AT_ONCE
+    first = min(map(_tier, waiting))
+    call = last_call(waiting, state)
+    overdue = tuple(
+        (pod, _grace(pod, state, now))
+        for pod in waiting
+        if (pod.active and (_out_of_grace(pod, state, now) or _called(pod, state, now, call, first=first)))
+        or _outlasts(pod, state, now)
+    )
+    late = {pod.uid for pod, _ in overdue}
+    turn = [p for p in waiting if _tier(p) == first and p.evictable(now) and p.uid not in late]
+    stay = [p for p in turn if _stays(p, state, now, call)]
+    if stay and len(stay) == len(turn) and not overdue:
+        return _look_at(stay, state, now, call)
+    return MoveOut(evict=tuple(p for p in turn if p not in stay), delete=overdue)
+
+
+def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:
+    return any(p.active and not p.daemon and p.uid not in state.places for p in waiting)
+
+
+def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
+    """Return until when pods may stay on a machine that EC2 takes, None where nobody knows its end.
+
+    That is the end less the longest grace period, and some time to spare. A grace period longer than the
+    whole notice concerns its own pod alone.
+    """
+    if state.ends_at is None:
+        return None
+    notice = state.ends_at - state.told_at
+    needs = (timedelta(seconds=p.spec.grace_seconds) + _MARGIN for p in waiting if p.active)
+    return state.ends_at - max((need for need in needs if need <= notice), default=_MARGIN)
+
+
+def _out_of_grace(pod: Pod, state: Leaving, now: datetime) -> bool:
+    """Tell whether a pod that leaves any later would still be stopping when the claim is to be gone."""
+    return state.deadline is not None and now >= state.deadline - timedelta(seconds=pod.spec.grace_seconds)
+
+
+def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, first: int) -> bool:
+    """Tell whether a pod must go because the machine does: those whose turn it is at the last call."""
+    if state.ends_at is None or call is None or not state.forced:
+        return False
+    own = state.ends_at - timedelta(seconds=pod.spec.grace_seconds) - _MARGIN
+    return now >= own or (_tier(pod) == first and now >= call)
+
+
+def _outlasts(pod: Pod, state: Leaving, now: datetime) -> bool:
+    """Tell whether a pod that stops already has been given longer than there is."""
+    end = state.end if state.forced else state.deadline
+    return end is not None and pod.deleting_since is not None and pod.deleting_since > max(end, now) + _SLACK
+
+
+def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
+    """Return the seconds a pod is given that is deleted now: its own, or what is left of them.
+
+    One that stops already was given as many as somebody chose.
+    """
+    assert state.end is not None  # noqa: S101 (only a known end takes a pod's time away)
+    left = int((state.end - now).total_seconds())
+    return max(1, min(pod.spec.grace_seconds, left) if pod.active else left)
+
+
+def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
+    """Tell whether a pod waits for its new place."""
+    if state.cause not in _WITH_NOTICE or pod.daemon:
+        return False
+    ready = state.places.get(pod.uid, False)
+    if call is not None:
+        return now < call and not (ready and now >= state.told_at + _SWARM)
+    return not ready and (pod.uid in state.places or now < state.told_at + _DECIDED_WITHIN)
+
+
+def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
+    if call is None and any(p.uid not in state.places for p in stay):
+        return state.told_at + _DECIDED_WITHIN
+    again = now + _LOOK_AGAIN
+    if any(state.places.get(p.uid, False) for p in stay):
+        again = min(again, state.told_at + _SWARM)
+    return again if call is None else min(call, again)
+
+
+def _tier(pod: Pod) -> int:
+    """Return when a pod's turn to leave is: plain pods, daemons, critical pods, critical daemons."""
+    return 2 * pod.critical + pod.daemon

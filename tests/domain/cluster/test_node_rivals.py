@@ -1,0 +1,138 @@
+"""Several nodes that say they are one machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import START, at, claim, claim_of, conditions, node, node_of, view
+from tests.domain.models import lose, model, see
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.lifecycle.lifecycle import GiveBack, PatchClaim, SyncNode, WaitUntil, next_step
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import LAUNCHED, Condition, Node, NodeClaim, NodeView, Status
+
+MACHINE = "aws:///a/i-1"
+MINUTE = 60
+
+
+def launched(**fields: Any) -> NodeClaim:
+    return replace(claim("c1", provider_id=MACHINE), conditions=conditions(LAUNCHED), **fields)
+
+
+def called(name: str, *, seconds: float = 0) -> Node:
+    return replace(node(name, provider_id=MACHINE), created_at=at(seconds))
+
+
+def made_early(name: str) -> Node:
+    return replace(called(name), annotations={labels.MADE_EARLY: "c1"}, conditions=())
+
+
+def seen(*things: NodeClaim | Node) -> NodeView:
+    found = model(*things).view("c1")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("there", "meant", "rivals"),
+    [
+        pytest.param((called("n1"),), "n1", (), id="one"),
+        pytest.param((called("n2", seconds=9), called("n1", seconds=1)), "n1", ("n2",), id="the first"),
+        pytest.param((called("n2"), called("n1")), "n1", ("n2",), id="the first by name"),
+        pytest.param((called("n1"), called("n2"), called("n3")), "n1", ("n2", "n3"), id="three"),
+        pytest.param((made_early("n1"), called("n2", seconds=9)), "n2", (), id="no early one"),
+    ],
+)
+def test_one_of_the_nodes_of_a_machine_is_its_claims(
+    there: tuple[Node, ...], meant: str, rivals: tuple[str, ...]
+) -> None:
+    found = seen(launched(), *there)
+
+    assert (found.node_name, found.rivals) == (meant, rivals)
+
+
+def test_a_claim_keeps_the_node_that_it_was_registered_with() -> None:
+    registered = replace(launched(), node_name="n2")
+
+    found = seen(called("n1"), registered, called("n2", seconds=9))
+
+    assert (found.node_name, found.rivals) == ("n2", ("n1",))
+
+
+def test_when_a_node_goes_the_other_one_stays() -> None:
+    known = model(launched(), called("n1"), called("n2"))
+
+    lose(known, Kind.NODE, "n1")
+
+    assert known.view("c1") == NodeView(claim=launched(), node=called("n2"))
+    assert list(known.take_changes().views) == ["c1"]
+    assert known.claim_of_instance("i-1") == "c1"
+
+
+def test_nodes_of_one_machine_that_nobody_claimed_become_the_claims_and_are_left_by_it() -> None:
+    known = model(called("n1"), called("n2"))
+    assert [v.name for v in known.views()] == ["n1", "n2"]
+    assert known.claim_of_instance("i-1") is None
+
+    see(known, launched())
+    assert list(known.take_changes().views) == ["n1", "n2", "c1"]
+    assert [v.name for v in known.views()] == ["c1"]
+
+    lose(known, Kind.NODE_CLAIM, "c1")
+    assert list(known.take_changes().views) == ["c1", "n1", "n2"]
+    assert [v.name for v in known.views()] == ["n1", "n2"]
+
+
+# --- what becomes of their claim
+
+TWO = NodeView(claim=launched(), node=called("n1"), rivals=("n2",))
+
+
+def test_a_claim_of_several_nodes_says_so_and_registers_none() -> None:
+    step = next_step(TWO, START)
+
+    assert isinstance(step, PatchClaim)
+    assert step.rivals == ("n1", "n2")
+    assert not step.patch.node_name
+    assert step.patch.conditions == (
+        Condition(
+            "Registered", Status.FALSE, "MultipleNodesFound", "Invariant violated, matched multiple nodes"
+        ),
+        Condition("Initialized", Status.UNKNOWN, "NodeNotFound", "Node not registered with cluster"),
+        Condition("Ready", Status.FALSE, "UnhealthyDependents", "Registered=False, Initialized=Unknown"),
+    )
+
+
+def told() -> NodeView:
+    """Return what is there when that is said."""
+    step = next_step(TWO, START)
+    assert isinstance(step, PatchClaim)
+    said = (*conditions(LAUNCHED), *step.patch.conditions)
+    return replace(TWO, claim=replace(claim_of(TWO), conditions=said))
+
+
+def test_it_says_so_once_and_is_given_back_when_its_time_to_register_is_over() -> None:
+    waiting = told()
+
+    assert next_step(waiting, START) == WaitUntil(at=at(15 * MINUTE))
+    assert next_step(waiting, at(15 * MINUTE)) == GiveBack(
+        claim=claim_of(waiting), cause=Cause.REGISTRATION_TIMEOUT
+    )
+
+
+def test_when_one_alone_is_left_it_is_registered() -> None:
+    step = next_step(replace(told(), rivals=()), START)
+
+    assert isinstance(step, SyncNode)
+    assert step.node == "n1"
+
+
+def test_a_node_in_use_stays_so_whoever_comes() -> None:
+    in_use = view()
+
+    assert next_step(replace(in_use, rivals=("n2",)), at(10_000)) is None
+    assert node_of(in_use).name == "node-c1"

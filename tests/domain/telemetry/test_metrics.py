@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS, Metric, MetricKind
+
+ROOT = Path(__file__).resolve().parents[3]
+WRITTEN_BY = {"count": MetricKind.COUNTER, "gauge": MetricKind.GAUGE, "observe": MetricKind.HISTOGRAM}
+
+# As Karpenter has them, so that its dashboards and alerts find what they look for. Its queue depth
+# also has a label per decision, which we leave out.
+KARPENTER = {
+    "karpenter_nodeclaims_created_total": "counter reason nodepool min_values_relaxed",
+    "karpenter_nodeclaims_terminated_total": "counter nodepool capacity_type zone",
+    "karpenter_nodeclaims_disrupted_total": (
+        "counter reason nodepool capacity_type consolidation_policy termination_mode"
+    ),
+    "karpenter_nodeclaims_unhealthy_disrupted_total": "counter condition nodepool capacity_type image_id",
+    "karpenter_nodes_created_total": "counter nodepool zone",
+    "karpenter_nodes_terminated_total": "counter nodepool zone",
+    "karpenter_scheduler_scheduling_duration_seconds": "histogram controller",
+    "karpenter_scheduler_queue_depth": "gauge controller",
+    "karpenter_scheduler_unschedulable_pods_count": "gauge controller",
+    "karpenter_cluster_state_node_count": "gauge",
+    "karpenter_cluster_state_synced": "gauge",
+    "karpenter_pods_bound_duration_seconds": "histogram",
+    "karpenter_nodepools_limit": "gauge resource_type nodepool",
+    "karpenter_nodepools_usage": "gauge resource_type nodepool",
+    "karpenter_cloudprovider_duration_seconds": "histogram controller method provider",
+    "karpenter_cloudprovider_errors_total": "counter controller method provider error",
+    "karpenter_interruption_received_messages_total": "counter message_type",
+    "karpenter_interruption_deleted_messages_total": "counter",
+    "karpenter_interruption_instance_status_unhealthy_total": "counter category",
+    "karpenter_voluntary_disruption_decisions_total": "counter decision reason consolidation_type",
+}
+
+
+def test_no_two_metrics_share_a_name() -> None:
+    assert len(METRICS) == len(BY_NAME) > len(KARPENTER)
+
+
+def test_metrics_of_karpenter_are_as_it_has_them() -> None:
+    ours = {m.name: " ".join((m.kind.value, *m.labels)) for m in METRICS if m.name.startswith("karpenter_")}
+
+    assert ours == KARPENTER
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_metric_is_well_formed(metric: Metric) -> None:
+    assert re.fullmatch(r"(karpenter|treenail)(_[a-z][a-z0-9]*)+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
+    assert metric.name.endswith("_seconds") == (metric.unit == "seconds")
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", label) for label in metric.labels)
+    assert len(set(metric.labels)) == len(metric.labels)
+    assert not set(metric.labels) & {"le", "quantile", "pod", "name", "namespace", "decision_id", "trace_id"}
+    assert metric.help.endswith(".")
+    assert bool(metric.buckets) == (metric.kind is MetricKind.HISTOGRAM)
+    assert list(metric.buckets) == sorted(set(metric.buckets))
+
+
+def test_a_metric_accepts_its_own_kind_and_labels_alone() -> None:
+    created = metrics.NODES_CREATED
+
+    assert created.accepts(MetricKind.COUNTER, ["zone", "nodepool"])
+    assert not created.accepts(MetricKind.GAUGE, ["zone", "nodepool"])
+    assert not created.accepts(MetricKind.COUNTER, ["zone"])
+    assert not created.accepts(MetricKind.COUNTER, ["zone", "nodepool", "pod"])
+
+
+def metric_name(argument: ast.expr) -> str:
+    """Return the metric's name that an argument writes, as text or as `metrics.NODES_CREATED.name`."""
+    match argument:
+        case ast.Constant(value=str(name)):
+            return name
+        case ast.Attribute(attr="name", value=ast.Attribute(attr=constant) | ast.Name(id=constant)):
+            declared = getattr(metrics, constant, None)
+            return declared.name if isinstance(declared, Metric) else ""
+        case _:
+            return ""
+
+
+def writes(tree: ast.AST) -> Iterator[tuple[str, str, list[str | None]]]:
+    """Yield every write to telemetry whose metric stands in the source: how, its name, the labels given."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=how), args=[first, *_]) if how in WRITTEN_BY:
+                name = metric_name(first)
+                if name.startswith(("karpenter_", "treenail_")):
+                    yield how, name, [keyword.arg for keyword in node.keywords]
+
+
+def test_a_write_is_found_however_its_metric_is_named() -> None:
+    source = """
+self._telemetry.count("karpenter_x_total", zone="a", **more)
+telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, 1, controller="a")
+telemetry.observe(PODS_BOUND_DURATION.name, 1)
+telemetry.count(name)
+words.count("a")
+"""
+
+    assert list(writes(ast.parse(source))) == [
+        ("count", "karpenter_x_total", ["zone", None]),
+        ("gauge", "karpenter_scheduler_queue_depth", ["controller"]),
+        ("observe", "karpenter_pods_bound_duration_seconds", []),
+    ]
+
+
+def test_whatever_the_code_writes_is_declared() -> None:
+    wrong: list[str] = []
+    for path in sorted(p for folder in ("actors", "adapters") for p in (ROOT / folder).rglob("*.py")):
+        if path.parent == ROOT / "adapters" / "telemetry":
+            continue  # beneath the port labels travel as a dictionary
+        for how, name, labels in writes(ast.parse(path.read_text())):
+            metric = BY_NAME.get(name)
+            given = [label for label in labels if label is not None]
+            # A label by ** cannot be read from the source.
+            complete = len(given) == len(labels)
+            if metric is None or (complete and not metric.accepts(WRITTEN_BY[how], given)):
+                wrong.append(f"{path.relative_to(ROOT)}: {how} {name} {given}")
+
+    assert wrong == []
+
+
+def test_every_metric_declared_is_written_somewhere() -> None:
+    root = Path(__file__).parents[3]
+    source = "".join(p.read_text() for d in ("actors", "adapters") for p in (root / d).rglob("*.py"))
+    names = {name: value for name, value in vars(metrics).items() if isinstance(value, metrics.Metric)}
+
+    silent = [name for name, metric in names.items() if name not in source and metric.name not in source]
+
+    assert silent == []

@@ -1,0 +1,65 @@
+"""Pods of a machine that goes already: they leave together, when it is decided where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import START, at, bound_pod
+from tests.domain.drains import leaving
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.pods import Owner, Pod
+from treenail.domain.termination.moving_out import MoveOut, move_out
+
+GOING = (
+    Cause.INSTANCE_STOPPED,
+    Cause.INSTANCE_TERMINATED,
+    Cause.INSTANCE_STATUS,
+    Cause.SYSTEM_STATUS,
+    Cause.UNHEALTHY,
+)
+WEB, API = (bound_pod(uid, "node-c1") for uid in ("web", "api"))
+
+
+def decided(*pods: Pod) -> dict[str, Any]:
+    """The pods have places elsewhere, none of which is ready."""
+    return {"places": {pod.uid: False for pod in pods}}
+
+
+def ended(cause: Cause) -> dict[str, Any]:
+    return {"deadline": START, "ends_at": START} if cause is Cause.INSTANCE_TERMINATED else {}
+
+
+@pytest.mark.parametrize("cause", GOING)
+@pytest.mark.parametrize("places", [{}, decided(WEB)])
+def test_they_stay_until_it_is_decided_for_all_of_them(cause: Cause, places: dict[str, Any]) -> None:
+    state = leaving(cause, **ended(cause), **places)
+
+    assert move_out((WEB, API), state, at(0.9)) == at(1)
+
+
+@pytest.mark.parametrize(("seconds", "places"), [(0.1, decided(WEB, API)), (1, {}), (1, decided(WEB))])
+def test_they_leave_when_it_is_decided_though_no_place_is_ready_or_after_a_second(
+    seconds: float, places: dict[str, Any]
+) -> None:
+    state = leaving(Cause.INSTANCE_STOPPED, **places)
+
+    assert move_out((WEB, API), state, at(seconds)) == MoveOut(evict=(WEB, API), delete=())
+
+
+def test_those_of_a_machine_that_is_gone_are_deleted_then() -> None:
+    state = leaving(Cause.INSTANCE_TERMINATED, deadline=START, ends_at=START, **decided(WEB))
+
+    assert move_out((WEB,), state, at(0.1)) == MoveOut(evict=(), delete=((WEB, 1),))
+
+
+def test_nobody_decides_on_daemons_and_on_pods_that_stop_already() -> None:
+    logs = replace(API, owners=(Owner(kind="DaemonSet", name="logs", uid="logs"),))
+    stops = replace(WEB, deleting_since=at(30))
+    state = leaving(Cause.INSTANCE_STOPPED)
+
+    assert move_out((logs,), state, at(0)) == MoveOut(evict=(logs,), delete=())
+    # Daemons wait for it to have stopped, and nobody for a decision.
+    assert move_out((logs, stops), state, at(0)) == MoveOut(evict=(), delete=())
