@@ -9,6 +9,13 @@ import msgspec
 from treenail.adapters.kubernetes.errors import Status, error_of, read_status
 from treenail.domain.model.errors import PortError, UnavailableError
 
+# Set on the bookmark with which a streamed list ends.
+_LIST_ENDS: Final = "k8s.io/initial-events-end"
+
+
+class _Annotations(msgspec.Struct):
+    ends: str = msgspec.field(default="", name=_LIST_ENDS)
+
 
 class Header(msgspec.Struct, rename="camel"):
     """What tells one object from another, in its metadata."""
@@ -17,10 +24,16 @@ class Header(msgspec.Struct, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    annotations: _Annotations | None = None
 
     @property
     def version(self) -> int:
         return int(self.resource_version)
+
+    @property
+    def ends_list(self) -> bool:
+        """Whether this is the bookmark with which a streamed list ends."""
+        return self.annotations is not None and self.annotations.ends == "true"
 
 
 class _Headed(msgspec.Struct):

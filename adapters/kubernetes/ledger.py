@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from treenail.adapters.kubernetes.items import KINDS, Item, hidden
+from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER, Resource
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
@@ -34,6 +35,9 @@ class _Shelf:
 
     items: dict[str, Item] = field(default_factory=dict)
     revision: int = 0
+    # The revision of the list that was taken in last, and the lists that are being read now.
+    listed: int = 0
+    listings: list[Listing[Item]] = field(default_factory=list)
     read: bool = False
     served: bool = False
     withheld: bool = False
@@ -65,25 +69,66 @@ class Ledger:
 
     # --- what the watches read
 
-    def listed(self, resource: Resource, items: Iterable[Item], revision: int) -> None:
-        """Take in all objects of a resource: what is not among them is gone."""
+    def begin(self, resource: Resource) -> Listing[Item]:
+        """Note that all objects of a resource are asked for now, and return what they are to be noted in."""
         with self.wake:
             shelf = self._shelves[resource]
-            there = {item.uid: item for item in items}
-            for uid in [uid for uid in shelf.items if uid not in there]:
+            listing = Listing[Item](since=shelf.revision)
+            shelf.listings.append(listing)
+            return listing
+
+    def holds(self, resource: Resource, uid: str, version: int) -> bool:
+        """Return whether an object is known in just this version."""
+        with self.wake:
+            known = self._shelves[resource].items.get(uid)
+            return known is not None and known.version == version
+
+    def abandon(self, resource: Resource, listing: Listing[Item]) -> None:
+        """Note that a list will not be read to its end."""
+        with self.wake:
+            listings = self._shelves[resource].listings
+            if listing in listings:
+                listings.remove(listing)
+
+    def merge(self, resource: Resource, listing: Listing[Item], revision: int) -> bool:
+        """Take in a list that was read to its end: what is not in it is gone.
+
+        What a watch told that is newer stays. But a list older than what was known when it was asked for
+        tells that the store was put back to an older state: then the list is right. Return whether it was.
+        """
+        with self.wake:
+            shelf = self._shelves[resource]
+            if listing not in shelf.listings:
+                return False  # the store was put back while it was read
+            shelf.listings.remove(listing)
+            put_back = listing.is_put_back(revision)
+            if put_back:
+                shelf.listings.clear()
+            for uid in listing.lost(shelf.items, revision):
                 self._lose(resource, uid)
-            for item in there.values():
-                self._see(resource, item)
-            shelf.revision, shelf.read, shelf.served = revision, True, True
+            for item in listing.found():
+                self._see(resource, item, anew=put_back)
+            shelf.listed = revision
+            shelf.revision = revision if put_back else max(shelf.revision, revision)
+            shelf.read, shelf.served = True, True
             self._renewed |= shelf.withheld
             shelf.withheld = False
             self.wake.notify_all()
+            return put_back
+
+    def listed(self, resource: Resource, items: Iterable[Item], revision: int) -> None:
+        """Take in all objects of a resource at once: what is not among them is gone."""
+        listing = self.begin(resource)
+        for item in items:
+            listing.add(item)
+        self.merge(resource, listing, revision)
 
     def seen(self, resource: Resource, item: Item) -> None:
         """Take in an object that is new or has changed."""
         with self.wake:
             shelf = self._shelves[resource]
-            self._see(resource, item)
+            if item.version > shelf.listed:  # else the list knows better
+                self._see(resource, item)
             shelf.revision = max(shelf.revision, item.version)
             self.wake.notify_all()
 
@@ -92,6 +137,8 @@ class Ledger:
         with self.wake:
             shelf = self._shelves[resource]
             self._lose(resource, uid)
+            for listing in shelf.listings:
+                listing.gone.add(uid)
             shelf.revision = max(shelf.revision, revision)
             self.wake.notify_all()
 
@@ -166,10 +213,11 @@ class Ledger:
 
     # --- one object
 
-    def _see(self, resource: Resource, item: Item) -> None:
+    def _see(self, resource: Resource, item: Item, *, anew: bool = False) -> None:
+        """Take in an object, unless it is known as new or newer; `anew` tells that older may be right too."""
         shelf = self._shelves[resource]
         old = shelf.items.get(item.uid)
-        if old is not None and item.version <= old.version:
+        if old is not None and item.version <= old.version and not anew:
             return
         if resource is PROVISIONER and any(p.name == item.name for p in self._items(NODE_POOL)):
             self._hide(item)

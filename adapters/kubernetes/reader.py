@@ -15,8 +15,10 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.kept import Kept, Shelf
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.relister import Relister
 from treenail.adapters.kubernetes.resources import (
     MACHINE,
     NODE,
@@ -43,6 +45,7 @@ class _Feed:
     """What runs for one listener."""
 
     teller: Teller
+    relister: Relister
     watchers: tuple[Watcher, ...]
     threads: tuple[threading.Thread, ...]
 
@@ -88,16 +91,20 @@ class KubernetesReader:
         ledger = Ledger(WATCHED)
         reading = Reading()
         teller = Teller(ledger, to, pace=self._pace, uniform=self._uniform, congested=self._congested)
+        relister = Relister()
         watchers: list[Watcher] = []
 
         def answered() -> None:
             for watcher in watchers:
                 watcher.server_answers()
 
-        watchers += (self._watcher(resource, ledger, reading, answered) for resource in WATCHED)
-        threads = [self._thread("tell", teller.run)]
+        watchers += (
+            self._watcher(resource, Shelf(resource, ledger, Items(resource, reading)), relister, answered)
+            for resource in WATCHED
+        )
+        threads = [self._thread("tell", teller.run), self._thread("relist", relister.run)]
         threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
-        self._feed = _Feed(teller, tuple(watchers), tuple(threads))
+        self._feed = _Feed(teller, relister, tuple(watchers), tuple(threads))
         for thread in threads:
             thread.start()
 
@@ -107,6 +114,7 @@ class KubernetesReader:
         if feed is None:
             return
         feed.teller.stop()
+        feed.relister.stop()
         for watcher in feed.watchers:
             watcher.stop()
         until = time.monotonic() + self._pace.stop
@@ -115,13 +123,13 @@ class KubernetesReader:
                 thread.join(max(0.0, until - time.monotonic()))
 
     def _watcher(
-        self, resource: Resource, ledger: Ledger, reading: Reading, answered: Callable[[], None]
+        self, resource: Resource, kept: Kept, relister: Relister, answered: Callable[[], None]
     ) -> Watcher:
         return Watcher(
             resource,
             connection=self._connection,
-            ledger=ledger,
-            reading=reading,
+            kept=kept,
+            relister=relister,
             pace=self._pace,
             uniform=self._uniform,
             log=self._log,

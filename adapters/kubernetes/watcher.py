@@ -7,31 +7,23 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.backoff import Backoff
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.adapters.kubernetes.documents import (
-    Event,
-    error_in,
-    read_event,
-    read_header,
-    read_page,
-)
+from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header
 from treenail.adapters.kubernetes.errors import (
     ExpiredError,
     ForbiddenError,
     OverloadedError,
     ThrottledError,
 )
-from treenail.adapters.kubernetes.items import Item, Items
-from treenail.adapters.kubernetes.ledger import Ledger
+from treenail.adapters.kubernetes.kept import Kept
+from treenail.adapters.kubernetes.lister import Attended, Lister
 from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.relister import Relister
 from treenail.adapters.kubernetes.resources import DISPENSABLE, Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
-# A list whose pages expire again and again is asked for in one piece.
-_MOST_EXPIRED_LISTS: Final = 3
 # A server may for a moment not know what it serves.
 _MISSED_BEFORE_GONE: Final = 2
 # A watch that ends sooner, having told nothing, is not all right.
@@ -45,7 +37,7 @@ class Log(Protocol):
 
 
 class Watcher:
-    """Keeps the ledger's shelf of one resource up to date. `run` is for a thread of its own.
+    """Keeps what is known of one resource up to date. `run` is for a thread of its own, `relist` for another.
 
     `answered` hears when the server answers this one again that had no answer for a while: the others may
     be waiting for that, and `server_answers` is for them. `forbidden` hears that we may not list, each time
@@ -57,8 +49,8 @@ class Watcher:
         resource: Resource,
         *,
         connection: Connection,
-        ledger: Ledger,
-        reading: Reading,
+        kept: Kept,
+        relister: Relister,
         pace: Pace,
         uniform: Callable[[float, float], float],
         log: Log,
@@ -69,23 +61,27 @@ class Watcher:
         self._path = resource.path()
         self._asked = f"GET {self._path}"
         self._connection = connection
-        self._ledger = ledger
-        self._items = Items(resource, reading)
+        self._kept = kept
+        self._relister = relister
         self._pace = pace
         self._uniform = uniform
         self._log = log
         self._answered = answered
         self._forbidden = forbidden
         self._backoff = Backoff(first=pace.first_pause, longest=pace.longest_pause, uniform=uniform)
+        self._relist_backoff = Backoff(first=pace.look_again[0], longest=pace.relist[0], uniform=uniform)
+        # One list is read on the thread of the watch, which cannot go on without it, the other beside it.
+        self._first, self._beside = (
+            Lister(resource, connection=connection, kept=kept, pace=pace) for _ in range(2)
+        )
         self._stopped = threading.Event()
         self._wake = threading.Event()
         self._lock = threading.Lock()
-        self._stream: Stream | None = None
+        self._attended = Attended()
         # Where to go on from; "" where all is to be listed.
         self._version = ""
-        self._relist_at = 0.0
+        self._put_back = False
         self._missed = 0
-        self._expired_lists = 0
         self._troubled = False
         # Whether there was no answer last time, and when pauses may be short again though all is not well.
         self._unanswered = False
@@ -102,9 +98,30 @@ class Watcher:
         """End `run`, from another thread; it is waiting for the server, most of the time."""
         self._stopped.set()
         self._wake.set()
-        with self._lock:
-            if self._stream is not None:
-                self._stream.close()
+        for waiting in (self._first, self._beside):
+            waiting.stop()
+        self._attended.close()
+
+    def relist(self) -> float:
+        """Read all there is while the watch goes on. Return how long to wait before the next time."""
+        try:
+            _, put_back = self._beside.read()
+        except PortError as error:
+            if not self._stopped.is_set():
+                self._log(
+                    "full list failed",
+                    logger="kubernetes",
+                    level="warning",
+                    resource=str(self._resource),
+                    error=str(error),
+                )
+            return self._relist_backoff.pause()
+        self._relist_backoff.reset()
+        if put_back:
+            # The watch asks for what is newer than all there is.
+            self._put_back = True
+            self._attended.interrupt()
+        return self._uniform(*self._pace.relist)
 
     def server_answers(self) -> None:
         """Try at once, where this one waits for the server. Another thread tells it."""
@@ -114,7 +131,9 @@ class Watcher:
     def _turn(self) -> float:
         """List if that is due, and watch until the watch is over. Return how long to wait after that."""
         try:
-            if not self._version or time.monotonic() >= self._relist_at:
+            if self._put_back:
+                self._put_back, self._version = False, ""
+            if not self._version:
                 self._list()
             return self._watch()
         except NotFoundError as error:
@@ -182,15 +201,15 @@ class Watcher:
         """The server knows no such resource: if that is so twice in a row, its objects are gone."""
         self._version = ""
         self._missed += 1
-        if self._missed < _MISSED_BEFORE_GONE and self._ledger.holds_any(self._resource):
+        if self._missed < _MISSED_BEFORE_GONE and self._kept.holds_any():
             return self._trouble(error)
-        self._ledger.not_served(self._resource)
+        self._kept.not_served()
         return self._uniform(*self._pace.look_again)
 
     def _go_without(self, error: ForbiddenError) -> float:
         """We may not see these objects: say so once, let the others begin, and look again now and then."""
         self._heard_from_server()
-        self._ledger.withheld(self._resource)
+        self._kept.withheld()
         if not self._troubled:
             self._troubled = True
             self._log(
@@ -205,44 +224,10 @@ class Watcher:
     # --- listing
 
     def _list(self) -> None:
-        try:
-            version, items = self._pages()
-        except ExpiredError:
-            self._expired_lists += 1
-            raise
-        self._expired_lists = 0
+        self._version, _ = self._first.read()
         self._missed = 0
         self._heard_from_server()
-        self._version = version
-        self._relist_at = time.monotonic() + self._uniform(*self._pace.relist)
-        self._ledger.listed(self._resource, items, int(version))
-
-    def _pages(self) -> tuple[str, list[Item]]:
-        """Return all objects, as of one resource version."""
-        query = {} if self._expired_lists >= _MOST_EXPIRED_LISTS else {"limit": str(self._pace.page)}
-        items: list[Item] = []
-        while True:
-            page = read_page(self._get(query), self._asked)
-            items.extend(self._items.read(bytes(raw)) for raw in page.items or ())
-            if not page.metadata.rest:
-                break
-            query = {**query, "continue": page.metadata.rest}
-        if not page.metadata.resource_version.isdecimal():
-            raise UnavailableError(f"{self._asked}: the list has no resource version")
-        return page.metadata.resource_version, items
-
-    def _get(self, query: dict[str, str]) -> bytes:
-        with self._connection.stream(
-            self._path, query=query, idle_timeout=self._pace.list_idle, opening=self._attend
-        ) as stream:
-            return stream.read()
-
-    def _attend(self, stream: Stream) -> None:
-        """Note what this thread waits for, so that `stop` can end it."""
-        with self._lock:
-            self._stream = stream
-            if self._stopped.is_set():
-                stream.close()
+        self._relister.due(self, self._uniform(*self._pace.relist))
 
     # --- watching
 
@@ -255,7 +240,7 @@ class Watcher:
             "timeoutSeconds": str(max(1, round(seconds))),
         }
         with self._connection.stream(
-            self._path, query=query, idle_timeout=self._pace.idle, opening=self._attend
+            self._path, query=query, idle_timeout=self._pace.idle, opening=self._attended.attend
         ) as stream:
             self._heard_from_server()
             since = time.monotonic()
@@ -287,16 +272,14 @@ class Watcher:
     def _take(self, event: Event) -> None:
         match event.type:
             case "ADDED" | "MODIFIED":
-                item = self._items.read(bytes(event.object))
-                self._ledger.seen(self._resource, item)
-                self._version = str(item.version)
+                self._version = self._kept.seen(bytes(event.object))
             case "DELETED":
                 header = read_header(event.object, self._asked)
-                self._ledger.gone(self._resource, header.uid, header.version)
+                self._kept.gone(header.uid, header.version)
                 self._version = header.resource_version
             case "BOOKMARK":
                 header = read_header(event.object, self._asked)
-                self._ledger.reached(self._resource, header.version)
+                self._kept.reached(header.version)
                 self._version = header.resource_version
             case "ERROR":
                 raise error_in(event, self._asked)

@@ -29,8 +29,13 @@ class Asked:
     body: bytes
 
     @property
+    def streamed(self) -> bool:
+        """Whether it is for a list in a stream."""
+        return self.query.get("sendInitialEvents") == "true"
+
+    @property
     def watch(self) -> bool:
-        return self.query.get("watch") == "1"
+        return self.query.get("watch") == "1" and not self.streamed
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     hang: bool = False
     drop: bool = False
+    # It is given when this is set.
+    held: threading.Event | None = None
 
 
 HANG = Reply(hang=True)
@@ -53,6 +60,7 @@ def status(code: int, reason: str = "", message: str = "no", **more: Any) -> Rep
     return Reply(code, json.dumps(tree).encode(), headers)
 
 
+NOT_STREAMED = status(422, "Invalid", "sendInitialEvents is forbidden for watch")
 GONE = status(410, "Expired", "too old resource version")
 
 
@@ -83,19 +91,28 @@ class OpenWatch:
         return self._lines.get()
 
 
+class _Http(ThreadingHTTPServer):
+    # As many as one client asks for at once: one that is refused comes again a second later.
+    request_queue_size = 64
+
+
 class ScriptedServer:
-    """Lists and watches of what it serves, but for the answers that were laid before it."""
+    """Lists and watches of what it serves, but for the answers that were laid before it.
+
+    Where it `streams`, a test says what comes: `streamed` is for the next list that is asked for in a stream.
+    """
 
     def __init__(self) -> None:
+        self.streams = False
         self.asked: list[Asked] = []
         self.objects: dict[str, list[Tree]] = {}
         self.revision: dict[str, int] = defaultdict(lambda: 1)
         self._next: dict[tuple[str, bool], deque[Reply]] = defaultdict(deque)
-        self._opened: dict[str, queue.SimpleQueue[OpenWatch]] = defaultdict(queue.SimpleQueue)
+        self._opened: dict[tuple[str, bool], queue.SimpleQueue[OpenWatch]] = defaultdict(queue.SimpleQueue)
         self._watches: list[OpenWatch] = []
         self._over = threading.Event()
         self._told = threading.Condition()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http = _Http(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), name="scripted")
 
@@ -139,10 +156,16 @@ class ScriptedServer:
 
     def watch(self, resource: Resource) -> OpenWatch:
         """The next watch that a client opens."""
-        return self._opened[resource.path()].get(timeout=_SOON)
+        return self._opened[resource.path(), False].get(timeout=_SOON)
+
+    def streamed(self, resource: Resource) -> OpenWatch:
+        """The next list that a client asks for in a stream."""
+        return self._opened[resource.path(), True].get(timeout=_SOON)
 
     def requests(self, resource: Resource, *, watch: bool = False) -> list[Asked]:
-        return [a for a in self.asked if a.path == resource.path() and a.watch is watch]
+        """Requests for lists (those in a stream left out) or watches."""
+        asked = [a for a in self.asked if a.path == resource.path() and not a.streamed]
+        return [a for a in asked if a.watch is watch]
 
     def wait_for(self, resource: Resource, count: int, *, watch: bool = False) -> list[Asked]:
         """Wait until so many requests came, and return them."""
@@ -174,14 +197,16 @@ class ScriptedServer:
         asked = Asked(to.command, url.path, dict(parse_qsl(url.query)), dict(to.headers), body)
         with self._told:
             self.asked.append(asked)
-            laid = self._next[asked.path, asked.watch]
+            laid = deque() if asked.streamed else self._next[asked.path, asked.watch]
             reply = laid.popleft() if laid else None
             self._told.notify_all()
         if reply is not None:
             self._send(to, reply)
+        elif asked.streamed and not self.streams:
+            self._send(to, NOT_STREAMED)
         elif asked.path not in self.objects:
             self._send(to, Reply(404, b"404 page not found\n"))
-        elif asked.watch:
+        elif asked.watch or asked.streamed:
             self._keep_watch(to, OpenWatch(asked))
         else:
             self._send(to, self._page(asked))
@@ -196,6 +221,8 @@ class ScriptedServer:
         return Reply(body=json.dumps({"metadata": meta, "items": things[start:end]}).encode())
 
     def _send(self, to: BaseHTTPRequestHandler, reply: Reply) -> None:
+        if reply.held is not None:
+            reply.held.wait(_SOON)
         if reply.hang or reply.drop:
             if reply.hang:
                 self._over.wait()
@@ -214,7 +241,7 @@ class ScriptedServer:
         to.send_response(200)
         to.send_header("Transfer-Encoding", "chunked")
         to.end_headers()
-        self._opened[urlsplit(to.path).path].put(watch)
+        self._opened[urlsplit(to.path).path, "sendInitialEvents" in watch.query].put(watch)
         to.close_connection = True
         while data := watch.next():
             to.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))

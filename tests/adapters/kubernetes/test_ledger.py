@@ -157,9 +157,9 @@ def test_a_provisioner_goes_before_the_node_pool_of_its_name_comes() -> None:
     ledger = a_ledger((PROVISIONER, provisioner("default", 9)))
 
     ledger.seen(PROVISIONER, item(PROVISIONER, provisioner("default", 11, weight=3)))
-    ledger.seen(NODE_POOL, item(NODE_POOL, node_pool("default", 10)))
+    ledger.seen(NODE_POOL, item(NODE_POOL, node_pool("default", 12)))
 
-    assert told(ledger) == [("gone", "default", 0), ("ObjectSetAside", "", 0), ("seen", "default", 10)]
+    assert told(ledger) == [("gone", "default", 0), ("ObjectSetAside", "", 0), ("seen", "default", 12)]
 
 
 def test_a_hidden_provisioner_that_changes_stays_hidden_and_one_that_goes_is_gone() -> None:

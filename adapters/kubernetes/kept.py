@@ -1,0 +1,96 @@
+"""Where what a list and a watch of one resource tell is kept."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from treenail.adapters.kubernetes.documents import read_header
+from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.ledger import Ledger
+from treenail.adapters.kubernetes.listing import Listing
+from treenail.adapters.kubernetes.resources import Resource
+
+
+class Kept(Protocol):
+    """The objects of one resource. A list may be read while a watch goes on, on another thread."""
+
+    def begin(self) -> Listing[Any]:
+        """Note that a list is asked for now, and return what its objects are to be noted in."""
+        ...
+
+    def listed(self, listing: Listing[Any], content: bytes) -> None:
+        """Note an object of a list; UnavailableError where it does not say which it is."""
+
+    def merge(self, listing: Listing[Any], revision: int) -> bool:
+        """Take in a list read to its end. Return whether the store was put back to an older state."""
+        ...
+
+    def abandon(self, listing: Listing[Any]) -> None:
+        """Note that a list will not be read to its end."""
+
+    def seen(self, content: bytes) -> str:
+        """Take in an object that is new or has changed, and return its resource version."""
+        ...
+
+    def gone(self, uid: str, revision: int) -> None:
+        """Take in that an object was deleted."""
+
+    def reached(self, revision: int) -> None:
+        """Take in that nothing else happened up to `revision`."""
+
+    def not_served(self) -> None:
+        """Take in that the server knows no such resource (any more)."""
+
+    def withheld(self) -> None:
+        """Take in that we may not see the resource."""
+
+    def holds_any(self) -> bool:
+        """Return whether any object is known."""
+        ...
+
+
+class Shelf:
+    """One resource of the ledger."""
+
+    def __init__(self, resource: Resource, ledger: Ledger, items: Items) -> None:
+        self._resource = resource
+        self._asked = f"GET {resource.path()}"
+        self._ledger = ledger
+        self._items = items
+
+    def begin(self) -> Listing[Item]:
+        return self._ledger.begin(self._resource)
+
+    def listed(self, listing: Listing[Item], content: bytes) -> None:
+        """Note an object, which is read only where it is not known as it is: mostly it is."""
+        header = read_header(content, self._asked)
+        if self._ledger.holds(self._resource, header.uid, header.version):
+            listing.there.add(header.uid)
+        else:
+            listing.add(self._items.read(content))
+
+    def merge(self, listing: Listing[Item], revision: int) -> bool:
+        return self._ledger.merge(self._resource, listing, revision)
+
+    def abandon(self, listing: Listing[Item]) -> None:
+        self._ledger.abandon(self._resource, listing)
+
+    def seen(self, content: bytes) -> str:
+        item = self._items.read(content)
+        self._ledger.seen(self._resource, item)
+        return str(item.version)
+
+    def gone(self, uid: str, revision: int) -> None:
+        self._ledger.gone(self._resource, uid, revision)
+
+    def reached(self, revision: int) -> None:
+        self._ledger.reached(self._resource, revision)
+
+    def not_served(self) -> None:
+        self._ledger.not_served(self._resource)
+
+    def withheld(self) -> None:
+        self._ledger.withheld(self._resource)
+
+    def holds_any(self) -> bool:
+        return self._ledger.holds_any(self._resource)

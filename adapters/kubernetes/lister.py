@@ -1,0 +1,157 @@
+"""All objects of one resource, read in a stream where the server has that, else in pages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header, read_page
+from treenail.adapters.kubernetes.errors import ExpiredError
+from treenail.adapters.kubernetes.kept import Kept
+from treenail.adapters.kubernetes.listing import Listing
+from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.stream import Stream
+from treenail.domain.ports import InvalidError, UnavailableError
+
+# A list whose pages expire again and again is asked for in one piece.
+_MOST_EXPIRED_LISTS: Final = 3
+_STREAMED: Final = {
+    "watch": "1",
+    "allowWatchBookmarks": "true",
+    "sendInitialEvents": "true",
+    "resourceVersionMatch": "NotOlderThan",
+}
+
+
+class Attended:
+    """The stream that a thread waits for, so that another can end the wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stream: Stream | None = None
+        self._closed = False
+
+    def attend(self, stream: Stream) -> None:
+        """Note what is waited for from now on."""
+        with self._lock:
+            self._stream = stream
+            if self._closed:
+                stream.close()
+
+    def interrupt(self) -> None:
+        """End the wait for what is waited for now."""
+        with self._lock:
+            if self._stream is not None:
+                self._stream.close()
+
+    def close(self) -> None:
+        """End the wait, and each that is begun after this."""
+        with self._lock:
+            self._closed = True
+        self.interrupt()
+
+
+class _NotStreamedError(Exception):
+    """The server does not say all there is in a stream."""
+
+
+class Lister:
+    """Reads all there is into what is kept, one object or one page at a time. For one thread.
+
+    A streamed list (WatchList) costs the server little memory. Where the server refuses it, or takes it for a
+    watch, pages are asked for, until the next list but one; where it fails, only for a while.
+    """
+
+    def __init__(self, resource: Resource, *, connection: Connection, kept: Kept, pace: Pace) -> None:
+        self._path = resource.path()
+        self._asked = f"GET {self._path}"
+        self._connection = connection
+        self._kept = kept
+        self._pace = pace
+        self._attended = Attended()
+        self._pages_until = 0.0
+        self._expired_lists = 0
+
+    def stop(self) -> None:
+        """End the reading, from another thread, and each that is begun after this."""
+        self._attended.close()
+
+    def read(self) -> tuple[str, bool]:
+        """Read all, and return the revision as of which it was read, and whether the store was put back.
+
+        Raises:
+            PortError: it could not be read to its end. Then nothing of it is taken in.
+        """
+        if time.monotonic() >= self._pages_until:
+            try:
+                return self._read(self._stream)
+            except (InvalidError, _NotStreamedError):
+                self._pages_until = time.monotonic() + self._pace.relist[1]
+            except UnavailableError:
+                # It may be the stream that something on the way does not let through.
+                self._pages_until = time.monotonic() + 2 * self._pace.longest_pause
+                raise
+        try:
+            read = self._read(self._pages)
+        except ExpiredError:
+            self._expired_lists += 1
+            raise
+        self._expired_lists = 0
+        return read
+
+    def _read(self, how: Callable[[Listing[Any]], str]) -> tuple[str, bool]:
+        listing = self._kept.begin()
+        try:
+            version = how(listing)
+            if not version.isdecimal():
+                raise UnavailableError(f"{self._asked}: the list has no resource version")
+            return version, self._kept.merge(listing, int(version))
+        finally:
+            self._kept.abandon(listing)
+
+    def _pages(self, listing: Listing[Any]) -> str:
+        query = {} if self._expired_lists >= _MOST_EXPIRED_LISTS else {"limit": str(self._pace.page)}
+        while True:
+            page = read_page(self._get(query), self._asked)
+            for raw in page.items or ():
+                self._kept.listed(listing, bytes(raw))
+            if not page.metadata.rest:
+                return page.metadata.resource_version
+            query = {**query, "continue": page.metadata.rest}
+
+    def _get(self, query: dict[str, str]) -> bytes:
+        with self._connection.stream(
+            self._path, query=query, idle_timeout=self._pace.list_idle, opening=self._attended.attend
+        ) as stream:
+            return stream.read()
+
+    def _stream(self, listing: Listing[Any]) -> str:
+        with self._connection.stream(
+            self._path, query=_STREAMED, idle_timeout=self._pace.list_idle, opening=self._attended.attend
+        ) as stream:
+            for line in stream:
+                version = self._take(read_event(line, self._asked), listing) if line.strip() else ""
+                if version:
+                    # There is more to come that nobody reads: the connection is of no more use.
+                    stream.close()
+                    return version
+        raise UnavailableError(f"{self._asked}: the list ended early")
+
+    def _take(self, event: Event, listing: Listing[Any]) -> str:
+        """Note an object; return the revision of the list where the event says that there was all."""
+        match event.type:
+            case "ADDED":
+                self._kept.listed(listing, bytes(event.object))
+                return ""
+            case "BOOKMARK":
+                header = read_header(event.object, self._asked)
+                if header.ends_list:
+                    return header.resource_version
+            case "ERROR":
+                raise error_in(event, self._asked)
+        # An older server takes it for a watch and goes on for ever.
+        raise _NotStreamedError
