@@ -48,6 +48,9 @@ class Interruptions:
         view = self._model.view(name) if name is not None else None
         if name is None or view is None or view.claim is None:
             return
+        for other in view.claimants:
+            # They have nothing that could leave, and would keep what goes.
+            self._termination.tell(replace(notice, name=other))
         self._termination.tell(replace(notice, name=name))
         if notice.cause is Cause.SPOT_INTERRUPTED:
             # EC2 wants back what it has too little of.

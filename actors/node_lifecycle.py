@@ -15,6 +15,7 @@ from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.launch.launching import NodeLaunched
 from treenail.domain.lifecycle.garbage import Garbage, garbage
 from treenail.domain.lifecycle.lifecycle import (
+    AbandonNode,
     GiveBack,
     MarkInitialized,
     NextStep,
@@ -153,6 +154,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._timers.cancel(name, self.me)
             return
         known = self._views.get(name)
+        self._tell_disputes(view, known)
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
         self._learn(memory_lesson(self._views[name]))
@@ -160,6 +162,24 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             # In use before this process saw it, or grown since.
             self._learn(room_lesson(view, coming=False))
         self._look(name)
+
+    def _tell_disputes(self, view: NodeView, known: NodeView | None) -> None:
+        """Log, where that is news, which nodes or claims say that they are one machine."""
+        claim = view.claim
+        if claim is None:
+            return
+        if view.rivals and (known is None or known.rivals != view.rivals):
+            nodes = sorted((view.node_name, *view.rivals))
+            self.log("claim matches several nodes", level="warning", nodeclaim=claim.name, nodes=nodes)
+        if view.claimants and not view.holder and (known is None or known.claimants != view.claimants):
+            others = list(view.claimants)
+            self.log(
+                "several claims name one machine",
+                level="warning",
+                nodeclaim=claim.name,
+                others=others,
+                provider_id=claim.provider_id,
+            )
 
     def _learn(self, lesson: SizeLearned | None) -> None:
         """Tell what a node's real size says of those that will be bought."""
@@ -205,6 +225,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     def _call(self, step: NextStep) -> Callable[[], object]:
         writer = self._writer
         match step:
+            case AbandonNode():
+                patch = NodePatch(remove_finalizers=(labels.TERMINATION_FINALIZER,))
+                return lambda: writer.patch_node(step.node, patch)
             case SyncNode():
                 return lambda: writer.patch_node(step.node, step.patch, version=step.version)
             case PatchClaim():
@@ -258,10 +281,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._observer.tell(registered)
                 self._reporter.tell(registered)
                 tell_registered(self.log, claim, patch.node_name, span)
-            case PatchClaim(claim=claim, rivals=nodes) if nodes:
-                self.log(
-                    "claim matches several nodes", level="warning", nodeclaim=claim.name, nodes=list(nodes)
-                )
+            case AbandonNode(node=node):
+                self.log("letting go of node whose machine is another node's", node=node)
             case MarkInitialized(claim=claim, node=node):
                 span = self._span("initialize", claim, now)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))

@@ -188,7 +188,7 @@ class ClusterModel(Standings):
         view = self.view(claim.name) if claim is not None else None
         if claim is None or view is None or self.promises.of(pod.uid) is not None:
             return
-        if not claim.initialized and not self.going(view):
+        if not claim.initialized and not view.holder and not self.going(view):
             decision = claim.annotations.get(DECISION, "")
             self.keep(Promise(like=pod, target=claim.name, decision=decision))
             self._check_promises(claim.name)
@@ -240,6 +240,8 @@ class ClusterModel(Standings):
         if before and before != self.view_name(node.name):
             self._node_left(before)
         self._view_changed(self.view_name(node.name), now)
+        for rival in self.claimants(node.provider_id)[1:]:
+            self._touch(rival)
 
     def _lose_node(self, name: str) -> None:
         view = self.view_name(name)
@@ -254,6 +256,9 @@ class ClusterModel(Standings):
         alone = self.put_claim(claim)
         for one in alone:
             self._view_gone(one)
+        for rival in self.claimants(claim.provider_id):
+            # Who has the machine may be another one by this.
+            self._touch(rival)
         if unknown and not claim.initialized and not claim.leaving:
             self._restore_all(claim)
         self._limits.pop(claim.pool, None)
@@ -275,7 +280,7 @@ class ClusterModel(Standings):
             self._restorable.pop(uid, None)
         self._limits.pop(claim.pool, None)
         self._view_gone(name)
-        for one in alone:
+        for one in (*alone, *self.claimants(claim.provider_id)):
             self._touch(one)
 
     def _view_gone(self, name: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from treenail.domain.cluster.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
 from treenail.domain.cluster.emptiness import moved
-from treenail.domain.cluster.node_rivals import one_of_several
+from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
@@ -25,7 +26,7 @@ class Inventory:
 
     A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
     one of its own. Of several nodes with the provider id of a claim one is its node, and the others are
-    told beside it.
+    told beside it; of several claims with one provider id one has the machine, and the others have none.
     """
 
     def __init__(self) -> None:
@@ -39,9 +40,9 @@ class Inventory:
         self.storage = StorageBook()
         self.pod_budgets = PodBudgets()
         self._pods_on: dict[str, dict[str, Pod]] = {}
-        self._claim_of_provider: dict[str, str] = {}
+        self._claims_of_provider: dict[str, dict[str, None]] = {}
         self._nodes_of_provider: dict[str, dict[str, None]] = {}
-        self._claim_of_instance: dict[str, str] = {}
+        self._provider_of_instance: dict[str, str] = {}
         # Nodes to which pods came, or that they left, since somebody asked.
         self._moved: dict[str, None] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
@@ -138,11 +139,13 @@ class Inventory:
     def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
         """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's."""
         self.claims[claim.name] = claim
-        if not claim.provider_id or claim.provider_id in self._claim_of_provider:
+        if not claim.provider_id:
             return ()
-        self._claim_of_provider[claim.provider_id] = claim.name
-        self._claim_of_instance[claim.instance_id] = claim.name
-        return self._nodes_named(claim.provider_id)
+        there = self._claims_of_provider.setdefault(claim.provider_id, {})
+        first = not there
+        there[claim.name] = None
+        self._provider_of_instance[claim.instance_id] = claim.provider_id
+        return self._nodes_named(claim.provider_id) if first else ()
 
     def remove_claim(self, name: str) -> tuple[NodeClaim | None, tuple[str, ...]]:
         """Forget a claim; return it as it was last seen, and the nodes it leaves to themselves."""
@@ -151,8 +154,12 @@ class Inventory:
             return None, ()
         if claim.uid:
             self._ended.append(claim.uid)
-        self._claim_of_provider.pop(claim.provider_id, None)
-        self._claim_of_instance.pop(claim.instance_id, None)
+        left = self._claims_of_provider.get(claim.provider_id, {})
+        left.pop(name, None)
+        if left or not claim.provider_id:
+            return claim, ()
+        self._claims_of_provider.pop(claim.provider_id, None)
+        self._provider_of_instance.pop(claim.instance_id, None)
         return claim, self._nodes_named(claim.provider_id)
 
     # --- asking it
@@ -162,11 +169,27 @@ class Inventory:
         known = self.nodes.get(node)
         if known is None or not known.provider_id:
             return node
-        return self._claim_of_provider.get(known.provider_id, node)
+        return self._holder(known.provider_id) or node
 
     def claim_of_instance(self, instance_id: str) -> str | None:
         """Return the name of the claim that an EC2 instance is of, None where it is of none we know."""
-        return self._claim_of_instance.get(instance_id)
+        return self._holder(self._provider_of_instance.get(instance_id, "")) or None
+
+    def claimants(self, provider_id: str) -> tuple[str, ...]:
+        """Return the names of all claims to a machine, the one that has it first, the others sorted."""
+        there = self._claims_of_provider.get(provider_id, {}) if provider_id else {}
+        holder = self._holder(provider_id)
+        return (holder, *sorted(name for name in there if name != holder)) if holder else ()
+
+    def _holder(self, provider_id: str) -> str:
+        """Return the name of the claim that has a machine; "" where nobody claims it."""
+        there = self._claims_of_provider.get(provider_id)
+        if not there:
+            return ""
+        if len(there) == 1:
+            return next(iter(there))
+        nodes = [self.nodes[one] for one in self._nodes_named(provider_id)]
+        return holder_of([self.claims[one] for one in there], nodes).name
 
     def view(self, name: str) -> NodeView | None:
         """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
@@ -174,7 +197,24 @@ class Inventory:
         if claim is None:
             node = self.nodes.get(name)
             return None if node is None or self.view_name(name) != name else NodeView(node=node)
-        there = self._nodes_of_provider.get(claim.provider_id) if claim.provider_id else None
+        if not claim.provider_id:
+            return NodeView(claim=claim)
+        if len(self._claims_of_provider[claim.provider_id]) == 1:
+            return self._with_node(claim)
+        holder, *others = self.claimants(claim.provider_id)
+        if holder == name:
+            return replace(self._with_node(claim), claimants=tuple(others))
+        node = self._with_node(self.claims[holder]).node
+        kept = node is not None and owned_by(node, claim) and not owned_by(node, self.claims[holder])
+        return NodeView(
+            claim=claim,
+            claimants=tuple(sorted({holder, *others} - {name})),
+            holder=holder,
+            kept_node=node.name if node is not None and kept else "",
+        )
+
+    def _with_node(self, claim: NodeClaim) -> NodeView:
+        there = self._nodes_of_provider.get(claim.provider_id)
         if there is None:
             return NodeView(claim=claim)
         if len(there) == 1:

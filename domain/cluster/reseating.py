@@ -32,7 +32,7 @@ def _left(model: ClusterModel, view: NodeView) -> list[PodSpec]:
 
     Pods that still run on a node that goes are bound too, and have not left theirs: they keep their promise.
     """
-    if view.claim is None or view.launched or model.going(view):
+    if view.claim is None or view.claim.launched or model.going(view):
         return []
     own = promised_pods(view.claim)
     promised = {promise.pod for promise in model.promises.at(view.name)}

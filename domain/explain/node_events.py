@@ -47,6 +47,7 @@ class NodeEvents:
         for pod in changed.pods:
             yield from kept_pod(pod, now)
         yield from self._replacements.note(changed)
+        yield from _disputes(before, view)
         if before is not None:
             yield from _changes(before, view)
 
@@ -71,6 +72,24 @@ def blocked(by: DisruptionBlocked) -> Iterator[ClusterEvent]:
     """Yield, for what would be given up and may not be, why."""
     for about in by.about:
         yield ClusterEvent(about, "DisruptionBlocked", by.why)
+
+
+def _disputes(before: NodeView | None, after: NodeView) -> Iterator[ClusterEvent]:
+    """Yield, for nodes and claims that say they are one machine, which others do: also at a start."""
+    claim = after.claim
+    if claim is None:
+        return
+    if after.rivals and (before is None or before.rivals != after.rivals):
+        nodes = sorted((after.node_name, *after.rivals))
+        message = f"Nodes {', '.join(nodes)} name one machine: {after.node_name} counts as it"
+        for about in (of_claim(claim), *(ObjectRef("Node", name) for name in nodes)):
+            yield ClusterEvent(about, "MultipleNodesFound", message, warning=True)
+    told = (after.claimants, after.holder)
+    if after.claimants and (before is None or (before.claimants, before.holder) != told):
+        kind, holder = claim.generation.claim_kind, after.holder or claim.name
+        names = ", ".join(sorted((claim.name, *after.claimants)))
+        message = f"{kind}s {names} name one machine: {holder} has it, and the others nothing"
+        yield ClusterEvent(of_claim(claim), "MultipleNodeClaimsFound", message, warning=True)
 
 
 def _changes(before: NodeView, after: NodeView) -> Iterator[ClusterEvent]:

@@ -40,6 +40,7 @@ def explain_node(
         return
     node = f", node {view.node_name}" if view.node_name else ""
     yield Statement("node", f"It is {named(claim)}{node}: {what_is(claim)}.")
+    yield from _disputes(view, claim)
     yield from _origin(model, claim, now)
     if not claim.leaving:
         for says in progress(claim):
@@ -50,6 +51,21 @@ def explain_node(
         yield from _end(claim, pods, now)
     elif view.initialized:
         yield from _future(model, view, claim, now)
+
+
+def _disputes(view: NodeView, claim: NodeClaim) -> Iterator[Statement]:
+    """Yield which other claims and nodes say that they are the same machine, and what follows."""
+    kind, others = claim.generation.claim_kind, shortened(list(view.claimants))
+    if view.holder:
+        yield Statement(
+            "node",
+            f"Its machine is that of {kind} {view.holder} too, which has it: this one has none, and may be"
+            " deleted; that costs no machine and no pod.",
+        )
+    elif view.claimants:
+        yield Statement("node", f"Its machine is named by {kind} {others} too, which has none by that.")
+    if view.rivals:
+        yield Statement("node", f"Its machine is named by node {shortened(list(view.rivals))} too.")
 
 
 def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[Statement]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from treenail.domain.cluster.node_rivals import owned_by
 from treenail.domain.disruption.expiry import expires_at, forceful
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
@@ -62,11 +63,10 @@ class SyncNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchClaim:
-    """Write down how far the claim has come. It does not go on while `rivals`, nodes by name, claim it."""
+    """Write down how far the claim has come."""
 
     claim: NodeClaim
     patch: ClaimPatch
-    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,14 @@ class WaitUntil:
     at: datetime
 
 
-NextStep: TypeAlias = "SyncNode | PatchClaim | MarkInitialized | GiveBack | WaitUntil | None"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbandonNode:
+    """Let a node go that was deleted and is not the one its claim means: its machine is that one's."""
+
+    node: str
+
+
+NextStep: TypeAlias = "AbandonNode | SyncNode | PatchClaim | MarkInitialized | GiveBack | WaitUntil | None"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +107,13 @@ class MarkInitialized:
 def next_step(view: NodeView, now: datetime) -> NextStep:
     """Return what a claim's life needs next; None where nothing is left to do."""
     claim = view.claim
-    if claim is None or claim.leaving:
+    if view.abandoned:
+        return AbandonNode(node=view.abandoned[0])
+    if claim is None or claim.leaving or view.holder:
         return None
+    if view.claimants and view.registered and view.node is not None and not owned_by(view.node, claim):
+        mine = NodePatch(owner=of_claim(claim))
+        return SyncNode(node=view.node.name, version=view.node.resource_version, patch=mine)
     if view.initialized:
         news = shape_news(view)
         return None if news is None else PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
@@ -123,8 +135,7 @@ def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
     if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:
-        rivals = (node.name, *view.rivals)
-        return _register(claim, node) if len(rivals) == 1 else _wait_for_one(claim, rivals, now)
+        return _wait_for_one(claim, now) if view.rivals else _register(claim, node)
     return _initialize(claim, node, now)
 
 
@@ -138,13 +149,13 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
     return GiveBack(claim=claim, cause=cause) if now >= due else WaitUntil(at=due)
 
 
-def _wait_for_one(claim: NodeClaim, rivals: tuple[str, ...], now: datetime) -> NextStep:
+def _wait_for_one(claim: NodeClaim, now: datetime) -> NextStep:
     """Say that nobody can tell which node is the claim's, until one alone is left, or its time is over."""
     told = after_several_nodes(claim)
     waiting = _wait_for_node(claim, now)
     if isinstance(waiting, GiveBack) or all(shows(claim, one) for one in told):
         return waiting
-    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=told), rivals=tuple(sorted(rivals)))
+    return PatchClaim(claim=claim, patch=ClaimPatch(conditions=told))
 
 
 def _register(claim: NodeClaim, node: Node) -> NextStep:

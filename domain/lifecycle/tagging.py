@@ -25,7 +25,14 @@ def first_name(tags: Mapping[str, str]) -> str:
 def untagged(view: NodeView | None) -> NodeClaim | None:
     """Return the claim of a view whose instance may lack tags; None where nothing is to be done."""
     claim = view.claim if view is not None else None
-    if claim is None or claim.leaving or not claim.registered or not claim.node_name:
+    if (
+        view is None
+        or claim is None
+        or view.holder
+        or claim.leaving
+        or not claim.registered
+        or not claim.node_name
+    ):
         return None
     ours = claim.provider_id.startswith(_OF_AWS) and claim.annotations.get(TAGGED) != "true"
     return claim if ours else None

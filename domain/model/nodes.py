@@ -171,7 +171,10 @@ class Node:
 class NodeView:
     """A node and its claim as one thing: either may still, or again, be missing; never both.
 
-    `rivals` are the names of other nodes that say they are this machine.
+    `rivals` are the names of other nodes that say they are this machine, those of them `abandoned` that are
+    deleted and that our finalizer holds. `claimants` are the names of other claims to this machine; where one
+    of them has it, that is its `holder`, and this claim has neither machine nor node: `kept_node` is one that
+    would be deleted with this claim, as it does not say yet that it is of the holder.
 
     As in Karpenter the claim speaks for labels and taints until the node is registered, and for
     resources until it is initialized.
@@ -180,6 +183,10 @@ class NodeView:
     claim: NodeClaim | None = None
     node: Node | None = None
     rivals: tuple[str, ...] = ()
+    abandoned: tuple[str, ...] = ()
+    claimants: tuple[str, ...] = ()
+    holder: str = ""
+    kept_node: str = ""
 
     @property
     def name(self) -> str:
@@ -209,8 +216,8 @@ class NodeView:
 
     @property
     def launched(self) -> bool:
-        """Whether there is a machine: a claim that is only written offers no room."""
-        return self.claim is None or self.claim.launched
+        """Whether there is a machine: a claim that is only written has none, nor one that another holds."""
+        return self.claim is None or (self.claim.launched and not self.holder)
 
     @property
     def registered(self) -> bool:

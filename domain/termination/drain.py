@@ -149,6 +149,11 @@ def must_leave(view: NodeView) -> bool:
 def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
     """Return what is to be done next, or an instant to look again at."""
     claim, node = view.claim, view.node
+    if claim is not None and view.holder:
+        # The machine, its node and their pods are another claim's, and stay.
+        if view.kept_node:
+            return now + _SETTLING
+        return LetGo(node=None, claim=claim) if claim.leaving else DeleteClaim(claim=claim)
     if node is not None and not cordoned(node, claim) and (claim is None or claim.registered):
         return Cordon(node=node, patch=cordon(claim))
     if claim is not None and not claim.leaving:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
@@ -175,3 +176,18 @@ def test_a_node_for_pods_that_waited_is_in_place_of_none() -> None:
         (node,) = rehearsal.nodes()
 
         assert not any("place" in says for says in of_node(rehearsal, node.name))
+
+
+def test_claims_that_name_one_machine_say_which_of_them_has_it() -> None:
+    with small() as rehearsal:
+        (claim,) = rehearsal.claims()
+        rehearsal.cluster.apply(replace(claim, name="copy", uid="", resource_version=0))
+        rehearsal.run("1m")
+
+        says = of_node(rehearsal, claim.name)
+        assert "Its machine is named by NodeClaim copy too, which has none by that." in says
+        says = of_node(rehearsal, "copy")
+        assert (
+            f"Its machine is that of NodeClaim {claim.name} too, which has it: this one has none, and may be"
+            " deleted; that costs no machine and no pod."
+        ) in says

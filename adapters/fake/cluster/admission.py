@@ -14,7 +14,7 @@ from treenail.adapters.api.workloads import (
     ReplicaSet,
     StatefulSet,
 )
-from treenail.adapters.fake.cluster.objects import Change, address_of, spoken
+from treenail.adapters.fake.cluster.objects import address_of, spoken
 from treenail.adapters.fake.cluster.priorities import Priorities
 from treenail.adapters.fake.cluster.store import Store
 from treenail.domain.model.errors import InvalidError
@@ -41,8 +41,6 @@ class Admission:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._priorities = Priorities(store)
-        self._node_of_provider: dict[str, str] = {}
-        store.listen(self._learn, "Node")
 
     def admit(self, thing: T, known: ApiObject | None) -> T:
         """Return what is to be kept of `thing`, in place of `known`.
@@ -52,7 +50,7 @@ class Admission:
         """
         problem = _problem(thing)
         if not problem and isinstance(thing, Node):
-            problem = self._impossible_node(thing, known)
+            problem = _impossible_node(thing, known)
         if not problem and isinstance(thing, Pod) and known is None:
             problem = self._impossible_pod(thing)
         if problem:
@@ -73,17 +71,11 @@ class Admission:
             return f"spec.nodeName: node {pod.node_name} is not there, or is being deleted"
         return ""
 
-    def _impossible_node(self, node: Node, known: ApiObject | None) -> str:
-        if isinstance(known, Node) and known.provider_id not in ("", node.provider_id):
-            return f"providerID: it is {known.provider_id} for ever"
-        other = self._node_of_provider.get(node.provider_id, node.name)
-        return f"providerID: {node.provider_id} is that of node {other}" if other != node.name else ""
 
-    def _learn(self, change: Change) -> None:
-        if isinstance(change.before, Node):
-            self._node_of_provider.pop(change.before.provider_id, None)
-        if isinstance(change.after, Node) and change.after.provider_id:
-            self._node_of_provider[change.after.provider_id] = change.after.name
+def _impossible_node(node: Node, known: ApiObject | None) -> str:
+    if isinstance(known, Node) and known.provider_id not in ("", node.provider_id):
+        return f"providerID: it is {known.provider_id} for ever"
+    return ""
 
 
 def _problem(thing: ApiObject) -> str:

@@ -104,6 +104,13 @@ def test_a_second_node_of_one_name_is_refused(subject: Subject) -> None:
     assert [n.uid for n in subject.reader.list_nodes()] == [first.uid]
 
 
+def test_a_second_node_of_one_machine_is_kept(subject: Subject) -> None:
+    subject.apply(a_node("n-0", provider_id="aws:///a/i-1"))
+    subject.apply(a_node("n-1", provider_id="aws:///a/i-1"))
+
+    assert [the_node(subject, name).provider_id for name in ("n-0", "n-1")] == ["aws:///a/i-1"] * 2
+
+
 def test_a_label_is_taken_off_and_a_cordon_lifted(subject: Subject) -> None:
     subject.apply(a_node("n-0", labels={"team": "web", "zone": "a"}, unschedulable=True))
 

@@ -1,4 +1,4 @@
-"""Several nodes that say they are one machine."""
+"""Several nodes, or claims, that say they are one machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from treenail.domain.lifecycle.lifecycle import GiveBack, PatchClaim, SyncNode, 
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import LAUNCHED, Condition, Node, NodeClaim, NodeView, Status
+from treenail.domain.model.pods import Owner
+from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.drain import LetGo
+from treenail.domain.termination.drain import next_step as next_drain_step
+from treenail.domain.termination.leaving import Leaving
 
 MACHINE = "aws:///a/i-1"
 MINUTE = 60
@@ -96,7 +101,6 @@ def test_a_claim_of_several_nodes_says_so_and_registers_none() -> None:
     step = next_step(TWO, START)
 
     assert isinstance(step, PatchClaim)
-    assert step.rivals == ("n1", "n2")
     assert not step.patch.node_name
     assert step.patch.conditions == (
         Condition(
@@ -136,3 +140,75 @@ def test_a_node_in_use_stays_so_whoever_comes() -> None:
 
     assert next_step(replace(in_use, rivals=("n2",)), at(10_000)) is None
     assert node_of(in_use).name == "node-c1"
+
+
+# --- several claims to one machine
+
+
+def another(name: str, **fields: Any) -> NodeClaim:
+    return replace(launched(), name=name, uid=name, **fields)
+
+
+@pytest.mark.parametrize(
+    ("claims", "owner", "holder"),
+    [
+        pytest.param((another("c2"), another("c1")), "", "c1", id="the first by name"),
+        pytest.param((another("c1", created_at=at(9)), another("c2")), "", "c2", id="the first made"),
+        pytest.param((another("c2"), another("c1")), "c2", "c2", id="the one that the node is of"),
+        pytest.param((another("c1", deleting_since=at(1)), another("c2")), "c1", "c2", id="one that stays"),
+        pytest.param(
+            (another("c1", deleting_since=at(1)), another("c2", deleting_since=at(1))),
+            "c2",
+            "c2",
+            id="of those that go the one that the node is of",
+        ),
+    ],
+)
+def test_one_of_the_claims_to_a_machine_has_it(
+    claims: tuple[NodeClaim, ...], owner: str, holder: str
+) -> None:
+    owners = (Owner(kind="NodeClaim", name=owner, uid=owner),) if owner else ()
+    there = replace(called("n1"), owners=owners)
+    for order in (claims, claims[::-1]):
+        known = model(there, *order)
+        (other,) = {"c1", "c2"} - {holder}
+
+        has, has_not = known.view(holder), known.view(other)
+        assert has is not None
+        assert has_not is not None
+        assert (has.node, has.claimants, has.holder) == (there, (other,), "")
+        assert (has_not.node, has_not.claimants, has_not.holder) == (None, (holder,), holder)
+        assert known.view_name("n1") == known.claim_of_instance("i-1") == holder
+        assert not has_not.launched
+
+
+@pytest.mark.parametrize("goes", ["c1", "c2"])
+def test_when_a_claim_goes_the_other_one_is_looked_at_anew(goes: str) -> None:
+    (stays,) = {"c1", "c2"} - {goes}
+    known = model(called("n1"), another("c1"), another("c2"))
+
+    lose(known, Kind.NODE_CLAIM, goes)
+
+    assert set(known.take_changes().views) == {"c1", "c2"}
+    assert known.view(stays) == NodeView(claim=another(stays), node=called("n1"))
+    assert known.claim_of_instance("i-1") == stays
+
+
+def test_a_node_is_not_let_go_with_the_claim_that_it_is_still_of() -> None:
+    of_one = replace(called("n1"), owners=(Owner(kind="NodeClaim", name="c1", uid="c1"),))
+    going = another("c1", deleting_since=at(1))
+    known = model(of_one, going, another("c2"))
+    leaving = Leaving(cause=Cause.DELETED, began_at=at(1), forced=False, trace=SpanContext.root("t"))
+
+    left = known.view("c1")
+    assert left is not None
+    assert left.kept_node == "n1"
+    assert next_drain_step(left, (), leaving, at(2)) == at(7)
+
+    of_both = replace(of_one, resource_version=9, owners=(*of_one.owners, Owner("NodeClaim", "c2", "c2")))
+    see(known, of_both)
+
+    assert "c1" in known.take_changes().views
+    left = known.view("c1")
+    assert left is not None
+    assert next_drain_step(left, (), leaving, at(2)) == LetGo(node=None, claim=going)

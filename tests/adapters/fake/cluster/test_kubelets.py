@@ -123,16 +123,6 @@ def test_a_machine_waits_until_the_earlier_one_of_its_name_is_gone() -> None:
     assert rig.node("n-0").ready
 
 
-def test_two_nodes_of_one_machine_are_refused() -> None:
-    rig = Rig()
-    rig.cluster.apply(a_node("a", provider_id="aws:///us-east-1a/i-0"))
-
-    with pytest.raises(InvalidError):
-        rig.cluster.apply(a_node("b", provider_id="aws:///us-east-1a/i-0"))
-    with pytest.raises(InvalidError):
-        rig.cluster.apply(a_node("a", provider_id="aws:///us-east-1a/i-1"))
-
-
 def test_a_node_that_is_applied_runs_pods_like_one_that_joined() -> None:
     rig = Rig()
     rig.cluster.apply(a_node("n-0"), a_pod("web"))
@@ -268,3 +258,11 @@ def test_a_taint_drives_off_who_does_not_tolerate_it() -> None:
 
     assert stayed
     assert rig.cluster.pods() == ()
+
+
+def test_a_nodes_machine_is_the_same_for_ever() -> None:
+    rig = Rig()
+    rig.cluster.apply(a_node("a", provider_id="aws:///us-east-1a/i-0"))
+
+    with pytest.raises(InvalidError):
+        rig.cluster.apply(a_node("a", provider_id="aws:///us-east-1a/i-1"))
