@@ -17,8 +17,10 @@ from treenail.actors.termination_actor import TerminationActor
 from treenail.actors.threads import Threads
 from treenail.adapters.controller.failures import TOO_MANY, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
-from treenail.adapters.controller.pages import Page, Pages, PageServer, cannot_listen
+from treenail.adapters.controller.pages import Page, Pages, serve_pages
 from treenail.adapters.controller.pulse import Pulse
+from treenail.adapters.controller.serving.losses import told_to
+from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
@@ -73,8 +75,8 @@ class Controller:
         self._tasks = ThreadTasks(failed=self.failed)
         self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry)
         self._system: System | None = None
-        self._probes: PageServer | None = None
-        self._metrics: PageServer | None = None
+        self._probes: ServedPort | None = None
+        self._metrics: ServedPort | None = None
 
     # --- from outside
 
@@ -117,10 +119,10 @@ class Controller:
     def _begin(self) -> None:
         self._announce()
         settings, telemetry = self._settings, self.telemetry
-        self._metrics = _serve("METRICS_PORT", settings.metrics_port, {"/metrics": self._exposition})
+        self._metrics = self._serve("METRICS_PORT", settings.metrics_port, {"/metrics": self._exposition})
         self._closing.callback(self._metrics.stop)
         pages = {"/healthz": self._health, "/readyz": self._readiness}
-        self._probes = _serve("HEALTH_PROBE_PORT", settings.health_probe_port, pages)
+        self._probes = self._serve("HEALTH_PROBE_PORT", settings.health_probe_port, pages)
         self._closing.callback(self._probes.stop)
         telemetry.log(
             "serving", logger=_LOGGER, metrics_port=self.metrics_port, health_probe_port=self.probe_port
@@ -148,6 +150,12 @@ class Controller:
         self._system = System(runtime, self.threads, outside.ports, self._system_settings())
         self._pulse.start()
         self._system.start()
+
+    def _serve(self, variable: str, port: int, pages: Pages) -> ServedPort:
+        try:
+            return serve_pages(port, pages, failed=self.failed, lost=told_to(self.telemetry, variable))
+        except OSError as error:
+            raise cannot_listen(variable, port, error) from None
 
     def _announce(self) -> None:
         for warning in self._settings.warnings:
@@ -271,13 +279,6 @@ class Controller:
         watchdog.daemon = True
         watchdog.start()
         self._watchdogs.put(watchdog)
-
-
-def _serve(variable: str, port: int, pages: Pages) -> PageServer:
-    try:
-        return PageServer(port, pages)
-    except OSError as error:
-        raise cannot_listen(variable, port, error) from None
 
 
 def _repair(settings: Settings) -> tuple[RepairPolicy, ...]:

@@ -175,6 +175,11 @@ TASK_QUEUE_DEPTH: Final = _gauge(
 SOLVER_RESTARTS: Final = _counter(
     "treenail_solver_restarts_total", "Times that the packer's process was lost and made anew."
 )
+CONNECTIONS_CLOSED: Final = _counter(
+    "treenail_connections_closed_total",
+    "Connections to a port of ours that were closed as they were too slow, made no sense, or to make room.",
+    *("port", "reason"),
+)
 
 METRICS: Final[tuple[Metric, ...]] = tuple(
     value for value in tuple(globals().values()) if isinstance(value, Metric)

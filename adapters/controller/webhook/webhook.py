@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.controller.namespace import own_namespace
-from treenail.adapters.controller.pages import cannot_listen
+from treenail.adapters.controller.serving.losses import told_to
+from treenail.adapters.controller.serving.served_port import cannot_listen
 from treenail.adapters.controller.webhook.review import answer
 from treenail.adapters.controller.webhook.server import PATH, ConversionServer
 from treenail.adapters.controller.webhook.upkeep import LOGGER, Address, WebhookUpkeep
@@ -100,7 +101,12 @@ def open_webhook(ground: Ground, connection: Connection) -> Webhook:
         log("object not converted", logger=LOGGER, level="error", error=error)
 
     try:
-        server = ConversionServer(settings.webhook_port, partial(answer, defect=defect), failed=ground.failed)
+        server = ConversionServer(
+            settings.webhook_port,
+            partial(answer, defect=defect),
+            failed=ground.failed,
+            lost=told_to(ground.telemetry, "WEBHOOK_PORT"),
+        )
     except OSError as error:
         raise cannot_listen("WEBHOOK_PORT", settings.webhook_port, error) from None
     log("serving conversions", logger=LOGGER, webhook_port=server.port)

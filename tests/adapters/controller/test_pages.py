@@ -4,10 +4,18 @@ import errno
 import http.client
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
-from treenail.adapters.controller.pages import Page, PageServer
+from tests.adapters.controller.serving.clients import open_ones
+from treenail.adapters.controller.pages import PAGE_LIMITS, Page, serve_pages
+from treenail.adapters.controller.serving.served_port import ServedPort
+
+
+def nobody(_: object) -> None:
+    """Hear of nothing."""
 
 
 def _ask(host: str, port: int) -> tuple[int, bytes]:
@@ -30,18 +38,29 @@ def _ipv6_is_there() -> bool:
 
 
 @pytest.fixture
-def server() -> Iterator[PageServer]:
-    server = PageServer(0, {"/healthz": lambda: Page.check([])})
+def server() -> Iterator[ServedPort]:
+    server = serve_pages(0, {"/healthz": lambda: Page.check([])}, failed=nobody, lost=nobody)
     yield server
     server.stop()
 
 
-def test_a_page_is_served_over_ipv4(server: PageServer) -> None:
+def test_a_page_is_served_over_ipv4(server: ServedPort) -> None:
     assert _ask("127.0.0.1", server.port) == (200, b"ok\n")
 
 
+def test_of_200_that_say_nothing_most_are_closed_and_a_page_is_served(server: ServedPort) -> None:
+    with ExitStack() as held:
+        clients = [
+            held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(200)
+        ]
+
+        assert _ask("127.0.0.1", server.port) == (200, b"ok\n")
+
+        assert open_ones(clients) <= PAGE_LIMITS.connections
+
+
 @pytest.mark.skipif(not _ipv6_is_there(), reason="this machine has no IPv6")
-def test_a_page_is_served_over_ipv6(server: PageServer) -> None:
+def test_a_page_is_served_over_ipv6(server: ServedPort) -> None:
     assert _ask("::1", server.port) == (200, b"ok\n")
 
 
@@ -49,11 +68,15 @@ def test_a_page_is_served_over_ipv6(server: PageServer) -> None:
 def test_where_there_is_no_ipv6_a_page_is_served_over_ipv4(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(number, "no IPv6 here")
+    create = socket.create_server
 
-    monkeypatch.setattr("treenail.adapters.controller.pages._DualServer.server_bind", refuse)
-    server = PageServer(0, {"/healthz": lambda: Page.check([])})
+    def without_ipv6(address: tuple[str, int], **how: Any) -> socket.socket:
+        if how.get("family") == socket.AF_INET6:
+            raise OSError(number, "no IPv6 here")
+        return create(address, **how)
+
+    monkeypatch.setattr(socket, "create_server", without_ipv6)
+    server = serve_pages(0, {"/healthz": lambda: Page.check([])}, failed=nobody, lost=nobody)
     try:
         assert _ask("127.0.0.1", server.port) == (200, b"ok\n")
     finally:
@@ -66,4 +89,4 @@ def test_a_port_that_somebody_has_on_ipv4_alone_is_taken() -> None:
         other.listen()
 
         with pytest.raises(OSError, match="in use"):
-            PageServer(other.getsockname()[1], {})
+            serve_pages(other.getsockname()[1], {}, failed=nobody, lost=nobody)

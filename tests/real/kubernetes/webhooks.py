@@ -49,7 +49,10 @@ class Replica:
         self.defects: list[BaseException] = []
         self._connection = Connection.open(kubeconfig=plane.kubeconfig, qps=10_000, burst=10_000)
         self.server = ConversionServer(
-            port, partial(answer, defect=self.defects.append), failed=self.defects.append
+            port,
+            partial(answer, defect=self.defects.append),
+            failed=self.defects.append,
+            lost=lambda losses: self.said.append(f"connections closed: {losses}"),
         )
         calls = ApiCalls(self._connection)
         url = f"https://127.0.0.1:{self.server.port}{PATH}"

@@ -27,7 +27,7 @@ class LowDice:
 def turned(turn: Callable[[], bool]) -> tuple[list[str], list[BaseException], Webhook]:
     said: list[str] = []
     defects: list[BaseException] = []
-    server = ConversionServer(0, bytes, failed=defects.append)
+    server = ConversionServer(0, bytes, failed=defects.append, lost=lambda _: None)
     webhook = Webhook(
         server,
         turn,

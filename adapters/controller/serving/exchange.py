@@ -1,0 +1,39 @@
+"""What is asked over a port, and what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Protocol
+
+PLAIN: Final = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request. `path` is without its query."""
+
+    method: str
+    path: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request is answered with."""
+
+    body: bytes
+    status: HTTPStatus = HTTPStatus.OK
+    content_type: str = PLAIN
+
+
+class Service(Protocol):
+    """Answers the requests of a port."""
+
+    def answer(self, request: Request, /) -> Answer:
+        """Answer a request. It is called on one thread, one request at a time."""
+        ...
+
+    def refuse(self, status: HTTPStatus, message: str, /) -> Answer:
+        """Return how to say that a request is refused, and why. Any thread may call it."""
+        ...
