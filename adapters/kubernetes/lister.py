@@ -15,7 +15,7 @@ from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
-from treenail.domain.ports import InvalidError, UnavailableError
+from treenail.domain.model.errors import InvalidError, UnavailableError
 
 # A list whose pages expire again and again is asked for in one piece.
 _MOST_EXPIRED_LISTS: Final = 3
