@@ -44,6 +44,18 @@ def test_imports_go_one_way(tree: Path) -> None:
     [
         ("adapters/stray.py", "", "- treenail.adapters.stray"),
         ("domain/wrong.py", "import time", "treenail.domain.wrong -> time"),
+        ("domain/stray.py", "", "- treenail.domain.stray"),
+        ("domain/packing/stray.py", "", "- treenail.domain.packing.stray"),
+        (
+            "domain/model/wrong.py",
+            "import treenail.domain.cluster.promises",
+            "treenail.domain.model.wrong -> treenail.domain.cluster.promises",
+        ),
+        (
+            "domain/packing/arrays/wrong.py",
+            "import treenail.domain.packing.nodes.sizing",
+            "treenail.domain.packing.arrays.wrong -> treenail.domain.packing.nodes.sizing",
+        ),
         ("domain/wrong.py", "import numpy", "treenail.domain.wrong -> numpy"),
         ("domain/wrong.py", "import treenail.actors", "treenail.domain.wrong -> treenail.actors"),
         (
@@ -71,6 +83,6 @@ def test_the_check_refuses(tree: Path, path: str, code: str, complaint: str) -> 
 
 
 def test_packing_may_compute_with_arrays(tree: Path) -> None:
-    (tree / "domain/packing/right.py").write_text("import numpy\n")
+    (tree / "domain/packing/nodes/right.py").write_text("import numpy\n")
 
     assert lint(tree).returncode == 0
