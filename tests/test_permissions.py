@@ -87,7 +87,7 @@ def _needed() -> dict[tuple[str, str], set[str]]:
     # The annotations of their hashes; and the finalizers of one kind: no other is held that others make.
     for resource in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS):
         needed[_key(resource)] |= {"patch"}
-    needed[_key(VOLUME_ATTACHMENT)] = {"list"}
+    needed[_key(VOLUME_ATTACHMENT)] = {"list", "watch"}
     needed[_key(EVENT)] |= {"create", "patch"}
     needed[_key(POD)] |= {"delete"}
     for subresource in ("binding", "eviction"):

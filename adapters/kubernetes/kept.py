@@ -9,6 +9,7 @@ from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.resources import Resource
+from treenail.domain.model.errors import PortError
 
 
 class Kept(Protocol):
@@ -47,6 +48,12 @@ class Kept(Protocol):
     def holds_any(self) -> bool:
         """Return whether any object is known."""
         ...
+
+    def interrupted(self, error: PortError) -> None:
+        """Take in that the server does not answer: what is known may be old."""
+
+    def goes_on(self) -> None:
+        """Take in that the server tells what is new."""
 
 
 class Shelf:
@@ -94,3 +101,9 @@ class Shelf:
 
     def holds_any(self) -> bool:
         return self._ledger.holds_any(self._resource)
+
+    def interrupted(self, error: PortError) -> None:
+        """What was told stays true until something else is."""
+
+    def goes_on(self) -> None:
+        """What comes is told."""

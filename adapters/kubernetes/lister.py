@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header, read_page
-from treenail.adapters.kubernetes.errors import ExpiredError
+from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.kept import Kept
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.pace import Pace
@@ -63,7 +63,7 @@ class Lister:
     """Reads all there is into what is kept, one object or one page at a time. For one thread.
 
     A streamed list (WatchList) costs the server little memory. Where the server refuses it, or takes it for a
-    watch, pages are asked for, until the next list but one; where it fails, only for a while.
+    watch, pages are asked for, until the next list but one; where it fails, once.
     """
 
     def __init__(self, resource: Resource, *, connection: Connection, kept: Kept, pace: Pace) -> None:
@@ -73,6 +73,7 @@ class Lister:
         self._kept = kept
         self._pace = pace
         self._attended = Attended()
+        self._stream_failed = False
         self._pages_until = 0.0
         self._expired_lists = 0
 
@@ -86,14 +87,15 @@ class Lister:
         Raises:
             PortError: it could not be read to its end. Then nothing of it is taken in.
         """
-        if time.monotonic() >= self._pages_until:
+        failed, self._stream_failed = self._stream_failed, False
+        if not failed and time.monotonic() >= self._pages_until:
             try:
                 return self._read(self._stream)
-            except (InvalidError, _NotStreamedError):
+            except (InvalidError, ForbiddenError, _NotStreamedError):
                 self._pages_until = time.monotonic() + self._pace.relist[1]
             except UnavailableError:
                 # It may be the stream that something on the way does not let through.
-                self._pages_until = time.monotonic() + 2 * self._pace.longest_pause
+                self._stream_failed = True
                 raise
         try:
             read = self._read(self._pages)

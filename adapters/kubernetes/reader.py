@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from treenail.adapters.api.reading import Reading
@@ -20,6 +20,7 @@ from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
 from treenail.adapters.kubernetes.resources import (
+    DISPENSABLE,
     MACHINE,
     NODE,
     NODE_CLAIM,
@@ -28,7 +29,7 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.kubernetes.teller import Teller
-from treenail.adapters.kubernetes.volume_attachments import attached_volume
+from treenail.adapters.kubernetes.volume_attachments import VolumeAttachments
 from treenail.adapters.kubernetes.watcher import Log, Watcher
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
@@ -77,6 +78,11 @@ class KubernetesReader:
         self._pace = pace or Pace()
         self._forbidden = forbidden
         self._feed: _Feed | None = None
+        self._attachments = VolumeAttachments(
+            pace=self._pace,
+            watch=self._watch_attachments,
+            start=lambda run: self._thread("drain", run).start(),
+        )
 
     # --- watching
 
@@ -110,6 +116,7 @@ class KubernetesReader:
 
     def stop(self) -> None:
         """Tell no more facts. Another may be told from now on."""
+        self._attachments.stop()
         feed, self._feed = self._feed, None
         if feed is None:
             return
@@ -129,12 +136,29 @@ class KubernetesReader:
             resource,
             connection=self._connection,
             kept=kept,
+            dispensable=resource in DISPENSABLE,
             relister=relister,
             pace=self._pace,
             uniform=self._uniform,
             log=self._log,
             answered=answered,
             forbidden=self._forbidden,
+        )
+
+    def _watch_attachments(self, kept: Kept) -> Watcher:
+        """Return a watcher for as long as somebody asks, which is seen at the end of each watch."""
+        return Watcher(
+            VOLUME_ATTACHMENT,
+            connection=self._connection,
+            kept=kept,
+            dispensable=True,
+            # It is not kept for long enough.
+            relister=Relister(),
+            pace=replace(self._pace, watch=(self._pace.linger / 2, self._pace.linger)),
+            uniform=self._uniform,
+            log=self._log,
+            answered=lambda: None,
+            forbidden=lambda _: None,
         )
 
     def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:
@@ -190,11 +214,7 @@ class KubernetesReader:
 
     def attached_volumes(self, node: str) -> frozenset[str]:
         """Return the persistent volumes attached to a node now; none where we may not see them."""
-        try:
-            pages = [content for page in self._pages(VOLUME_ATTACHMENT) for content in page]
-        except (ForbiddenError, NotFoundError):
-            return frozenset()
-        return frozenset(filter(None, (attached_volume(content, node) for content in pages)))
+        return self._attachments.at(node)
 
     def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
         body = self._connection.request("GET", resource.path(name))

@@ -20,7 +20,7 @@ from treenail.adapters.kubernetes.kept import Kept
 from treenail.adapters.kubernetes.lister import Attended, Lister
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
-from treenail.adapters.kubernetes.resources import DISPENSABLE, Resource
+from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
@@ -41,7 +41,7 @@ class Watcher:
 
     `answered` hears when the server answers this one again that had no answer for a while: the others may
     be waiting for that, and `server_answers` is for them. `forbidden` hears that we may not list, each time
-    that this keeps all from being told.
+    that this keeps all from being told: what is `dispensable` is done without.
     """
 
     def __init__(  # noqa: PLR0913 (who hears what is set by name)
@@ -50,6 +50,7 @@ class Watcher:
         *,
         connection: Connection,
         kept: Kept,
+        dispensable: bool,
         relister: Relister,
         pace: Pace,
         uniform: Callable[[float, float], float],
@@ -62,6 +63,7 @@ class Watcher:
         self._asked = f"GET {self._path}"
         self._connection = connection
         self._kept = kept
+        self._dispensable = dispensable
         self._relister = relister
         self._pace = pace
         self._uniform = uniform
@@ -87,10 +89,12 @@ class Watcher:
         self._unanswered = False
         self._anew_at = 0.0
 
-    def run(self) -> None:
-        """List and watch until stopped."""
+    def run(self, *, wanted: Callable[[], bool] = lambda: True) -> None:
+        """List and watch until stopped, or, where a watch is over, not `wanted` any more."""
         while not self._stopped.is_set():
             pause = self._turn()
+            if not wanted():
+                return
             if pause and self._wake.wait(pause):
                 self._wake.clear()
 
@@ -144,9 +148,13 @@ class Watcher:
             return self._trouble(error)
         except ForbiddenError as error:
             if not self._version:
-                if self._resource in DISPENSABLE:
+                if self._dispensable:
                     return self._go_without(error)
                 self._forbidden(error)
+            elif self._dispensable:
+                # We may list but not watch: then all is listed now and then.
+                self._version = ""
+                return self._backoff.pause()
             self._unanswered = True
             return self._trouble(error)
         except (OverloadedError, ThrottledError) as error:
@@ -184,6 +192,7 @@ class Watcher:
     def _trouble(self, error: PortError, at_least: float | None = None) -> float:
         if self._stopped.is_set():
             return 0.0
+        self._kept.interrupted(error)
         pause = self._backoff.pause(at_least)
         if not self._troubled:
             self._troubled = True
@@ -243,6 +252,7 @@ class Watcher:
             self._path, query=query, idle_timeout=self._pace.idle, opening=self._attended.attend
         ) as stream:
             self._heard_from_server()
+            self._kept.goes_on()
             since = time.monotonic()
             try:
                 heard = self._read(stream)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 from dataclasses import replace
 
 import pytest
 
-from tests.adapters.kubernetes.objects import machine, node, node_claim
+from tests.adapters.kubernetes.objects import machine, meta, node, node_claim
 from tests.adapters.kubernetes.rig import FAST, Rig
 from tests.adapters.kubernetes.scripted import GONE, Reply, Tree, status
 from treenail.adapters.kubernetes.resources import MACHINE, NODE, NODE_CLAIM, VOLUME_ATTACHMENT, Resource
@@ -129,12 +131,103 @@ def test_the_volumes_attached_to_a_node_are_told_by_name() -> None:
         assert rig.reader.attached_volumes("n-0") == {"pv-a", "pv-c"}
 
 
-@pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (404, "NotFound")])
-def test_where_attachments_may_not_be_seen_there_are_none(code: int, reason: str) -> None:
+def test_however_many_nodes_wait_for_their_volumes_one_list_and_one_watch_are_asked_for() -> None:
     with Rig() as rig:
-        rig.server.lists(VOLUME_ATTACHMENT, status(code, reason))
+        rig.server.serve(VOLUME_ATTACHMENT, *(attachment(n, f"n-{n}", f"pv-{n}") for n in range(1, 51)))
+
+        told = [rig.reader.attached_volumes(f"n-{n}") for _ in range(3) for n in range(1, 51)]
+        rig.server.watch(VOLUME_ATTACHMENT)
+
+        assert told == [{f"pv-{n}"} for _ in range(3) for n in range(1, 51)]
+        assert len(rig.server.requests(VOLUME_ATTACHMENT)) == 1
+        assert len(rig.server.requests(VOLUME_ATTACHMENT, watch=True)) == 1
+
+
+def wait_until_told(rig: Rig, node: str, volumes: set[str]) -> None:
+    while rig.reader.attached_volumes(node) != volumes:
+        rig.server.wait_for(VOLUME_ATTACHMENT, 1)
+
+
+def test_that_a_volume_is_detached_or_attached_is_told_by_the_watch() -> None:
+    with Rig() as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, attachment(1, "n-0", "pv-a"))
+        assert rig.reader.attached_volumes("n-0") == {"pv-a"}
+        watch = rig.server.watch(VOLUME_ATTACHMENT)
+
+        watch.send("ADDED", attachment(7, "n-0", "pv-b"))
+        wait_until_told(rig, "n-0", {"pv-a", "pv-b"})
+        watch.send("DELETED", {**attachment(1, "n-0", "pv-a"), "metadata": meta("csi-1", 8, uid="uid-1")})
+        wait_until_told(rig, "n-0", {"pv-b"})
+
+        assert len(rig.server.requests(VOLUME_ATTACHMENT)) == 1
+
+
+def test_attachments_are_watched_only_while_somebody_asks() -> None:
+    with Rig(replace(FAST, linger=0.0)) as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, attachment(1, "n-0", "pv-a"))
+        assert VOLUME_ATTACHMENT.path() not in [asked.path for asked in rig.server.asked]
+        rig.reader.attached_volumes("n-0")
+        rig.server.watch(VOLUME_ATTACHMENT).end()
+        while any(thread.name == "kubernetes-drain" for thread in threading.enumerate()):
+            rig.server.wait_for(VOLUME_ATTACHMENT, 1)
+        rig.server.serve(VOLUME_ATTACHMENT)
 
         assert rig.reader.attached_volumes("n-0") == frozenset()
+        assert len(rig.server.requests(VOLUME_ATTACHMENT)) == 2
+
+
+def test_while_the_server_does_not_answer_nothing_is_said_of_volumes() -> None:
+    with Rig(replace(FAST, first_pause=60.0, longest_pause=60.0)) as rig:
+        rig.server.lists(VOLUME_ATTACHMENT, status(500, "InternalError", "no leader"))
+
+        for _ in range(20):
+            with pytest.raises(UnavailableError, match="no leader"):
+                rig.reader.attached_volumes("n-0")
+
+        assert len(rig.server.requests(VOLUME_ATTACHMENT)) == 1
+
+
+def test_while_a_watch_is_interrupted_nothing_is_said_of_volumes_and_then_again() -> None:
+    with Rig() as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, attachment(1, "n-0", "pv-a"))
+        rig.reader.attached_volumes("n-0")
+        watch = rig.server.watch(VOLUME_ATTACHMENT)
+        mended = threading.Event()
+        in_trouble = status(500, "InternalError", "no leader")
+        rig.server.watches(VOLUME_ATTACHMENT, in_trouble, replace(in_trouble, held=mended))
+        watch.end()
+        rig.server.wait_for(VOLUME_ATTACHMENT, 3, watch=True)
+
+        with pytest.raises(UnavailableError, match="no leader"):
+            rig.reader.attached_volumes("n-0")
+        mended.set()
+        rig.server.watch(VOLUME_ATTACHMENT)
+        while True:
+            with contextlib.suppress(UnavailableError):
+                assert rig.reader.attached_volumes("n-0") == {"pv-a"}
+                break
+
+
+@pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (404, "NotFound")])
+def test_where_attachments_may_not_be_seen_there_are_none_and_it_is_not_asked_again_at_once(
+    code: int, reason: str
+) -> None:
+    with Rig(replace(FAST, look_again=(60.0, 60.0))) as rig:
+        rig.server.lists(VOLUME_ATTACHMENT, status(code, reason))
+
+        assert {rig.reader.attached_volumes(f"n-{n}") for n in range(20)} == {frozenset()}
+        assert len(rig.server.requests(VOLUME_ATTACHMENT)) == 1
+
+
+def test_where_attachments_may_be_listed_but_not_watched_they_are_listed_now_and_then() -> None:
+    with Rig() as rig:
+        rig.server.serve(VOLUME_ATTACHMENT, attachment(1, "n-0", "pv-a"))
+        rig.server.watches(VOLUME_ATTACHMENT, *[status(403, "Forbidden")] * 10_000)
+        assert rig.reader.attached_volumes("n-0") == {"pv-a"}
+
+        rig.server.serve(VOLUME_ATTACHMENT, attachment(7, "n-0", "pv-b"))
+
+        wait_until_told(rig, "n-0", {"pv-b"})
 
 
 def test_what_is_no_attachment_is_no_answer() -> None:
