@@ -51,7 +51,7 @@ class Wired(Generic[M]):
         return hash(self.urn)
 
 
-class Forward(Generic[M]):
+class ForwardRef(Generic[M]):
     """A Ref to an actor that does not exist yet, so that two actors can know each other."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Forward(Generic[M]):
         self._to.tell(message)
 
 
-class Deaf:
+class NullRef:
     """A Ref for messages nobody listens to."""
 
     def tell(self, message: object, /) -> None:

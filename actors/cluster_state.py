@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.candidate_teller import DisruptorHears
+from treenail.actors.candidate_publisher import DisruptorHears
 from treenail.actors.decision_recorder import DecisionRecorder
 from treenail.actors.interruptions import Interruptions
 from treenail.actors.life_lines import tell_packing
-from treenail.actors.node_teller import NodeTeller
+from treenail.actors.node_publisher import NodePublisher
 from treenail.actors.proposal_judge import ProposalJudge
 from treenail.domain.cluster.batching import BatchClosed, NodesToReplace, UrgentWork
 from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
@@ -48,7 +48,7 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
 from treenail.domain.scheduling.decision_trace import decision_spans
-from treenail.domain.scheduling.setbacks import Setbacks
+from treenail.domain.scheduling.launch_backoff import LaunchBackoff
 from treenail.domain.telemetry import metrics
 
 _PLAN_LOST_AFTER: Final = 300.0
@@ -80,7 +80,7 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
-TellerHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
+EventPublisherHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
@@ -97,7 +97,7 @@ class Audience:
     keeper: Ref[PoolsSeen]
     surveyor: Ref[PoolsSeen]
     accountant: Ref[PoolsSeen | NodeChanged]
-    teller: Ref[TellerHears]
+    teller: Ref[EventPublisherHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged]
@@ -147,9 +147,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._promises_watched: datetime | None = None
         self._pools_told: dict[str, None] = {}
         self._aside = SetAside()
-        self._setbacks = Setbacks()
+        self._launch_backoff = LaunchBackoff()
         self._recorder = DecisionRecorder(runtime.telemetry)
-        self._nodes = NodeTeller(
+        self._nodes = NodePublisher(
             model,
             audience.of_nodes,
             early_binder=audience.early_binder,
@@ -305,7 +305,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._model.void(message.claim)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
-        if self._setbacks.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
+        if self._launch_backoff.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
             self._audience.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _disrupt(self, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
@@ -355,20 +355,20 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:
             self._tell_pools()
-        elif changes.hope:
+        elif changes.retry_refused:
             self._audience.pod_watcher.tell(PoolsChanged())
 
     def _tell_pod(self, uid: str) -> None:
         waiting, pod = self._model.waiting(uid), self._model.pods.get(uid)
         if pod is None or pod.bound:
-            self._setbacks.forget(uid)
+            self._launch_backoff.forget(uid)
         if waiting == (uid in self._waiting):
             return
         if waiting:
             self._waiting[uid] = None
         else:
             del self._waiting[uid]
-        changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._setbacks.until(uid))
+        changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._launch_backoff.until(uid))
         self._audience.pod_watcher.tell(changed)
 
     def _tell_pools(self) -> None:

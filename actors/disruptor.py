@@ -21,7 +21,7 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.disruption.drift import Standard
 from treenail.domain.disruption.surveys import InstancesSurveyed
 from treenail.domain.model.causes import Cause
-from treenail.domain.model.node_class_standing import NodeClassStood
+from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.runtime import Done, Outcome, Ref
@@ -59,7 +59,7 @@ DisruptorInbox: TypeAlias = (
     NodeEmptied
     | CandidateChanged
     | PoolChanged
-    | NodeClassStood
+    | NodeClassStatusSeen
     | InstancesSurveyed
     | DisruptionRefused
     | _Due
@@ -87,7 +87,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._candidates = Candidates()
         self._replace_at: datetime | None = None
         self._standard: Standard | None = None
-        self._stood: NodeClassStood | None = None
+        self._stood: NodeClassStatusSeen | None = None
         self._survey: InstancesSurveyed | None = None
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._writing: dict[str, None] = {}
@@ -107,7 +107,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._propose_or_wait()
                 self._set_standard(message)
                 self._replace()
-            case NodeClassStood():
+            case NodeClassStatusSeen():
                 self._stood = message
                 self._know_meaning()
                 self._replace()

@@ -98,7 +98,7 @@ class DrainCalls:
         self._writer.delete_claim(claim.name, uid=claim.uid)
 
     def _find(self, claim: NodeClaim, token: str) -> bool:
-        """Give the claim what its call bought for it; tell whether there was anything."""
+        """Give the claim what its call bought for it; return whether there was anything."""
         instances = self._cloud.launched_by(token)
         claims = [
             c

@@ -17,7 +17,7 @@ from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import ClaimGivenUp, disrupted_labels
 from treenail.domain.launch.launch_book import Batch, Group, LaunchBook
-from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launch_steps import (
     CallFleet,
     FindInstances,
@@ -173,7 +173,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         match step:
             case WriteClaim(name=name) if isinstance(value, NodeClaim):
                 self._written(name, value)
-            case PrepareBatch(batch=batch) if isinstance(value, Menu):
+            case PrepareBatch(batch=batch) if isinstance(value, LaunchOptions):
                 self._prepared(batch, value)
             case MarkClaim(name=name, token=token) if isinstance(value, NodeClaim):
                 self._marked(name, token, value)
@@ -245,18 +245,18 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if batch is not None:
             self._try(PrepareBatch(batch=batch.id))
 
-    def _prepared(self, batch_id: str, menu: Menu) -> None:
+    def _prepared(self, batch_id: str, buyable: LaunchOptions) -> None:
         batch = self._book.close(batch_id)
         if batch is None:
             return
         if batch.token:
-            self._resume(batch, menu)
+            self._resume(batch, buyable)
             return
         calls, hopeless = launches(
             self._book.claims(batch.names),
             pool=batch.pool,
             node_class=batch.node_class,
-            menu=menu,
+            buyable=buyable,
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )
@@ -274,7 +274,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if not unmarked:
             self._try(CallFleet(token=token))
 
-    def _resume(self, batch: Batch, menu: Menu) -> None:
+    def _resume(self, batch: Batch, buyable: LaunchOptions) -> None:
         """Go on with a call that may have been made already: by the same call, or by looking."""
         unmarked = self._book.unmarked(batch)
         launch = launch_again(
@@ -282,7 +282,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             unmarked=unmarked,
             pool=batch.pool,
             node_class=batch.node_class,
-            menu=menu,
+            buyable=buyable,
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )

@@ -52,7 +52,7 @@ class GatheredEnds:
         self._alone |= dict.fromkeys(name for name, _ in together.steps)
 
     def forget(self, name: str) -> bool:
-        """Take no step of a node; tell whether one was waiting."""
+        """Take no step of a node; return whether one was waiting."""
         self._alone.pop(name, None)
         waiting = self._terminate.pop(name, None), self._await.pop(name, None)
         return waiting != (None, None)

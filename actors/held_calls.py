@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from treenail.domain.launch.circuit_breaker import CircuitBreaker
 from treenail.domain.launch.launch_book import LaunchBook
-from treenail.domain.launch.launch_brake import LaunchBrake
 from treenail.domain.launch.launch_steps import CallFleet
 from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 from treenail.domain.model.node_classes import NodeClassRef
@@ -30,10 +30,10 @@ class HeldCalls:
         self._dice = dice
         self._later = later
         self._go = go
-        self._brake = LaunchBrake()
+        self._brake = CircuitBreaker()
 
     def keep(self, call: CallFleet) -> bool:
-        """Tell whether a call is to wait; then it is made some time."""
+        """Return whether a call is to wait; then it is made some time."""
         ref = self._class_of(call)
         if ref is None or not self._brake.holds(ref, call):
             return False

@@ -79,7 +79,7 @@ class Interruptions:
                 self._warned.pop(name, None)
 
     def warned_of(self, name: str) -> bool:
-        """Tell whether a node goes because it was warned of, whatever else it was to go for before."""
+        """Return whether a node goes because it was warned of, whatever else it was to go for before."""
         return name in self._warned
 
     def heed_found(self, now: datetime) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain.launch.launch_book import Batch, LaunchBook
-from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launch_steps import (
     CallFleet,
     FindInstances,
@@ -114,7 +114,9 @@ class LaunchCalls:
 
         return _about(claim.name), call
 
-    def _prepare(self, batch: Batch, book: LaunchBook, ran_out: frozenset[OfferingKey]) -> Call[Menu]:
+    def _prepare(
+        self, batch: Batch, book: LaunchBook, ran_out: frozenset[OfferingKey]
+    ) -> Call[LaunchOptions]:
         """Read what the batch's node class can launch now, and choose from it for each of its claims.
 
         To choose for a thousand claims takes seconds, in which those of others are not to wait.
@@ -122,12 +124,12 @@ class LaunchCalls:
         kubelet = batch.pool.kubelet or batch.node_class.kubelet
         claims = book.claims(batch.names)
 
-        def call() -> Menu:
+        def call() -> LaunchOptions:
             types = self._cloud.instance_types(batch.node_class, kubelet)
-            menu = Menu(mark_unavailable(types, ran_out))
+            buyable = LaunchOptions(mark_unavailable(types, ran_out))
             for claim in claims:
-                menu.choose(claim)
-            return menu
+                buyable.choose(claim)
+            return buyable
 
         return ("ec2", "catalogue", batch.id), call
 

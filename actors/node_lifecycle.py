@@ -31,8 +31,12 @@ from treenail.domain.lifecycle.lifecycle_trace import stage_span
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError
-from treenail.domain.model.learned_sizes import SizeLearned, memory_lesson, room_lesson
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.observed_capacity import (
+    CapacityObserved,
+    allocatable_observation,
+    memory_observation,
+)
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
@@ -90,8 +94,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     """Register nodes, initialize them, and collect what is left over on either side.
 
     Owns the deadlines of launches and registrations. Tells `NodeRegistered`, `NodeInitialized` and
-    `NodeNeverCame` to those who want to know, the reporter among them, the selector `MemoryLearned` and
-    `RoomLearned`, and the termination actor `ClaimGivenUp`.
+    `NodeNeverCame` to those who want to know, the reporter among them, the selector `MemoryObserved` and
+    `AllocatableObserved`, and the termination actor `ClaimGivenUp`.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         runtime: Runtime,
         *,
         observer: Ref[LifecycleTells],
-        selector: Ref[SizeLearned],
+        selector: Ref[CapacityObserved],
         reporter: Ref[NodeRegistered | NodeNeverCame],
         termination: Ref[ClaimGivenUp],
         reader: ClusterReader,
@@ -157,10 +161,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._tell_disputes(view, known)
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
-        self._learn(memory_lesson(self._views[name]))
+        self._learn(memory_observation(self._views[name]))
         if known is None or _resized(known, view):
             # In use before this process saw it, or grown since.
-            self._learn(room_lesson(view, coming=False))
+            self._learn(allocatable_observation(view, coming=False))
         self._look(name)
 
     def _tell_disputes(self, view: NodeView, known: NodeView | None) -> None:
@@ -181,10 +185,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 provider_id=claim.provider_id,
             )
 
-    def _learn(self, lesson: SizeLearned | None) -> None:
+    def _learn(self, observation: CapacityObserved | None) -> None:
         """Tell what a node's real size says of those that will be bought."""
-        if lesson is not None and self._cloud.learn(lesson):
-            self._selector.tell(lesson)
+        if observation is not None and self._cloud.learn(observation):
+            self._selector.tell(observation)
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)
@@ -259,7 +263,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             return
         self._attempts.pop(name, None)
         if isinstance(did.step, MarkInitialized):
-            self._learn(room_lesson(tried_on, coming=True))
+            self._learn(allocatable_observation(tried_on, coming=True))
         self._report(did)
         view = self._views.get(name)
         if view is None:
@@ -350,7 +354,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
 
 def _resized(before: NodeView, after: NodeView) -> bool:
-    """Tell whether a node has more or less room for pods than it had."""
+    """Return whether a node has more or less room for pods than it had."""
     return (
         before.node is not None
         and after.node is not None

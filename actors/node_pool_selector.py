@@ -13,9 +13,9 @@ from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.model.selection import CatalogueKey, OfferingKey, catalogue_key
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
@@ -43,7 +43,7 @@ class _CatalogueRead:
 
 
 SelectorInbox: TypeAlias = (
-    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | SizeLearned | _CatalogueRead
+    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | CapacityObserved | _CatalogueRead
 )
 
 
@@ -79,7 +79,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}
         # Those being read, with what was learned meanwhile: the answer may not know of it.
-        self._asked: dict[CatalogueKey, tuple[SizeLearned, ...]] = {}
+        self._asked: dict[CatalogueKey, tuple[CapacityObserved, ...]] = {}
 
     def handle(self, message: SelectorInbox) -> None:
         match message:
@@ -94,7 +94,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                     self._ran_out[offering] = True
             case LaunchFailed():
                 self._broken.failed(message.node_class, message.why, self._timers.monotonic())
-            case MemoryLearned() | RoomLearned():
+            case MemoryObserved() | AllocatableObserved():
                 self._unlearn(message)
             case _CatalogueRead():
                 self._note(message)
@@ -105,7 +105,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             with self._catalogues.timer, self._problems.timer:
                 self._select(self._waiting)
 
-    def _unlearn(self, learned: SizeLearned) -> None:
+    def _unlearn(self, learned: CapacityObserved) -> None:
         """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""
         for key, stock in list(self._catalogues.items()):
             if learned.disproves(stock.types):
@@ -114,11 +114,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             self._asked[key] += (learned,)
 
     def _note(self, read: _CatalogueRead) -> None:
-        lessons = self._asked.pop(read.key, ())
+        observations = self._asked.pop(read.key, ())
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
-                if not any(lesson.disproves(types) for lesson in lessons):
+                if not any(observation.disproves(types) for observation in observations):
                     self._catalogues[read.key] = Stock.of(types)
             case failed:
                 if isinstance(failed.error, NodeClassNotReadyError):

@@ -72,7 +72,7 @@ class NoticeSettler:
 
 
 def _stands(view: NodeView | None, *, told_end: bool) -> bool:
-    """Tell whether it stands in the API that a node goes, and when its machine does."""
+    """Return whether it stands in the API that a node goes, and when its machine does."""
     if view is None:
         return True
     return view.ending and (not told_end or machine_ends_at(view.claim) is not None)

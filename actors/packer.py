@@ -64,7 +64,7 @@ class Packer(DomainActor[PackerInbox]):
         snapshot = request.snapshot
         problem = Problem(
             pods=snapshot.pods,
-            rooms=snapshot.rooms,
+            existing_nodes=snapshot.existing_nodes,
             offers=request.offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
             volumes=snapshot.volumes,

@@ -18,7 +18,7 @@ from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.reasons import Reason
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
-from treenail.domain.scheduling.watching import WaitingRoom
+from treenail.domain.scheduling.watching import PendingPods
 from treenail.domain.telemetry import metrics
 from treenail.domain.telemetry.span_attributes import CLAIM
 from treenail.domain.telemetry.tracing import Span
@@ -52,7 +52,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         super().__init__(runtime)
         self._batcher = batcher
         self._writer = writer
-        self._room = WaitingRoom()
+        self._room = PendingPods()
         self._bindings = BindingLog()
 
     def handle(self, message: PodWatcherInbox) -> None:
@@ -62,7 +62,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             case PodBound():
                 self._bound(message)
             case PoolsChanged():
-                self._room.hope()
+                self._room.retry_refused()
                 self._ask_again()
             case PlanCommitted():
                 self._settle(message)

@@ -10,7 +10,6 @@ from treenail.domain.cluster.batching import Decision, NodesToReplace
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.disruption.acceptance import judge
-from treenail.domain.disruption.departures import Departure, DepartureBook, departures
 from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionBlocked,
@@ -18,8 +17,13 @@ from treenail.domain.disruption.disruption import (
     DisruptionRefused,
     DisruptNodes,
 )
+from treenail.domain.disruption.disruption_candidates import (
+    DisruptionCandidate,
+    DisruptionCandidates,
+    disruption_candidates,
+)
 from treenail.domain.disruption.giving_up import CHANGED, objection
-from treenail.domain.disruption.outlook import outlook_for
+from treenail.domain.disruption.retry_plan import retry_plan_for
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
@@ -46,7 +50,7 @@ class ProposalJudge:
         self._disruptor = disruptor
         self._teller = teller
         self._batcher = batcher
-        self._book = DepartureBook()
+        self._book = DisruptionCandidates()
 
     def screen(self, proposal: DisruptionProposed, now: datetime) -> None:
         """Pass on to the arbiter those that nothing speaks against, and send the others back.
@@ -88,7 +92,7 @@ class ProposalJudge:
 
         For the pods of the others places are found first.
         """
-        those, planned = departures(allowed), allowed.proposal.planned
+        those, planned = disruption_candidates(allowed), allowed.proposal.planned
         if planned is not None:
             self._book.bring(planned, those)
             return ()
@@ -118,24 +122,24 @@ class ProposalJudge:
         return None if brought is None else (brought[0], self._accept(brought[1], brought[0].plan, now))
 
     def _accept(
-        self, those: tuple[Departure, ...], plan: PackingPlan, now: datetime
+        self, those: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
     ) -> tuple[DisruptNodes, ...]:
         judgement = judge(self._model, those, plan, now)
         self._refuse(judgement.refused)
-        outlook = outlook_for(judgement.lacking, plan, beside=len(those))
-        self._find_places(outlook.again)
-        self._refuse(outlook.blocked, lasting=True)
-        self._refuse(outlook.later, told=False)
+        retry_plan = retry_plan_for(judgement.lacking, plan, beside=len(those))
+        self._find_places(retry_plan.again)
+        self._refuse(retry_plan.blocked, lasting=True)
+        self._refuse(retry_plan.later, told=False)
         return self._give_up(judgement.accepted, now)
 
-    def _find_places(self, those: Iterable[Departure]) -> None:
+    def _find_places(self, those: Iterable[DisruptionCandidate]) -> None:
         """Have places found for the pods of these: EC2 takes few calls a second, so for all with one."""
         waiting = tuple(those)
         if waiting:
             self._book.wait(waiting)
             self._batcher.tell(NodesToReplace(names=tuple(name for one in waiting for name in one.names)))
 
-    def _give_up(self, those: tuple[Departure, ...], now: datetime) -> tuple[DisruptNodes, ...]:
+    def _give_up(self, those: tuple[DisruptionCandidate, ...], now: datetime) -> tuple[DisruptNodes, ...]:
         """Note that these go, and return the orders, one for each proposal."""
         names: dict[int, list[str]] = {}
         for one in those:
@@ -153,7 +157,7 @@ class ProposalJudge:
         return tuple(orders)
 
     def _refuse(
-        self, refused: Iterable[tuple[Departure, str]], *, lasting: bool = False, told: bool = True
+        self, refused: Iterable[tuple[DisruptionCandidate, str]], *, lasting: bool = False, told: bool = True
     ) -> None:
         """Send these back by way of the arbiter, whose budgets they leave to others."""
         for one, why in refused:

@@ -7,12 +7,12 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from treenail.actors.base import Deaf
+from treenail.actors.base import NullRef
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.runtime import Outcome, TaskKey, Tasks
 from treenail.domain.ports import ClusterWriter
 
-_NOBODY: Final = Deaf()
+_NOBODY: Final = NullRef()
 
 
 def publish(tasks: Tasks, writer: ClusterWriter, event: ClusterEvent) -> None:
@@ -42,7 +42,7 @@ class ToldLately:
         self._told: TTLCache[Hashable, bool] = TTLCache(_MOST_TOLD, seconds, timer=monotonic)
 
     def news(self, what: Hashable) -> bool:
-        """Take in that `what` is told now; tell whether it was not told lately."""
+        """Take in that `what` is told now; return whether it was not told lately."""
         if what in self._told:
             return False
         self._told[what] = True

@@ -14,7 +14,7 @@ from treenail.domain.explain.node_events import transition
 from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassStood
+from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, no_compatible_types
@@ -51,7 +51,7 @@ class _Written:
 ReporterInbox: TypeAlias = (
     PoolsSeen
     | NodeClassChecked
-    | NodeClassStood
+    | NodeClassStatusSeen
     | ObjectSetAside
     | ObjectUnderstood
     | NothingToBuy
@@ -95,7 +95,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 self._board.see(message)
                 self._ask(anew=False)
                 self._show_soon()
-            case NodeClassChecked() | NodeClassStood() | ObjectSetAside() | ObjectUnderstood():
+            case NodeClassChecked() | NodeClassStatusSeen() | ObjectSetAside() | ObjectUnderstood():
                 if self._learn(message):
                     self._show_soon()
             case NodeRegistered() | NodeNeverCame():
@@ -115,12 +115,14 @@ class StatusReporter(DomainActor[ReporterInbox]):
             case _:
                 assert_never(message)
 
-    def _learn(self, fact: NodeClassChecked | NodeClassStood | ObjectSetAside | ObjectUnderstood) -> bool:
-        """Take a fact in; tell whether something else is to be shown because of it."""
+    def _learn(
+        self, fact: NodeClassChecked | NodeClassStatusSeen | ObjectSetAside | ObjectUnderstood
+    ) -> bool:
+        """Take a fact in; return whether something else is to be shown because of it."""
         match fact:
             case NodeClassChecked():
                 return self._board.check(fact)
-            case NodeClassStood():
+            case NodeClassStatusSeen():
                 return self._board.stand(fact)
             case ObjectSetAside():
                 self._write_event(warning_of(fact))

@@ -8,27 +8,27 @@ from datetime import timedelta
 from threading import Lock
 from typing import Any, ParamSpec, Protocol
 
-from treenail.actors.base import Deaf, DomainActor, Forward, Runtime
+from treenail.actors.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateInbox
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drain_calls import DrainCalls
+from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
-from treenail.actors.event_teller import EventTeller, TellerInbox
+from treenail.actors.event_publisher import EventPublisher, EventPublisherInbox
 from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
-from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
 from treenail.actors.launch_calls import LaunchCalls
-from treenail.actors.node_class_keeper import KeeperInbox, NodeClassKeeper
-from treenail.actors.node_doctor import DoctorInbox, NodeDoctor
+from treenail.actors.node_class_controller import NodeClassController, NodeClassControllerInbox
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
+from treenail.actors.node_repairer import NodeRepairer, NodeRepairerInbox
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
-from treenail.actors.pool_accountant import PoolAccountant
+from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
@@ -104,18 +104,18 @@ class System:
         self._host = host
         self._ports = ports
         self._settings = settings
-        self._observer: Ref[Any] = observer or Deaf()
+        self._observer: Ref[Any] = observer or NullRef()
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()
         self.model = ClusterModel(promise_lasts=settings.promise_lasts)
-        self.cluster: Forward[ClusterStateInbox] = Forward()
-        self.selector: Forward[SelectorInbox] = Forward()
-        self.lifecycle: Forward[LifecycleInbox] = Forward()
-        self.termination: Forward[TerminationInbox] = Forward()
-        self.arbiter: Forward[ArbiterInbox] = Forward()
-        self.teller: Forward[TellerInbox] = Forward()
-        self.reporter: Forward[ReporterInbox] = Forward()
-        self.listener: Forward[ListenerInbox] = Forward()
+        self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
+        self.selector: ForwardRef[SelectorInbox] = ForwardRef()
+        self.lifecycle: ForwardRef[LifecycleInbox] = ForwardRef()
+        self.termination: ForwardRef[TerminationInbox] = ForwardRef()
+        self.arbiter: ForwardRef[ArbiterInbox] = ForwardRef()
+        self.teller: ForwardRef[EventPublisherInbox] = ForwardRef()
+        self.reporter: ForwardRef[ReporterInbox] = ForwardRef()
+        self.listener: ForwardRef[ListenerInbox] = ForwardRef()
         self._wire_planning()
         self._wire_cluster()
         self._wire_nodes()
@@ -158,27 +158,27 @@ class System:
 
     def _wire_cluster(self) -> None:
         runtime, ports, host = self._runtime, self._ports, self._host.host
-        self.teller.leads_to(host(EventTeller, runtime, writer=ports.writer))
+        self.teller.leads_to(host(EventPublisher, runtime, writer=ports.writer))
         batcher = self._batcher()
         audience = Audience(
             batcher=batcher,
             pod_watcher=host(PodWatcher, runtime, batcher=batcher, writer=ports.writer),
             reporter=self.reporter,
-            keeper=self._keeper(),
+            keeper=self._node_class_controller(),
             selector=self.selector,
             launcher=self._launcher(),
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
-            accountant=host(PoolAccountant, runtime, writer=ports.writer),
+            accountant=host(PoolUsageReporter, runtime, writer=ports.writer),
             teller=self.teller,
             tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
             recorder=host(PodEventRecorder, runtime, writer=ports.writer),
-            surveyor=host(InstanceSurveyor, runtime, disruptor=self._disruptor, cloud=ports.cloud),
+            surveyor=host(DriftInspector, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             early_binder=self._early_binder(),
-            doctor=self._doctor(),
+            doctor=self._node_repairer(),
         )
         self.cluster.leads_to(
             host(
@@ -193,7 +193,7 @@ class System:
     def _batcher(self) -> Ref[BatcherInbox]:
         settings = self._settings
         if not settings.provisioning:
-            return Deaf()
+            return NullRef()
         window = BatchWindow(
             idle_seconds=settings.batch_idle_seconds,
             max_seconds=settings.batch_max_seconds,
@@ -201,10 +201,10 @@ class System:
         )
         return self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window)
 
-    def _keeper(self) -> Ref[KeeperInbox]:
+    def _node_class_controller(self) -> Ref[NodeClassControllerInbox]:
         ports = self._ports
         return self._host.host(
-            NodeClassKeeper,
+            NodeClassController,
             self._runtime,
             reporter=self.reporter,
             disruptor=self._disruptor,
@@ -219,13 +219,13 @@ class System:
         ports = self._ports
         return self._host.host(EarlyBinder, self._runtime, writer=ports.writer, cloud=ports.cloud)
 
-    def _doctor(self) -> Ref[DoctorInbox] | None:
+    def _node_repairer(self) -> Ref[NodeRepairerInbox] | None:
         """Return who has unhealthy nodes replaced, where that is wanted, and others can be bought."""
         settings = self._settings
         if not settings.repair or not settings.provisioning:
             return None
         return self._host.host(
-            NodeDoctor,
+            NodeRepairer,
             self._runtime,
             cluster=self.cluster,
             writer=self._ports.writer,
@@ -234,7 +234,7 @@ class System:
 
     def _launcher(self) -> Ref[LauncherInbox]:
         if not self._settings.provisioning:
-            return Deaf()
+            return NullRef()
         ports = self._ports
         calls = LaunchCalls(
             reader=ports.reader,
@@ -313,7 +313,7 @@ class System:
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
         """Return the disruptor of a pool; the first time, make it."""
         if not self._settings.provisioning:
-            return Deaf()
+            return NullRef()
         # Two actors ask for it, each on a thread of its own.
         with self._making_disruptor:
             if pool not in self._disruptors:

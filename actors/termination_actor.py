@@ -9,8 +9,8 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.drain_calls import DrainCalls, cause_of, leaving_for
+from treenail.actors.ending_publisher import EndingPublisher
 from treenail.actors.ending_recorder import EndingRecorder
-from treenail.actors.ending_teller import EndingTeller
 from treenail.actors.gathered_ends import GatheredEnds, Together
 from treenail.actors.life_lines import tell_deleted, tell_node_deleted, tell_taken
 from treenail.actors.pod_mover import PodMover
@@ -90,7 +90,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._heard: dict[str, NodeChanged] = {}
         self._leaving: dict[str, Leaving] = {}
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
-        self._teller = EndingTeller(runtime, writer)
+        self._teller = EndingPublisher(runtime, writer)
         self._gathered = GatheredEnds()
         self._busy: dict[str, None] = {}
         self._attempts: dict[str, int] = {}

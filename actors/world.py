@@ -73,7 +73,7 @@ class World:
         self._seconds = max(self._seconds, until)
 
     def run_until(self, condition: Callable[[], bool], *, at_most: float) -> bool:
-        """Let time pass until `condition` holds, at most to second `at_most`; tell whether it did."""
+        """Let time pass until `condition` holds, at most to second `at_most`; return whether it did."""
         while not condition():
             if not self.step(until=at_most):
                 self._seconds = max(self._seconds, at_most)

@@ -11,10 +11,10 @@ from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassMeaning, NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Ref
@@ -191,7 +191,7 @@ class Cloud(Protocol):
         """
         ...
 
-    def learn(self, lesson: SizeLearned) -> bool:
+    def learn(self, observation: CapacityObserved) -> bool:
         """Take in how much a node turned out to have.
 
         Catalogues asked for from now on say of its type the least memory that was seen, in place of any
@@ -239,7 +239,7 @@ class Cloud(Protocol):
             InvalidError: they cannot be given: they would be too many, or it is not allowed.
         """
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there.
 
         What fails to be looked up is told by the conditions and not raised.

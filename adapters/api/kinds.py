@@ -124,7 +124,7 @@ KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {(k.api_version, k.name): k 
 
 
 def passed_over(api_version: str, name: str) -> bool:
-    """Tell whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
+    """Return whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
     group, slash, version = api_version.rpartition("/")
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
 

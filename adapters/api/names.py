@@ -24,18 +24,18 @@ _NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "storage"})
 
 @lru_cache(_KNOWN)
 def is_subdomain(name: str) -> bool:
-    """Tell whether `name` is a DNS subdomain, as the names of most objects must be."""
+    """Return whether `name` is a DNS subdomain, as the names of most objects must be."""
     return len(name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_dns_label(name: str) -> bool:
-    """Tell whether `name` is a DNS label, as the names of namespaces and containers must be."""
+    """Return whether `name` is a DNS label, as the names of namespaces and containers must be."""
     return len(name) <= _LONGEST_LABEL and _DNS_LABEL.fullmatch(name) is not None
 
 
 @lru_cache(_KNOWN)
 def is_label_key(key: str) -> bool:
-    """Tell whether `key` is a name of at most 63 characters, after a DNS subdomain and "/" or alone."""
+    """Return whether `key` is a name of at most 63 characters, after a DNS subdomain and "/" or alone."""
     domain, slash, name = key.rpartition("/")
     if slash and not is_subdomain(domain):
         return False
@@ -44,12 +44,12 @@ def is_label_key(key: str) -> bool:
 
 @lru_cache(_KNOWN)
 def is_label_value(value: str) -> bool:
-    """Tell whether `value` may be a label's: empty, or at most 63 characters."""
+    """Return whether `value` may be a label's: empty, or at most 63 characters."""
     return not value or (len(value) <= _LONGEST_LABEL and _NAME.fullmatch(value) is not None)
 
 
 def is_native(resource: str) -> bool:
-    """Tell whether Kubernetes itself counts `resource`."""
+    """Return whether Kubernetes itself counts `resource`."""
     return resource in _NATIVE or resource.startswith("hugepages-")
 
 

@@ -233,7 +233,7 @@ class _Writer:
                 yield Comment(place[1], comment.text, beside=comment.beside)
 
     def _is_first(self, one: Made, document: Document) -> bool:
-        """Tell whether `one` is the first that is made of a list: it gets the comments of all."""
+        """Return whether `one` is the first that is made of a list: it gets the comments of all."""
         own = [made for n, made in sorted(self.made.items()) if self.sources[n] is document]
         return bool(own) and own[0][0] is one
 

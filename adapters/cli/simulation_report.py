@@ -36,8 +36,8 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
 def _existing(simulation: Simulation, names: dict[str, str]) -> dict[str, list[str]]:
     """Return the pods that go onto nodes that are there, by node, all sorted."""
     found: dict[str, list[str]] = {}
-    for uid, room in simulation.plan.nominations.items():
-        found.setdefault(simulation.node_of(room), []).append(names[uid])
+    for uid, existing_node in simulation.plan.nominations.items():
+        found.setdefault(simulation.node_of(existing_node), []).append(names[uid])
     return {node: sorted(pods) for node, pods in sorted(found.items())}
 
 

@@ -58,7 +58,7 @@ TRAITS: Final[Mapping[AmiFamily, FamilyTraits]] = MappingProxyType(
 
 
 def can_boot(family: AmiFamily, record: TypeRecord) -> bool:
-    """Tell whether images of `family` run on the type: Windows has none for arm64, AL2023 none for a1."""
+    """Return whether images of `family` run on the type: Windows has none for arm64, AL2023 none for a1."""
     if family.windows:
         return record.arch == "amd64"
     return not (family is AmiFamily.AL2023 and record.family == "a1")

@@ -172,7 +172,7 @@ def _kind(code: str, status: int) -> type[PortError]:
 
 
 def worth_repeating(error: PortError) -> bool:
-    """Tell whether the same call may do better in a moment."""
+    """Return whether the same call may do better in a moment."""
     if isinstance(error, TooManyRequestsError):
         return True
     return isinstance(error, UnavailableError) and code_of(error) not in _CREDENTIALS

@@ -13,8 +13,8 @@ from treenail.adapters.ec2.labels import requirements_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import NOTHING_LEARNED, Sizes
 from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import NOTHING_OBSERVED, Sizes
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.scheduling.shortages import with_room
 
@@ -71,7 +71,7 @@ class Catalogue:
         *,
         zones: Sequence[str | tuple[str, str]] | None = None,
         spot_prices: SpotPrices | None = None,
-        learned: Sizes = NOTHING_LEARNED,
+        learned: Sizes = NOTHING_OBSERVED,
     ) -> tuple[InstanceType, ...]:
         """Return all known types as `node_class` and `kubelet` make them, sorted by name.
 
@@ -110,7 +110,7 @@ class Catalogue:
                 for market, requirements in zip(markets, labelled, strict=True)
             )
         # What was learned of a few types leaves all the others as they are.
-        memory, estimated = dict(learned.memory), self._resolved(node, zones, NOTHING_LEARNED)
+        memory, estimated = dict(learned.memory), self._resolved(node, zones, NOTHING_OBSERVED)
         return tuple(
             resolve(
                 market,

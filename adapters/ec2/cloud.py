@@ -38,9 +38,9 @@ from treenail.domain.model.fleets import (
     InstanceState,
 )
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import SizeLearned
-from treenail.domain.model.node_class_standing import INSTANCE_PROFILE_READY, NodeClassStanding
+from treenail.domain.model.node_class_status import INSTANCE_PROFILE_READY, NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Clock
@@ -57,8 +57,8 @@ _EXISTING: Final = matching("instance-state-name", _STATES)
 class LearningNodeClasses(NodeClasses, Protocol):
     """Node classes that say how they stand, and take in what their nodes turn out to be."""
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding: ...
-    def learn(self, lesson: SizeLearned) -> bool: ...
+    def standing(self, node_class: NodeClass) -> NodeClassStatus: ...
+    def learn(self, observation: CapacityObserved) -> bool: ...
 
 
 class EC2Cloud:
@@ -132,9 +132,9 @@ class EC2Cloud:
         self._descriptions.note_catalogue(node_class.ref, types)
         return types
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        """Take in how much a node turned out to have; tell whether that is news."""
-        return self._node_classes.learn(lesson)
+    def learn(self, observation: CapacityObserved) -> bool:
+        """Take in how much a node turned out to have; return whether that is news."""
+        return self._node_classes.learn(observation)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
@@ -223,13 +223,13 @@ class EC2Cloud:
         create = partial(self._aws.clients.ec2.create_tags, Resources=[instance_id], Tags=written(tags))
         self._aws.gate.call("ec2", "CreateTags", create)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there."""
         found = self._node_classes.standing(node_class)
         if node_class.launch_template:
             return found
         profile, condition = look_up(INSTANCE_PROFILE_READY, lambda: self._profiles.of(node_class))
-        return NodeClassStanding(
+        return NodeClassStatus(
             meaning=replace(found.meaning, instance_profile=profile or ""),
             conditions=(*found.conditions, condition),
         )

@@ -14,7 +14,7 @@ _XEN: Final = "xen"
 
 
 def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
-    """Tell whether the type runs the family's images and takes all that is set of its hardware.
+    """Return whether the type runs the family's images and takes all that is set of its hardware.
 
     Of Xen's types and of bare metal, EC2 tracks connections as it likes. Xen's have no prefixes; on others
     a prefix takes the place of an address, and the first address of an interface stays.
@@ -31,6 +31,6 @@ def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
 
 
 def _fits(interface: NetworkInterface, record: TypeRecord) -> bool:
-    """Tell whether the type has the card, and room on it; where nobody told of its cards, it has the one."""
+    """Return whether the type has the card, and room on it; where nobody told of its cards, it has the one."""
     cards = record.cards or (record.interfaces,)
     return interface.card < len(cards) and interface.device < cards[interface.card]

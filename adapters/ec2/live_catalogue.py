@@ -29,9 +29,9 @@ from treenail.adapters.ec2.resolved import PlacementGroup, Resolved, Subnet, Var
 from treenail.domain.model.capacity_reservations import Count, with_reserved
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned, Sizes
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity, Sizes
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.template_hash import sizing_hash
 
@@ -130,7 +130,7 @@ class LiveCatalogue:
         self._spot = Spot(aws, memory)
         self._lock = Lock()
         self._learning = Lock()
-        self._learned = LearnedSizes()
+        self._learned = ObservedCapacity()
         self._clock = memory.clock
         self._stock: _Stock | None = None
         self._catalogue: Catalogue | None = None
@@ -165,7 +165,7 @@ class LiveCatalogue:
             if one.of.zone in ids
         )
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what the selectors of `node_class` find, and how each stands."""
         return standing_of(
             node_class,
@@ -207,14 +207,14 @@ class LiveCatalogue:
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        """Take in how much a node turned out to have; tell whether that is news.
+    def learn(self, observation: CapacityObserved) -> bool:
+        """Take in how much a node turned out to have; return whether that is news.
 
         Types have no more of it from now on in the eyes of node classes that select the image. Nodes of
         a launch template of the user's teach nothing, as it is not known what the next ones will run.
         """
         with self._learning:
-            return self._learned.learn(lesson)
+            return self._learned.learn(observation)
 
     def refresh(self, *, ahead: float = 0.0) -> None:
         """Read types, offerings and prices anew that are old, or would be in `ahead` seconds.

@@ -41,7 +41,7 @@ class Variant(StrEnum):
     NEURON = "neuron"
 
     def suits(self, instance_type: InstanceType) -> bool:
-        """Tell whether nodes of the type want this variant."""
+        """Return whether nodes of the type want this variant."""
         gpus = instance_type.label(GPU + "count") is not None
         accelerators = instance_type.label(ACCELERATOR + "count") is not None
         match self:
@@ -76,7 +76,7 @@ class Image:
     labels: tuple[tuple[str, str], ...] = ()
 
     def suits(self, instance_type: InstanceType) -> bool:
-        """Tell whether nodes of the type run this image."""
+        """Return whether nodes of the type run this image."""
         return (
             self.arch == instance_type.label(labels.ARCH)
             and self.variant.suits(instance_type)
@@ -127,7 +127,7 @@ class Resolved:
         return next((image for image in self.images if image.suits(instance_type)), None)
 
     def launches(self, instance_type: InstanceType) -> bool:
-        """Tell whether the type runs an image of the node class, as far as known, and its group takes it."""
+        """Return whether the type runs an image of the node class, as far as known, and its group takes it."""
         if self.placement_group is not None and instance_type.name in self.placement_group.without:
             return False
         return self.from_template or self.image_for(instance_type) is not None

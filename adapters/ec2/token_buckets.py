@@ -39,7 +39,7 @@ _NEARLY: Final = 1e-9
 
 
 def is_reading(action: str) -> bool:
-    """Tell whether an action changes nothing."""
+    """Return whether an action changes nothing."""
     return action.startswith(_READING_VERBS)
 
 

@@ -66,7 +66,7 @@ class Admission:
         return pod if spec is pod.spec else replace(pod, spec=spec)
 
     def gated(self, pod: Pod) -> bool:
-        """Tell whether a pod is not to be scheduled yet."""
+        """Return whether a pod is not to be scheduled yet."""
         gates = pod.spec.scheduling_gates
         if gates:
             first, count = self._gated.get(gates, (pod, 0))

@@ -143,7 +143,7 @@ class Rehearsal:
         self.timeline.add("ControllerKilled", {})
         self.process.kill()
         self.system.stop()
-        self.ec2.forget_lessons()
+        self.ec2.forget_observations()
 
     def restart(self, *, after: float = 0.0) -> None:
         """Start the controller anew, `after` seconds from now."""

@@ -151,9 +151,9 @@ class Simulation:
             if pod.uid not in decided and not (pod.terminal or pod.daemon or pod.mirror):
                 yield pod
 
-    def node_of(self, room: str) -> str:
+    def node_of(self, existing_node: str) -> str:
         """Return the node a room of the plan is on."""
-        return self._nodes.get(room, room)
+        return self._nodes.get(existing_node, existing_node)
 
     def decide(self) -> None:
         """Build the problem and solve it; what would help those it refuses is left to `advise`."""
@@ -170,7 +170,7 @@ class Simulation:
         )
         self._problem = Problem(
             pods=snapshot.pods,
-            rooms=snapshot.rooms,
+            existing_nodes=snapshot.existing_nodes,
             offers=offers,
             daemons=tuple(d.spec for d in snapshot.daemons),
             volumes=snapshot.volumes,

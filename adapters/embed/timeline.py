@@ -147,7 +147,7 @@ class Timeline:
             self.add(type(message).__name__, fields, group=group)
 
     def _no_news(self, message: object) -> bool:
-        """Tell whether EC2 only announces that an instance ends which the controller is ending itself."""
+        """Return whether EC2 only announces that an instance ends which the controller is ending itself."""
         match message:
             case NodeCordoned(claim=claim) | NodeDrained(claim=claim):
                 self._leaving[claim.instance_id] = None

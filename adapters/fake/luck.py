@@ -16,7 +16,7 @@ def draw(dice: random.Random, span: Span) -> float:
 
 
 def chance(dice: random.Random, probability: float) -> bool:
-    """Tell whether something of this probability happens. What never happens takes no luck."""
+    """Return whether something of this probability happens. What never happens takes no luck."""
     return probability > 0 and dice.random() < probability
 
 

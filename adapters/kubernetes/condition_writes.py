@@ -24,7 +24,7 @@ from treenail.adapters.kubernetes.resources import (
 from treenail.adapters.kubernetes.stored import Stored
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition
 from treenail.domain.model.runtime import Clock
 

@@ -163,7 +163,7 @@ class Ledger:
                 self.wake.notify_all()
 
     def holds_any(self, resource: Resource) -> bool:
-        """Tell whether any object of a resource is known."""
+        """Return whether any object of a resource is known."""
         with self.wake:
             return bool(self._shelves[resource].items)
 
@@ -171,12 +171,12 @@ class Ledger:
 
     @property
     def complete(self) -> bool:
-        """Tell whether every resource was read once. Hold `wake`."""
+        """Return whether every resource was read once. Hold `wake`."""
         return all(shelf.read for shelf in self._shelves.values())
 
     @property
     def renewed(self) -> bool:
-        """Tell whether a resource can be seen by now that could not be. Hold `wake`."""
+        """Return whether a resource can be seen by now that could not be. Hold `wake`."""
         return self._renewed
 
     @property

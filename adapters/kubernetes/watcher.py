@@ -266,7 +266,7 @@ class Watcher:
         return self._trouble(UnavailableError(f"{self._asked}: the watch ended at once"))
 
     def _read(self, stream: Stream) -> bool:
-        """Take what a watch tells, to its end; tell whether there was anything."""
+        """Take what a watch tells, to its end; return whether there was anything."""
         heard = False
         for line in stream:
             if not line.strip():

@@ -16,7 +16,7 @@ from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
 from treenail.adapters.kubernetes.usage_writes import UsageWrites
 from treenail.domain.model.events import ClusterEvent, ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.runtime import Clock, Dice

@@ -23,10 +23,10 @@ from treenail.domain.model import labels
 from treenail.domain.model.errors import AlreadyExistsError, InvalidError, NotFoundError
 from treenail.domain.model.fleets import FleetAnswer, FleetError, FleetRequest, Instance
 from treenail.domain.model.instance_types import InstanceType, Offering
-from treenail.domain.model.learned_sizes import SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.nodes import Node
+from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.ports import ClusterReader, ClusterWriter
@@ -63,10 +63,10 @@ class KwokCloud:
         del node_class, kubelet
         return tuple(self._types.values())
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         """Return that node classes mean nothing here."""
         del node_class
-        return NodeClassStanding()
+        return NodeClassStatus()
 
     def release(self, node_class: NodeClass) -> None:
         """Do nothing: nothing was made for it."""
@@ -76,9 +76,9 @@ class KwokCloud:
         del node_classes
         return ()
 
-    def learn(self, lesson: SizeLearned) -> bool:
+    def learn(self, observation: CapacityObserved) -> bool:
         """Learn nothing: a node has just what its type says, as there is no machine that could have less."""
-        del lesson
+        del observation
         return False
 
     def launch(self, request: FleetRequest) -> FleetAnswer:

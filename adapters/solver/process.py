@@ -233,7 +233,7 @@ class _Worker:
                 self.end(_CANCELLED)
 
     def settle(self) -> bool:
-        """Note that the problem at hand is answered, or will not be; tell whether it was to be given up."""
+        """Note that the problem at hand is answered, or will not be; return whether it was to be given up."""
         with self._lock:
             unwanted, self._unwanted = self._unwanted, False
             if self._patience is not None:

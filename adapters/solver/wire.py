@@ -52,7 +52,7 @@ class ProblemWriter:
         self._next = count()
 
     def write(self, problem: Problem, wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Write `problem`, as long as it is `wanted`; tell whether it was written to its end.
+        """Write `problem`, as long as it is `wanted`; return whether it was written to its end.
 
         Raises:
             OSError: nobody reads.
@@ -61,10 +61,10 @@ class ProblemWriter:
         fresh, forget = self._number(problem)
         # The types are written in any case: they are known to the reader from now on.
         _dump(((number, _TYPE_VALUES(one)) for number, one in fresh), pickler)
-        for part in (problem.pods, problem.rooms, problem.volumes.items()):
+        for part in (problem.pods, problem.existing_nodes, problem.volumes.items()):
             _dump(part, pickler, wanted)
         whole = wanted()
-        outline = replace(problem, pods=(), rooms=(), volumes={}) if whole else None
+        outline = replace(problem, pods=(), existing_nodes=(), volumes={}) if whole else None
         pickler.dump(_Outline(outline, forget))
         self._stream.flush()
         return whole
@@ -105,7 +105,7 @@ class ProblemReader:
         """
         unpickler = _Unpickler(self._stream, self._types)
         self._types |= {number: _restore(InstanceType, values) for number, values in _load(unpickler)}
-        pods, rooms = tuple(_load(unpickler)), tuple(_load(unpickler))
+        pods, existing_nodes = tuple(_load(unpickler)), tuple(_load(unpickler))
         volumes = dict(_load(unpickler))
         outline: _Outline = _load_one(unpickler)
         for number in outline.forget:
@@ -113,7 +113,9 @@ class ProblemReader:
         if outline.problem is None:
             return None
         offers = self._as_before(outline.problem.offers)
-        return replace(outline.problem, pods=pods, rooms=rooms, volumes=volumes, offers=offers)
+        return replace(
+            outline.problem, pods=pods, existing_nodes=existing_nodes, volumes=volumes, offers=offers
+        )
 
     def _as_before(self, offers: Iterable[PoolOffer]) -> tuple[PoolOffer, ...]:
         before, self._catalogues = self._catalogues, {}

@@ -16,7 +16,7 @@ _REPEAT_SECRETS: Final = ("signature", "token", "credential")
 
 
 def is_missing(error: Exception) -> bool:
-    """Tell whether there is no queue of this name."""
+    """Return whether there is no queue of this name."""
     return isinstance(error, ClientError) and _code(error) in _MISSING
 
 

@@ -17,17 +17,17 @@ from treenail.domain.model.pods import Pod
 class Changes:
     """What a fact changed, for those who must hear of it. Names in the order they changed.
 
-    `hope` tells that pods refused before may be lucky now.
+    `retry_refused` tells that pods refused before may be lucky now.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
     views: dict[str, None] = field(default_factory=dict)
     bound: list[PodBound] = field(default_factory=list)
     pools: bool = False
-    hope: bool = False
+    retry_refused: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.pods or self.views or self.bound or self.pools or self.hope)
+        return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

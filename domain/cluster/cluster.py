@@ -66,7 +66,7 @@ class ClusterModel(Standings):
     def _resync(self, fact: Resynced, now: datetime) -> None:
         if fact.unreadable != self.storage.unreadable:
             self.storage.unreadable = fact.unreadable
-            self._changes.hope = True
+            self._changes.retry_refused = True
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         there |= {(aside.kind, aside.key) for aside in fact.set_aside}
         for thing in fact.objects:
@@ -101,7 +101,7 @@ class ClusterModel(Standings):
                 self._daemons_changed()
             case Namespace():
                 self.namespaces[thing.name] = thing
-                self._changes.hope |= not says_the_same(thing, known)
+                self._changes.retry_refused |= not says_the_same(thing, known)
             case PodDisruptionBudget():
                 self.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
@@ -131,23 +131,23 @@ class ClusterModel(Standings):
                 self._storage_changed(self.storage.remove(kind, key))
 
     def _daemons_changed(self) -> None:
-        self._rooms.clear()
+        self._existing_nodes.clear()
         self._changes.pools = True
 
     def _storage_changed(self, affected: Affected) -> None:
         """Measure anew what hangs on it, and let the pods hope that wait for it."""
         if affected.anybody:
-            self._rooms.clear()
-            self._changes.hope = True
+            self._existing_nodes.clear()
+            self._changes.retry_refused = True
         if affected.node:
-            self._rooms.pop(self.view_name(affected.node), None)
+            self._existing_nodes.pop(self.view_name(affected.node), None)
         for uid in self.storage.users(affected.claim):
             pod, promise = self.pods[uid], self.promises.of(uid)
             if pod.bound:
-                self._rooms.pop(self.view_name(pod.node_name), None)
+                self._existing_nodes.pop(self.view_name(pod.node_name), None)
             if promise is not None:
-                self._rooms.pop(promise.target, None)
-            self._changes.hope |= self.waiting(uid)
+                self._existing_nodes.pop(promise.target, None)
+            self._changes.retry_refused |= self.waiting(uid)
 
     # --- pods
 
@@ -159,7 +159,7 @@ class ClusterModel(Standings):
         promise = self.promises.of(pod.uid)
         if promise is not None:
             # As a resident to be it may be another now.
-            self._rooms.pop(promise.target, None)
+            self._existing_nodes.pop(promise.target, None)
         if before is None:
             self._inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
@@ -288,7 +288,7 @@ class ClusterModel(Standings):
         self.condemned.pop(name, None)
         self.doomed.pop(name, None)
         self._void.pop(name, None)
-        self._rooms.pop(name, None)
+        self._existing_nodes.pop(name, None)
         self._changes.views[name] = None
 
     def _view_changed(self, name: str, now: datetime) -> None:
@@ -330,7 +330,7 @@ class ClusterModel(Standings):
         self._touch(self.view_name(node))
 
     def _touch(self, name: str) -> None:
-        self._rooms.pop(name, None)
+        self._existing_nodes.pop(name, None)
         self._changes.views[name] = None
 
     # --- decisions
@@ -358,7 +358,7 @@ class ClusterModel(Standings):
         self.condemn(name)
 
     def ready(self, name: str) -> bool:
-        """Tell whether pods that are sent to a view can start there."""
+        """Return whether pods that are sent to a view can start there."""
         view = self.view(name)
         return view is not None and view.initialized
 

@@ -117,7 +117,7 @@ def key_of(thing: ClusterObject) -> str:
 
 
 def says_the_same(thing: ClusterObject, known: ClusterObject | None) -> bool:
-    """Tell whether nothing that we look at has changed since `known` but the revision."""
+    """Return whether nothing that we look at has changed since `known` but the revision."""
     return known is not None and replace(thing, resource_version=known.resource_version) == known
 
 

@@ -73,7 +73,7 @@ class Inventory:
         return stores[kind]
 
     def ended(self, thing: ClusterObject) -> bool:
-        """Tell whether `thing` is a claim that is known to be gone, so that what tells of it is old."""
+        """Return whether `thing` is a claim that is known to be gone, so that what tells of it is old."""
         return isinstance(thing, NodeClaim) and bool(thing.uid) and thing.uid in self._ended
 
     def put_pod(self, pod: Pod) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import PoolOffer, Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, PoolOffer, VolumeNeeds
 from treenail.domain.packing.reasons import Refusal
 
 
@@ -23,7 +23,7 @@ class Snapshot:
     """The cluster at one revision, for planning.
 
     `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
-    have a promise. `rooms` are of every node, and of claims with pods promised to them; those that take no
+    have a promise. `existing_nodes` are of every node, and of claims with pods promised to them; those that take no
     pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what the volumes
     of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` tells, by the id
     of a capacity reservation, when each claim in it was launched, None where it is still to be.
@@ -32,7 +32,7 @@ class Snapshot:
     revision: int
     taken_at: datetime
     pods: tuple[Pod, ...]
-    rooms: tuple[Room, ...]
+    existing_nodes: tuple[ExistingNode, ...]
     pools: tuple[NodePool, ...]
     node_classes: Mapping[str, NodeClass]
     daemons: tuple[DaemonSet, ...]

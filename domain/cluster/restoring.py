@@ -29,7 +29,7 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
 
 
 def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
-    """Tell whether a pod runs on another node, and did so when the claim was made for it.
+    """Return whether a pod runs on another node, and did so when the claim was made for it.
 
     One that waited then was bound elsewhere since, and needs the place no more. Others may have taken it.
     """
@@ -37,8 +37,8 @@ def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
     before = pod.started_at is not None and pod.started_at <= claim.created_at
     if not (elsewhere and before and pod.reschedulable) or model.promises.of(pod.uid) is not None:
         return False
-    room = model.room(claim.name)
-    return not claim.launched or (room is not None and pod.spec.requests.fits(room.free))
+    existing_node = model.existing_node(claim.name)
+    return not claim.launched or (existing_node is not None and pod.spec.requests.fits(existing_node.free))
 
 
 def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime) -> Promise:

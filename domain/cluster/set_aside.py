@@ -35,7 +35,7 @@ class SetAside:
         return len(self._problems)
 
     def note(self, fact: ObjectSetAside) -> bool:
-        """Note that an object is set aside; tell whether that, or the reason, is news."""
+        """Note that an object is set aside; return whether that, or the reason, is news."""
         known = self._problems.get((fact.kind, fact.key))
         self._problems[fact.kind, fact.key] = fact
         return known is None or (known.problem, known.about) != (fact.problem, fact.about)

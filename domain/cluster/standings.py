@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from treenail.domain.cluster.existing_nodes import ExistingNodeReader, Occupancy
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.cluster.promises import PromiseBook
-from treenail.domain.cluster.rooms import Occupancy, RoomMaker
 from treenail.domain.cluster.volumes import VolumeResolver
 from treenail.domain.model import labels
 from treenail.domain.model.cordons import marked
@@ -19,7 +19,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.reserved_claims import in_reservations
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.usage import limits_left
-from treenail.domain.packing.problem import Room
+from treenail.domain.packing.problem import ExistingNode
 
 
 class Standings(Inventory):
@@ -37,24 +37,24 @@ class Standings(Inventory):
         self.doomed: dict[str, None] = {}
         self._provisionable: dict[str, None] = {}
         self._void: dict[str, None] = {}
-        self._rooms: dict[str, Room | None] = {}
-        self._maker = RoomMaker(self.storage)
+        self._existing_nodes: dict[str, ExistingNode | None] = {}
+        self._maker = ExistingNodeReader(self.storage)
         self._volumes = VolumeResolver(self.storage)
         self._limits: dict[str, Resources | None] = {}
 
     def going(self, view: NodeView) -> bool:
-        """Tell whether a view is on its way out, decided to be, or cordoned."""
+        """Return whether a view is on its way out, decided to be, or cordoned."""
         return view.leaving or view.name in self.condemned
 
     def ending(self, view: NodeView) -> bool:
-        """Tell whether a view goes for good, or is decided to, so that its pods need other places."""
+        """Return whether a view goes for good, or is decided to, so that its pods need other places."""
         return view.ending or view.name in self.condemned
 
     def empty(self, name: str) -> bool:
-        """Tell whether nothing but daemons stands on a view, and nothing is promised a place there."""
+        """Return whether nothing but daemons stands on a view, and nothing is promised a place there."""
         return not self.promises.at(name) and all(p.daemon or p.mirror for p in self.pods_on(name))
 
-    def room(self, name: str) -> Room | None:
+    def existing_node(self, name: str) -> ExistingNode | None:
         """Return what is free on a view; None where no pod should be sent there."""
         view = self.view(name)
         return self._measured(view) if view is not None and self._open(view) else None
@@ -62,28 +62,28 @@ class Standings(Inventory):
     def _open(self, view: NodeView) -> bool:
         return view.launched and not self.going(view)
 
-    def _measured(self, view: NodeView) -> Room | None:
-        if view.name not in self._rooms:
-            self._rooms[view.name] = self._measure(view, self.pods_of(view))
-        return self._rooms[view.name]
+    def _measured(self, view: NodeView) -> ExistingNode | None:
+        if view.name not in self._existing_nodes:
+            self._existing_nodes[view.name] = self._measure(view, self.pods_of(view))
+        return self._existing_nodes[view.name]
 
-    def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> Room | None:
+    def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> ExistingNode | None:
         promised = tuple(self.pods.get(p.pod, p.like) for p in self.promises.at(view.name))
         occupancy = Occupancy(pods=pods, promised=promised, reserved=self.promises.reserved(view.name))
         daemons = (d.spec for d in self.daemons.values())
         if self._open(view) and not closed:
-            return self._maker.open_room(view, occupancy, daemons)
+            return self._maker.open_existing_node(view, occupancy, daemons)
         if self._only_cordoned(view) and not closed:
-            return self._maker.cordoned_room(view, occupancy, daemons)
-        return self._maker.closed_room(view, occupancy)
+            return self._maker.cordoned_existing_node(view, occupancy, daemons)
+        return self._maker.closed_existing_node(view, occupancy)
 
     def _only_cordoned(self, view: NodeView) -> bool:
-        """Tell whether nothing but a cordon, which somebody else made, keeps pods off a view."""
+        """Return whether nothing but a cordon, which somebody else made, keeps pods off a view."""
         unschedulable = view.node is not None and view.node.unschedulable
         return view.launched and unschedulable and not self.ending(view) and not marked(view)
 
     def waiting(self, uid: str) -> bool:
-        """Tell whether a pod waits for a place and has no promise of one."""
+        """Return whether a pod waits for a place and has no promise of one."""
         return uid in self._provisionable and self.promises.of(uid) is None
 
     def limit_left(self, pool: NodePool) -> Resources | None:
@@ -100,12 +100,12 @@ class Standings(Inventory):
         """
         pools = heaviest_first(self.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
-        rooms, pods = self._rooms_and_pods(now, leaving)
+        existing_nodes, pods = self._existing_nodes_and_pods(now, leaving)
         return Snapshot(
             revision=self.revision,
             taken_at=now,
             pods=pods,
-            rooms=rooms,
+            existing_nodes=existing_nodes,
             pools=pools,
             node_classes=dict(self.node_classes),
             daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
@@ -115,39 +115,41 @@ class Standings(Inventory):
             namespaces={name: self.namespaces[name].labels for name in sorted(self.namespaces)},
         )
 
-    def _rooms_and_pods(
+    def _existing_nodes_and_pods(
         self, now: datetime, leaving: Collection[str]
-    ) -> tuple[tuple[Room, ...], tuple[Pod, ...]]:
+    ) -> tuple[tuple[ExistingNode, ...], tuple[Pod, ...]]:
         """Return all rooms, and the pods to be placed: those that wait, and those on nodes that go for good.
 
         A cordon alone keeps pods off and moves none.
         """
         pods = [self.pods[uid] for uid in self._provisionable if self.promises.of(uid) is None]
-        rooms: list[Room] = []
-        self._maker.tidy(self._rooms.values())
+        existing_nodes: list[ExistingNode] = []
+        self._maker.tidy(self._existing_nodes.values())
         for view in self.views():
             if not self.ending(view) and view.name not in leaving:
-                room = self._measured(view)
+                existing_node = self._measured(view)
             else:
                 there = self.pods_of(view)
                 moving = {p.uid: p for p in there if self._must_move(p, now, doomed=self._doomed(view))}
                 pods += (p for p in moving.values() if self.promises.of(p.uid) is None)
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
-                room = self._measure(view, tuple(p for p in there if p.uid not in moving), closed=True)
-            if room is not None:
-                rooms.append(room)
-        rooms.sort(key=lambda r: (not r.initialized, r.labels.get(labels.NODE_NAME, r.name), r.name))
-        return tuple(rooms), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
+                existing_node = self._measure(
+                    view, tuple(p for p in there if p.uid not in moving), closed=True
+                )
+            if existing_node is not None:
+                existing_nodes.append(existing_node)
+        existing_nodes.sort(key=lambda r: (not r.initialized, r.labels.get(labels.NODE_NAME, r.name), r.name))
+        return tuple(existing_nodes), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
     def _must_move(self, pod: Pod, now: datetime, *, doomed: bool) -> bool:
         promised = self.promises.of(pod.uid) is not None
         return promised or (pod.reschedulable and (doomed or not pod.protected(now)))
 
     def _doomed(self, view: NodeView) -> bool:
-        """Tell whether the pods of a view lose it before long, whatever protects them; claims say it too."""
+        """Return whether the pods of a view lose it before long, whatever protects them; claims say it too."""
         return view.name in self.doomed or (view.ending and machine_ends_at(view.claim) is not None)
 
     def loses_its_node(self, pod: Pod) -> bool:
-        """Tell whether a pod stands on a machine that EC2 takes: its new place is kept until it has to go."""
+        """Return whether a pod stands on a machine that EC2 takes: its new place is kept until it has to go."""
         view = self.view(self.view_name(pod.node_name)) if pod.bound and pod.active else None
         return view is not None and self._doomed(view)

@@ -115,5 +115,5 @@ class StorageBook:
         return tuple(self._users.get(claim, _NOBODY))
 
     def shared(self, claim: str) -> bool:
-        """Tell whether more than one pod uses a claim."""
+        """Return whether more than one pod uses a claim."""
         return len(self._users.get(claim, _NOBODY)) > 1

@@ -9,8 +9,8 @@ from datetime import datetime
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.budgets import BudgetBook
-from treenail.domain.disruption.departures import Departure
 from treenail.domain.disruption.disruption import PoolChanged
+from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
 from treenail.domain.disruption.giving_up import CHANGED, objection
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import PackingPlan
@@ -18,38 +18,43 @@ from treenail.domain.scheduling.holding import Held, what_holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Verdict:
     """What becomes of departures. Each is in one of the three, in the order they were proposed.
 
     Of those `refused`, a sentence says why; `lacking` are those that nothing speaks against but that some
     of their pods, the ones named, have no place.
     """
 
-    accepted: tuple[Departure, ...]
-    refused: tuple[tuple[Departure, str], ...]
-    lacking: tuple[tuple[Departure, tuple[Pod, ...]], ...]
+    accepted: tuple[DisruptionCandidate, ...]
+    refused: tuple[tuple[DisruptionCandidate, str], ...]
+    lacking: tuple[tuple[DisruptionCandidate, tuple[Pod, ...]], ...]
 
 
 def judge(
-    model: ClusterModel, departures: Sequence[Departure], plan: PackingPlan, now: datetime
-) -> Judgement:
+    model: ClusterModel,
+    disruption_candidates: Sequence[DisruptionCandidate],
+    plan: PackingPlan,
+    now: datetime,
+) -> Verdict:
     """Return which departures can be accepted at the present revision, all of them together.
 
     For each, its nodes must be such as they were proposed, the budgets that it names must allow it, and
     every pod that must move must have a place: a promise already, or one that `plan` has and that can be
     promised now. A place that two plans have is had by the first. Changes nothing.
     """
-    against = _against(model, departures, now)
-    standing = tuple(one for one in departures if one not in against)
+    against = _against(model, disruption_candidates, now)
+    standing = tuple(one for one in disruption_candidates if one not in against)
     accepted, lacking = _with_places(model, standing, plan, now)
-    return Judgement(accepted=accepted, refused=tuple(against.items()), lacking=lacking)
+    return Verdict(accepted=accepted, refused=tuple(against.items()), lacking=lacking)
 
 
-def _against(model: ClusterModel, departures: Sequence[Departure], now: datetime) -> dict[Departure, str]:
+def _against(
+    model: ClusterModel, disruption_candidates: Sequence[DisruptionCandidate], now: datetime
+) -> dict[DisruptionCandidate, str]:
     """Return what speaks against departures, but for places."""
-    against: dict[Departure, str] = {}
-    book = _budgets(model) if departures else BudgetBook()
-    for one in departures:
+    against: dict[DisruptionCandidate, str] = {}
+    book = _budgets(model) if disruption_candidates else BudgetBook()
+    for one in disruption_candidates:
         why = _objection(model, one, now)
         if why is None and not book.take(replace(one.proposal, candidates=one.names, together=True), now):
             why = f"no allowed disruptions due to blocking budget of {', '.join(one.allowed.budgets)}"
@@ -58,7 +63,7 @@ def _against(model: ClusterModel, departures: Sequence[Departure], now: datetime
     return against
 
 
-def _objection(model: ClusterModel, one: Departure, now: datetime) -> str | None:
+def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> str | None:
     said = (objection(model, name, one.proposal, now) for name in one.names)
     why = next((why for why in said if why is not None), None)
     views = (model.view(name) for name in one.names)
@@ -79,14 +84,14 @@ def _budgets(model: ClusterModel) -> BudgetBook:
 
 
 def _with_places(
-    model: ClusterModel, standing: tuple[Departure, ...], plan: PackingPlan, now: datetime
-) -> tuple[tuple[Departure, ...], tuple[tuple[Departure, tuple[Pod, ...]], ...]]:
+    model: ClusterModel, standing: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
+) -> tuple[tuple[DisruptionCandidate, ...], tuple[tuple[DisruptionCandidate, tuple[Pod, ...]], ...]]:
     """Part those whose pods all have places from the others, whose pods then need none.
 
     Who stays may be where another would have sent its pods, and so on: until nothing changes.
     """
     moving = {one: _moving(model, one, now) for one in standing}
-    going, lacking = standing, dict[Departure, tuple[Pod, ...]]()
+    going, lacking = standing, dict[DisruptionCandidate, tuple[Pod, ...]]()
     while going:
         held = what_holds(model, plan, {name for one in going for name in one.names})
         lost = _lost(model, {one: moving[one] for one in going}, held)
@@ -98,11 +103,11 @@ def _with_places(
 
 
 def _lost(
-    model: ClusterModel, moving: Mapping[Departure, tuple[Pod, ...]], held: Held
-) -> dict[Departure, tuple[Pod, ...]]:
+    model: ClusterModel, moving: Mapping[DisruptionCandidate, tuple[Pod, ...]], held: Held
+) -> dict[DisruptionCandidate, tuple[Pod, ...]]:
     """Return the departures some of whose pods have no place, with those."""
     placed = held.pods
-    found: dict[Departure, tuple[Pod, ...]] = {}
+    found: dict[DisruptionCandidate, tuple[Pod, ...]] = {}
     for one, pods in moving.items():
         lost = tuple(pod for pod in pods if pod.uid not in placed and model.promises.of(pod.uid) is None)
         if lost:
@@ -110,7 +115,7 @@ def _lost(
     return found
 
 
-def _moving(model: ClusterModel, one: Departure, now: datetime) -> tuple[Pod, ...]:
+def _moving(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> tuple[Pod, ...]:
     """Return the pods that must have other places before these nodes go."""
     if not one.proposal.replaced_first:
         return ()

@@ -11,7 +11,7 @@ from treenail.domain.model.node_pools import Budget
 
 
 def counts(budget: Budget, now: datetime) -> bool:
-    """Tell whether a budget counts at `now`, which is in UTC as its schedule is.
+    """Return whether a budget counts at `now`, which is in UTC as its schedule is.
 
     It does from each time of its schedule on, that instant included, until its duration is over; always, if
     its schedule never comes, as it would without one.

@@ -10,7 +10,7 @@ from typing import Final
 
 from treenail.domain.disruption.surveys import InstancesSurveyed
 from treenail.domain.model import labels
-from treenail.domain.model.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.model.node_class_status import ImageMeant, NodeClassMeaning
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import DRIFTED, Condition, NodeClaim, Status, condition_of
@@ -90,14 +90,14 @@ class Standard:
         return None
 
     def _unselected(self, reservation: str) -> bool:
-        """Tell whether the class surely does not select a reservation."""
+        """Return whether the class surely does not select a reservation."""
         selected = {one.reservation.id for one in self.meaning.reservations}
         if self.node_class is None or reservation in selected:
             return False
         return bool(selected) or not self.node_class.reservation_terms
 
     def _misplaced(self, group: PlacementGroupRef) -> bool:
-        """Tell whether an instance in `group` surely is not in the one that the class names.
+        """Return whether an instance in `group` surely is not in the one that the class names.
 
         A launch template of the user's may name one that nobody here knows of.
         """
@@ -109,7 +109,7 @@ class Standard:
         return bool(wanted) and not group.same(wanted)
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
-        """Tell whether a claim bears the hash there is now, or one that does not compare.
+        """Return whether a claim bears the hash there is now, or one that does not compare.
 
         What drifted by a hash of another version has drifted: nobody can tell that it did not.
         """
@@ -144,7 +144,7 @@ class Standard:
 
 
 def _drifted_by(claim: NodeClaim, key: str) -> bool:
-    """Tell whether a claim says that it drifted by the hash `key`."""
+    """Return whether a claim says that it drifted by the hash `key`."""
     shown = condition_of(claim.conditions, DRIFTED)
     reason = _CLASS_DRIFT if key == NODE_CLASS_HASH else _POOL_DRIFT
     return shown is not None and (shown.status, shown.reason) == (Status.TRUE, reason)
@@ -158,7 +158,7 @@ def _met(requirement: Requirement, known: Mapping[str, str]) -> bool:
 
 
 def _untold(requirement: Requirement, known: Mapping[str, str]) -> bool:
-    """Tell whether nothing is known of a label that all agree on: launches need not tell it."""
+    """Return whether nothing is known of a label that all agree on: launches need not tell it."""
     return requirement.key in labels.WELL_KNOWN and requirement.key not in known
 
 

@@ -20,7 +20,7 @@ def expires_at(claim: NodeClaim, pool: NodePool | None) -> datetime | None:
 
 
 def forceful(claim: NodeClaim) -> bool:
-    """Tell whether a claim that expired goes whatever budgets and annotations say.
+    """Return whether a claim that expired goes whatever budgets and annotations say.
 
     Nodes of the old API are replaced first, as many at a time as may be disrupted.
     """

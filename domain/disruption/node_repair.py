@@ -67,7 +67,7 @@ def diagnose(node: Node, policies: Sequence[RepairPolicy]) -> Diagnosis | None:
     return min(found, key=lambda one: (one.due, one.condition.type), default=None)
 
 
-class Ward:
+class UnhealthyNode:
     """The nodes there are, by pool, and what is wrong with those that are unhealthy. Mutable."""
 
     def __init__(self, policies: Sequence[RepairPolicy]) -> None:

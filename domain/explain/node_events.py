@@ -108,7 +108,7 @@ def _changes(before: NodeView, after: NodeView) -> Iterator[ClusterEvent]:
 
 
 def _lacks_taint(view: NodeView) -> bool:
-    """Tell whether a node has joined without the taint that keeps pods away until it is registered."""
+    """Return whether a node has joined without the taint that keeps pods away until it is registered."""
     claim, node = view.claim, view.node
     if claim is None or node is None or claim.registered or labels.MADE_EARLY in node.annotations:
         return False

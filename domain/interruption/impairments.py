@@ -45,7 +45,7 @@ class Impairment:
         return self.kind is not InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED
 
     def lasts(self, now: datetime) -> bool:
-        """Tell whether it is there for long enough to be acted on."""
+        """Return whether it is there for long enough to be acted on."""
         return self.since is None or now - self.since >= _LASTING
 
     def ends_at(self, now: datetime) -> datetime | None:
@@ -53,7 +53,7 @@ class Impairment:
         return self.deadline if self.deadline is not None and self.deadline > now else None
 
     def sooner_than(self, other: Impairment) -> bool:
-        """Tell whether the instance goes earlier than `other` says, or that alone does not say when."""
+        """Return whether the instance goes earlier than `other` says, or that alone does not say when."""
         return self.deadline is not None and (other.deadline is None or self.deadline < other.deadline)
 
 

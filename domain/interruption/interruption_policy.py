@@ -32,7 +32,7 @@ class InterruptionPolicy:
     delete_pods_at_deadline: bool = True
 
     def acts_on(self, kind: InterruptionKind) -> bool:
-        """Tell whether nodes are given back for a warning of this kind."""
+        """Return whether nodes are given back for a warning of this kind."""
         match kind:
             case InterruptionKind.SPOT_INTERRUPTED:
                 response = self.spot_interruption

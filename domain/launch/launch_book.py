@@ -127,7 +127,7 @@ class LaunchBook:
         return batch
 
     def note(self, changed: NodeChanged) -> bool:
-        """Take in what a claim is like now; tell whether somebody left it unlaunched, to be adopted."""
+        """Take in what a claim is like now; return whether somebody left it unlaunched, to be adopted."""
         name = changed.name
         claim = changed.view.claim if changed.view is not None else None
         if claim is None:
@@ -165,7 +165,7 @@ class LaunchBook:
                 del self._by_token[mark.token]
 
     def unwanted(self, changed: NodeChanged) -> bool:
-        """Tell whether this claim was given up before we knew that it had been written."""
+        """Return whether this claim was given up before we knew that it had been written."""
         claim = changed.view.claim if changed.view is not None else None
         return (
             claim is not None
@@ -371,7 +371,7 @@ class LaunchBook:
         return tuple(known)
 
     def all_leaving(self, token: str) -> bool:
-        """Tell whether every claim of a call that still waits for its instance is to go."""
+        """Return whether every claim of a call that still waits for its instance is to go."""
         return all(self._marked[name].leaving for name in self.waiting_for(token))
 
     def waiting_for(self, token: str) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class _Offered:
 _Choice: TypeAlias = tuple[str, tuple[Override, ...]]
 
 
-class Menu:
+class LaunchOptions:
     """What is on offer, and how to buy for a claim from it: found once for each claim, by name.
 
     That takes milliseconds for each: where there are many, nobody should wait for it. Not for threads to
@@ -99,7 +99,7 @@ def _in(one: InstanceType, places: Container[tuple[object, ...]]) -> tuple[Offer
     return tuple(o for o in one.offerings if o.available and _place(o) in places)
 
 
-def options(claim: NodeClaim, menu: Menu) -> _Choice:
+def options(claim: NodeClaim, buyable: LaunchOptions) -> _Choice:
     """Return how to buy for a claim, spot where it is left and else on demand, and what to choose from.
 
     A claim on reserved capacity is bought as that and in no other way; how much of it is left was counted
@@ -109,9 +109,9 @@ def options(claim: NodeClaim, menu: Menu) -> _Choice:
     for its kind or price, and where the types left have too few values, there is nothing to choose from.
     """
     if _wants_reserved(claim):
-        return labels.RESERVED, tuple(_reserved(menu.offered(claim)))
+        return labels.RESERVED, tuple(_reserved(buyable.offered(claim)))
     picky = any(r.min_values for r in claim.requirements.in_order())
-    offered = menu.offered(claim)
+    offered = buyable.offered(claim)
     if not picky:
         offered = _plain(offered)
         offered = _without_dear_spot(offered)
@@ -184,7 +184,7 @@ def _needed(types: Sequence[InstanceType], requirements: Requirements) -> dict[i
 
 
 def _varied(kept: Sequence[_Offered], requirements: Requirements) -> bool:
-    """Tell whether the types have as many values as `requirements` ask for."""
+    """Return whether the types have as many values as `requirements` ask for."""
     return all(
         len(frozenset().union(*(one.type.values(r.key) for one in kept))) >= (r.min_values or 0)
         for r in requirements.in_order()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.fleets import (
@@ -116,7 +116,7 @@ def launches(
     *,
     pool: NodePool,
     node_class: NodeClass,
-    menu: Menu,
+    buyable: LaunchOptions,
     cluster_name: str,
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
@@ -130,7 +130,7 @@ def launches(
     chosen: dict[str, tuple[str, tuple[Override, ...]]] = {}
     hopeless: list[str] = []
     for claim in sorted(claims, key=lambda c: c.name):
-        chosen[claim.name] = capacity_type, overrides = menu.choose(claim)
+        chosen[claim.name] = capacity_type, overrides = buyable.choose(claim)
         if overrides:
             groups.setdefault((capacity_type, overrides, _node_of(claim, pool)), []).append(claim)
         else:
@@ -149,7 +149,7 @@ def launch_again(
     unmarked: Sequence[NodeClaim] = (),
     pool: NodePool,
     node_class: NodeClass,
-    menu: Menu,
+    buyable: LaunchOptions,
     cluster_name: str,
     tags: Mapping[str, str] = _NO_TAGS,
 ) -> Launch | None:
@@ -161,10 +161,10 @@ def launch_again(
     marks = {c.name: mark for c in claims if (mark := LaunchMark.of(c)) is not None}
     if not marks or len(marks) < len(claims):
         return None
-    chosen, node = menu.choose(claims[0]), _node_of(claims[0], pool)
+    chosen, node = buyable.choose(claims[0]), _node_of(claims[0], pool)
     if not chosen[1]:
         return None
-    alike = [c for c in unmarked if menu.choose(c) == chosen and _node_of(c, pool) == node]
+    alike = [c for c in unmarked if buyable.choose(c) == chosen and _node_of(c, pool) == node]
     room = max(0, _MOST_INSTANCES - len(claims))
     for members in (claims, (*claims, *sorted(alike, key=lambda c: c.name)[:room])):
         ordered = sorted(members, key=lambda c: c.name)
@@ -182,7 +182,7 @@ def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
 
 
 def _dedicated(claim: NodeClaim) -> bool:
-    """Tell whether a claim wants hardware of its own, which it does only where it takes no other."""
+    """Return whether a claim wants hardware of its own, which it does only where it takes no other."""
     tenancy = claim.requirements.get(labels.INSTANCE_TENANCY)
     return tenancy is not None and not tenancy.has("default")
 

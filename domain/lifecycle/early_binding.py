@@ -62,7 +62,7 @@ def early_step(view: NodeView, promised: Sequence[Pod]) -> EarlyStep:
 
 
 def may_bind(pod: Pod, claim: NodeClaim) -> bool:
-    """Tell whether nothing is left to the scheduler about a pod that was promised a place on `claim`.
+    """Return whether nothing is left to the scheduler about a pod that was promised a place on `claim`.
 
     Its volumes could still be bound elsewhere, topology counts every pod that is bound meanwhile, and a
     startup taint asks to wait for something: such pods go the ordinary way. So do those that would not
@@ -80,7 +80,7 @@ def may_bind(pod: Pod, claim: NodeClaim) -> bool:
 
 
 def _patient(pod: Pod) -> bool:
-    """Tell whether a pod stays on a node that is not ready, or not reachable, for as long as a boot takes."""
+    """Return whether a pod stays on a node that is not ready, or not reachable, for as long as a boot takes."""
     return not any(
         toleration.seconds is not None and toleration.seconds < _BOOT_SECONDS and toleration.tolerates(taint)
         for toleration in pod.spec.tolerations

@@ -71,7 +71,7 @@ def _stray(
 
 
 def _settled(claim: NodeClaim, at: datetime) -> bool:
-    """Tell whether a claim has had its instance for long enough to be seen by the listing."""
+    """Return whether a claim has had its instance for long enough to be seen by the listing."""
     return claim.launched and not claim.leaving and at - claim.since(LAUNCHED) >= _SETTLED
 
 

@@ -59,7 +59,7 @@ def not_initialized(claim: NodeClaim, node: Node) -> Condition | None:
 
 
 def shows(claim: NodeClaim, wanted: Condition) -> bool:
-    """Tell whether a claim bears a condition already, whenever it came to."""
+    """Return whether a claim bears a condition already, whenever it came to."""
     there = condition_of(claim.conditions, wanted.type)
     return there is not None and (there.status, there.reason, there.message) == (
         wanted.status,

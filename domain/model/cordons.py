@@ -15,7 +15,7 @@ _OURS: Final = "karpenter"
 
 
 def marked(view: NodeView) -> bool:
-    """Tell whether a node bears our mark of leaving, though nothing in the API says that it leaves.
+    """Return whether a node bears our mark of leaving, though nothing in the API says that it leaves.
 
     Somebody who decided that died before saying so: the mark is to be taken off.
     """
@@ -26,7 +26,7 @@ def marked(view: NodeView) -> bool:
 
 
 def cordoned(node: Node, claim: NodeClaim | None) -> bool:
-    """Tell whether a node bears the mark of its generation. A user's cordon keeps no daemons off."""
+    """Return whether a node bears the mark of its generation. A user's cordon keeps no daemons off."""
     return node.unschedulable if of_old_api(claim) else DISRUPTED in node.taints
 
 

@@ -57,7 +57,7 @@ def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | No
 
 
 def holds(conditions: tuple[Condition, ...], kind: str) -> bool:
-    """Tell whether the condition of type `kind` is True."""
+    """Return whether the condition of type `kind` is True."""
     found = condition_of(conditions, kind)
     return found is not None and found.status is Status.TRUE
 
@@ -287,7 +287,7 @@ MACHINE_NOT_JOINED: Final = "MachineNotJoined"
 
 
 def awaited(node: Node) -> bool:
-    """Tell whether a node was made early and no kubelet has spoken for it yet."""
+    """Return whether a node was made early and no kubelet has spoken for it yet."""
     if labels.MADE_EARLY not in node.annotations:
         return False
     ready = condition_of(node.conditions, READY)

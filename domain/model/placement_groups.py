@@ -17,7 +17,7 @@ class PlacementGroupRef:
         return bool(self.id or self.name)
 
     def same(self, other: PlacementGroupRef) -> bool:
-        """Tell whether the two are one group. One that was made anew by the same name is another."""
+        """Return whether the two are one group. One that was made anew by the same name is another."""
         if self.id and other.id:
             return self.id == other.id
         return self.name == other.name

@@ -47,7 +47,7 @@ class PodDisruptionBudget:
         return f"{self.namespace}/{self.name}"
 
     def selects(self, pod: Pod) -> bool:
-        """Tell whether a pod is one of those it is about."""
+        """Return whether a pod is one of those it is about."""
         return (
             pod.namespace == self.namespace
             and self.selector is not None
@@ -55,7 +55,7 @@ class PodDisruptionBudget:
         )
 
     def holds(self, pod: Pod) -> bool:
-        """Tell whether a pod that it selects may not be evicted now. What is not known yet allows nothing."""
+        """Return whether a pod that it selects may not be evicted now. What is not known yet allows nothing."""
         return not self.disruptions_allowed and (pod.ready or not self.always_allow_unhealthy)
 
 

@@ -30,7 +30,7 @@ class PriceOverride:
         return re.compile(f"(?:{either})")
 
     def about(self, instance_type: str, capacity_type: str) -> bool:
-        """Tell whether it says what this offering costs."""
+        """Return whether it says what this offering costs."""
         bought_so = not self.capacity_types or capacity_type in self.capacity_types
         return bought_so and self._names.fullmatch(instance_type) is not None
 
@@ -60,7 +60,7 @@ class PriceOverrides:
         return tuple(self._applied(one) for one in types) if self.overrides else types
 
     def reorder(self, names: Iterable[str], capacity_type: str) -> bool:
-        """Tell whether another of these types may cost the least than by the public prices."""
+        """Return whether another of these types may cost the least than by the public prices."""
         return len({self.find(name, capacity_type) for name in names}) > 1
 
     def idle(self, types: Collection[InstanceType]) -> tuple[int, ...]:

@@ -116,7 +116,7 @@ class Requirement:
         return str(number) if self.at_most is None or number <= self.at_most else None
 
     def has(self, value: str) -> bool:
-        """Tell whether the label may be `value`."""
+        """Return whether the label may be `value`."""
         return (value in self.values) != self.complement and _bounds_hold(value, self.at_least, self.at_most)
 
     def intersection(self, other: Requirement) -> Requirement:
@@ -147,7 +147,7 @@ class Requirement:
         return self.values - other.values if other.complement else self.values & other.values
 
     def intersects(self, other: Requirement) -> bool:
-        """Tell whether some value is allowed by both, as two complements always do within their bounds."""
+        """Return whether some value is allowed by both, as two complements always do within their bounds."""
         if self.complement and other.complement:
             at_least = _tighter(self.at_least, other.at_least, max)
             at_most = _tighter(self.at_most, other.at_most, min)
@@ -177,7 +177,7 @@ class Requirement:
 
 
 def _bounds_hold(value: str, at_least: int | None, at_most: int | None) -> bool:
-    """Tell whether `value` is within the bounds, which a value that is no integer never is."""
+    """Return whether `value` is within the bounds, which a value that is no integer never is."""
     if at_least is None and at_most is None:
         return True
     number = integer_of(value)
@@ -304,7 +304,7 @@ class Requirements(Mapping[str, Requirement]):
         return next(r for r in incoming.in_order() if not self._meets(r, may_be_undefined))
 
     def compatible(self, incoming: Requirements, *, may_be_undefined: frozenset[str] = frozenset()) -> bool:
-        """Tell whether a node described by `self` meets all of `incoming`; see `conflict`."""
+        """Return whether a node described by `self` meets all of `incoming`; see `conflict`."""
         for wanted in incoming._by_key.values():  # noqa: SIM110 (a generator takes twice as long)
             if not self._meets(wanted, may_be_undefined):
                 return False
@@ -317,7 +317,7 @@ class Requirements(Mapping[str, Requirement]):
         return offered is wanted or offered.intersects(wanted) or (wanted.negative and offered.negative)
 
     def intersects(self, other: Requirements) -> bool:
-        """Tell whether every key both define has a common value, two negatives counting as common."""
+        """Return whether every key both define has a common value, two negatives counting as common."""
         for one in self._by_key.values():
             another = other._by_key.get(one.key)
             if (

@@ -207,7 +207,7 @@ class Resources(Mapping[str, int]):
         return Resources._of(amounts)
 
     def fits(self, room: Mapping[str, int]) -> bool:
-        """Tell whether `room` holds this request.
+        """Return whether `room` holds this request.
 
         As in Karpenter: room that is overdrawn in any resource holds nothing, and a resource the
         room does not name holds only a request of zero.

@@ -27,7 +27,7 @@ class Taint:
     value: str = ""
 
     def same_mark(self, other: Taint) -> bool:
-        """Tell whether a node can have only one of the two: key and effect are what names a taint."""
+        """Return whether a node can have only one of the two: key and effect are what names a taint."""
         return self.key == other.key and self.effect is other.effect
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Toleration:
     seconds: int | None = None
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether this toleration covers `taint` (for a time, where `seconds` is set)."""
+        """Return whether this toleration covers `taint` (for a time, where `seconds` is set)."""
         if self.effect is not None and self.effect is not taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -103,5 +103,5 @@ _EPHEMERAL_PREFIX: Final = "readiness.k8s.io/"
 
 
 def is_ephemeral(taint: Taint) -> bool:
-    """Tell whether `taint` is one that goes by itself while a node starts, whatever its value."""
+    """Return whether `taint` is one that goes by itself while a node starts, whatever its value."""
     return (taint.key, taint.effect) in _EPHEMERAL_MARKS or taint.key.startswith(_EPHEMERAL_PREFIX)

@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.attempt.comparison import places_others, places_the_same
-from treenail.domain.packing.ground import Ground
+from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Packing, Problem
 
@@ -25,29 +25,29 @@ def pack(problem: Problem) -> PackingPlan:
     Depends on nothing but the problem, and not on the order its pods come in. A class of pods on
     which packing fails is set aside with the error's text; the others are packed.
     """
-    ground = Ground(problem)
-    first = Attempt(ground)
+    context = PackingContext(problem)
+    first = Attempt(context)
     plan = first.plan()
-    if ground.steps.exhausted or not _worth_another(first, plan, problem):
+    if context.steps.exhausted or not _worth_another(first, plan, problem):
         return plan
-    second = Attempt(ground)
+    second = Attempt(context)
     try:
         other = second.plan_one_by_one(first, plan.cost * _WORTH_IT)
     except Exception as error:  # noqa: BLE001 (there is a plan already)
         problem_met = f"pods were not placed one by one: {type(error).__name__}: {error}"
         return replace(plan, problems=(*plan.problems, problem_met))
-    if other is None or ground.steps.exhausted or not _better(second, other, first, plan):
+    if other is None or context.steps.exhausted or not _better(second, other, first, plan):
         return plan
     return other
 
 
 def pack_once(problem: Problem) -> PackingPlan:
     """Decide like `pack`, but in one attempt: where there is not enough for all, others may be left."""
-    return Attempt(Ground(problem)).plan()
+    return Attempt(PackingContext(problem)).plan()
 
 
 def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
-    """Tell whether packing one by one may place pods that have no place, or save money."""
+    """Return whether packing one by one may place pods that have no place, or save money."""
     if len(problem.pods) <= _MOST_CONTENDED and first.contended:
         return True
     if problem.settings.packing is not Packing.CHEAPEST or plan.cost <= plan.lower_bound * _TO_WIN:
@@ -56,7 +56,7 @@ def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
 
 
 def _better(second: Attempt, other: PackingPlan, first: Attempt, plan: PackingPlan) -> bool:
-    """Tell whether the second plan places pods that the first leaves, or all of them for less."""
+    """Return whether the second plan places pods that the first leaves, or all of them for less."""
     if places_others(second.outcome, first.outcome):
         return True
     return places_the_same(second.outcome, first.outcome) and other.cost < plan.cost * _WORTH_IT

@@ -57,7 +57,7 @@ class ClassReport:
 
     example: str
     pods: int
-    to_rooms: Mapping[str, int] = field(default_factory=dict)
+    to_existing_nodes: Mapping[str, int] = field(default_factory=dict)
     to_claims: Mapping[int, int] = field(default_factory=dict)
     refused: int = 0
     refusals: tuple[Refusal, ...] = ()

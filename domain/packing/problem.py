@@ -79,7 +79,7 @@ class VolumeNeeds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class ExistingNode:
     """A node that is there or on its way, and what is free on it.
 
     `free` is allocatable less bound pods, less promises, less what daemons still to come will take.
@@ -139,14 +139,14 @@ class Settings:
 class Problem:
     """Everything a packing decision may depend on.
 
-    `rooms` come in the order Karpenter fills them: initialized first, then by name. `offers` come
+    `existing_nodes` come in the order Karpenter fills them: initialized first, then by name. `offers` come
     heaviest first. `daemons` are the specs of the DaemonSets; which run on a new node is for the
     packer to tell. `volumes` are the needs of those pods that have volumes, by uid; `namespaces` the
     labels of namespaces, by name.
     """
 
     pods: tuple[Pod, ...]
-    rooms: tuple[Room, ...] = ()
+    existing_nodes: tuple[ExistingNode, ...] = ()
     offers: tuple[PoolOffer, ...] = ()
     daemons: tuple[PodSpec, ...] = ()
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)

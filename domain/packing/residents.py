@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
-from treenail.domain.packing.problem import Resident, Room
+from treenail.domain.packing.problem import ExistingNode, Resident
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 _Marks: TypeAlias = tuple[tuple[PodAffinityTerm, ...], tuple[HostPort, ...]]
@@ -61,13 +61,13 @@ class Residents:
             known = self._of_spec[id(spec)] = spec, number, marks
         return known[1], known[2]
 
-    def sweep(self, rooms: Iterable[Room | None]) -> None:
-        """Forget those that are in none of `rooms`, once enough have gathered for that to be worth it."""
+    def sweep(self, existing_nodes: Iterable[ExistingNode | None]) -> None:
+        """Forget those that are in none of `existing_nodes`, once enough have gathered for that to be worth it."""
         if len(self._known) + len(self._of_spec) < self._sweep_at:
             return
         self._known, self._numbers, self._of_spec = {}, {}, {}
-        for room in rooms:
-            for resident, _ in room.residents if room is not None else ():
+        for existing_node in existing_nodes:
+            for resident, _ in existing_node.residents if existing_node is not None else ():
                 marks = (resident.anti_affinity, resident.host_ports)
                 number = self._numbers.setdefault(marks, len(self._numbers))
                 self._known[resident.namespace, resident.labels, number, resident.leaving] = resident

@@ -92,7 +92,7 @@ class DecisionQueue:
         self._open = _Open(decision=decision, pods=pods, since=now)
 
     def end(self, decision: str) -> bool:
-        """Take in that a decision was made, or given up; tell whether it is the one being made."""
+        """Take in that a decision was made, or given up; return whether it is the one being made."""
         if self._open is None or self._open.decision.id != decision:
             return False
         if not self._open.decision.urgent:

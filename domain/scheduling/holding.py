@@ -71,11 +71,11 @@ class _Check:
         kept: list[tuple[Pod, str]] = []
         for uid, target in plan.nominations.items():
             pod = self._still_waiting(uid)
-            room = self._model.room(target) if target not in self._leaving else None
-            if pod is None or room is None:
+            existing_node = self._model.existing_node(target) if target not in self._leaving else None
+            if pod is None or existing_node is None:
                 continue
             given = self._given.get(target, NOTHING)
-            if pod.spec.requests.fits(room.free.minus(given)):
+            if pod.spec.requests.fits(existing_node.free.minus(given)):
                 self._given[target] = given.plus(pod.spec.requests)
                 self._placed.add(uid)
                 kept.append((pod, target))

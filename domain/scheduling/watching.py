@@ -22,7 +22,7 @@ class _Wait:
 
 
 @dataclass(slots=True)
-class WaitingRoom:
+class PendingPods:
     """The pods that wait. Refused ones are tried again after 10 s, 20 s, 40 s, then every minute.
 
     Where a pool was not ready for them, it is every 15 s.
@@ -43,11 +43,11 @@ class WaitingRoom:
         return None if put_off else since
 
     def leave(self, uid: str) -> bool:
-        """Note that a pod waits no longer; tell whether it did."""
+        """Note that a pod waits no longer; return whether it did."""
         return self._waits.pop(uid, None) is not None
 
     def refuse(self, uid: str, now: datetime, *, pools_ready: bool = True) -> bool:
-        """Put a pod off for a while; tell whether it is refused for the first time."""
+        """Put a pod off for a while; return whether it is refused for the first time."""
         wait = self._waits.get(uid)
         if wait is None:
             return False
@@ -56,7 +56,7 @@ class WaitingRoom:
         wait.refused = min(wait.refused + 1, 6)
         return wait.refused == 1
 
-    def hope(self) -> None:
+    def retry_refused(self) -> None:
         """Let all that were refused be tried again at once."""
         for wait in self._waits.values():
             wait.refused, wait.retry_at = 0, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.node_classes import NodeClass
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from treenail.domain.cluster.cluster_facts import says_the_same
 from treenail.domain.model import labels
 from treenail.domain.model.events import ClusterEvent, ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.nodes import NodeClaim, Status
 
@@ -61,7 +61,7 @@ class NodeClassBook:
         self._asked |= {one.ref: one for one in due}
         return due
 
-    def stands(self, node_class: NodeClass, standing: NodeClassStanding | None) -> None:
+    def stands(self, node_class: NodeClass, standing: NodeClassStatus | None) -> None:
         """Take in how a class stands, None where nobody could tell."""
         self._well[node_class.ref] = standing is not None and all(
             c.status is Status.TRUE for c in standing.conditions
@@ -77,7 +77,7 @@ class NodeClassBook:
         return tuple(one for one in self.classes if one.deleting and self._ours(one))
 
     def waits_for(self, node_class: NodeClass, claims: tuple[str, ...]) -> bool:
-        """Take in whose end a class waits for; tell whether that is news."""
+        """Take in whose end a class waits for; return whether that is news."""
         known = self._told.get(node_class.uid)
         self._told[node_class.uid] = claims
         return known is None

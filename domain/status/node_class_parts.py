@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from treenail.domain.model.errors import NodeClassNotReadyError, PortError
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
     PLACEMENT_GROUP_READY,

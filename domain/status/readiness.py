@@ -7,11 +7,11 @@ from typing import Final
 
 from treenail.domain.cluster.cluster_facts import ObjectSetAside
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
-    NodeClassStanding,
+    NodeClassStatus,
 )
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import Generation, NodePool
@@ -39,7 +39,7 @@ _SELECTOR_OF: Final = {
     SECURITY_GROUPS_READY: "security groups",
     IMAGES_READY: "images",
 }
-_NOTHING_MEANT: Final = NodeClassStanding()
+_NOTHING_MEANT: Final = NodeClassStatus()
 # Where each kind has its selectors; a Provisioner may have its node class within.
 _SELECTOR_FIELDS: Final = {
     "EC2NodeClass": "spec.{}Terms",
@@ -92,7 +92,7 @@ def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
 
 
 def node_class_conditions(
-    checked: NodeClassChecked, standing: NodeClassStanding = _NOTHING_MEANT
+    checked: NodeClassChecked, standing: NodeClassStatus = _NOTHING_MEANT
 ) -> tuple[Condition, ...]:
     """Return the conditions of a node class that is understood: its parts, whether it is valid, and `Ready`.
 

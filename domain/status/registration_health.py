@@ -36,7 +36,7 @@ class RegistrationHealth:
         self._shown: dict[str, Condition] = {}
 
     def note(self, pool: str, failure: Cause | None) -> bool:
-        """Take in that a node registered, or why it never came; tell whether that is news."""
+        """Take in that a node registered, or why it never came; return whether that is news."""
         ends = self._ends.setdefault(pool, deque(maxlen=_LOOKED_AT))
         ends.append(failure)
         was, now = self._shown.get(pool), _condition(ends)

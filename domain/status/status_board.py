@@ -10,7 +10,7 @@ from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSee
 from treenail.domain.cluster.set_aside import ObjectUnderstood
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
+from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus, NodeClassStatusSeen
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import READY, Condition, Status, condition_of
@@ -109,7 +109,7 @@ class StatusBoard:
         self._aside: dict[_Name, ObjectSetAside] = {}
         self._checks: dict[_Asked, NodeClassChecked] = {}
         self._asked: dict[_Asked, int] = {}
-        self._standings: dict[NodeClassRef, NodeClassStanding] = {}
+        self._standings: dict[NodeClassRef, NodeClassStatus] = {}
         self._shown: dict[_Name, _Shown] = {}
         # What was to be shown and could not be written: people were told of it, the object does not show it.
         self._unwritten: dict[_Name, None] = {}
@@ -137,7 +137,7 @@ class StatusBoard:
             self._health.begin_anew(pool.name)
 
     def register(self, pool: str, failure: Cause | None) -> bool:
-        """Take in that a node of a pool registered, or why it never came; tell whether that is news."""
+        """Take in that a node of a pool registered, or why it never came; return whether that is news."""
         return pool in self._pools and self._health.note(pool, failure)
 
     def _unlearn(self, ref: NodeClassRef) -> None:
@@ -147,18 +147,18 @@ class StatusBoard:
         self._standings.pop(ref, None)
 
     def set_aside(self, fact: ObjectSetAside) -> bool:
-        """Take in that an object is not understood; tell whether it shows conditions."""
+        """Take in that an object is not understood; return whether it shows conditions."""
         if fact.kind not in _SHOW_CONDITIONS:
             return False
         self._aside[_name(fact.about)] = fact
         return True
 
     def understand(self, fact: ObjectUnderstood) -> bool:
-        """Take in that an object is set aside no longer; tell whether it shows conditions."""
+        """Take in that an object is set aside no longer; return whether it shows conditions."""
         return self._aside.pop(_name(fact.about), None) is not None
 
     def check(self, checked: NodeClassChecked) -> bool:
-        """Take in what the cloud says of a node class; tell whether that is news."""
+        """Take in what the cloud says of a node class; return whether that is news."""
         key = checked.key.node_class, checked.key.kubelet
         asked = self._asked.get(key)
         known = self._checks.get(key)
@@ -170,8 +170,8 @@ class StatusBoard:
         self._checks[key] = checked
         return known is None or replace(checked, key=known.key) != known
 
-    def stand(self, stood: NodeClassStood) -> bool:
-        """Take in how a node class stands in the cloud; tell whether that is news."""
+    def stand(self, stood: NodeClassStatusSeen) -> bool:
+        """Take in how a node class stands in the cloud; return whether that is news."""
         ref = stood.node_class.ref
         # This may be about what the class said before.
         if not says_the_same(stood.node_class, self._classes.get(str(ref))):

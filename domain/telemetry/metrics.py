@@ -32,7 +32,7 @@ class Metric:
     unit: str = ""
 
     def accepts(self, kind: MetricKind, labels: Iterable[str]) -> bool:
-        """Tell whether this is written as `kind`, with exactly these labels."""
+        """Return whether this is written as `kind`, with exactly these labels."""
         return self.kind is kind and sorted(self.labels) == sorted(labels)
 
 

@@ -140,7 +140,7 @@ Step: TypeAlias = (
 
 
 def must_leave(view: NodeView) -> bool:
-    """Tell whether the API says that a managed node goes: whoever said so, from there on it is our job."""
+    """Return whether the API says that a managed node goes: whoever said so, from there on it is our job."""
     if view.claim is not None:
         return view.ending
     return view.node is not None and view.ending and labels.TERMINATION_FINALIZER in view.node.finalizers
@@ -198,7 +198,7 @@ def _unlaunched(claim: NodeClaim, state: Leaving, now: datetime) -> Step:
 
 
 def surely_nothing(claim: NodeClaim, asked_at: datetime) -> bool:
-    """Tell whether a look for a deleted claim's instance, at `asked_at`, that found none is final."""
+    """Return whether a look for a deleted claim's instance, at `asked_at`, that found none is final."""
     return claim.deleting_since is not None and asked_at - claim.deleting_since >= _LAUNCH_VISIBLE
 
 
@@ -269,7 +269,7 @@ def _end(claim: NodeClaim | None, node: Node | None, state: Leaving) -> Step:
 
 
 def seen_gone(claim: NodeClaim, ids: frozenset[str], asked_at: datetime) -> bool:
-    """Tell whether a listing of instances, asked for at `asked_at`, shows that the claim's is gone.
+    """Return whether a listing of instances, asked for at `asked_at`, shows that the claim's is gone.
 
     A machine whose kubelet has joined has been visible for long: only of others absence may be newness.
     """

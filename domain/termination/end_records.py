@@ -26,7 +26,7 @@ _WHO: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.INSTANCE_STATUS: ("StatusPoller", "status check"),
     Cause.SYSTEM_STATUS: ("StatusPoller", "status check"),
     Cause.EVENT_STATUS: ("StatusPoller", "status check"),
-    Cause.UNHEALTHY: ("NodeDoctor", "repair"),
+    Cause.UNHEALTHY: ("NodeRepairer", "repair"),
     Cause.INSUFFICIENT_CAPACITY: ("FleetLauncher", "launch"),
     Cause.LAUNCH_FAILED: ("FleetLauncher", "launch"),
     Cause.NODE_CLASS_NOT_READY: ("FleetLauncher", "launch"),

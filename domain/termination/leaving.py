@@ -70,7 +70,7 @@ class Leaving:
     def heed(self, notice: NodeInterrupted) -> bool:
         """Take in by when the node must be gone; what was said earlier holds where it is sooner.
 
-        Tell whether people are to be told: not again, nor of an instance that stops because we end it.
+        Return whether people are to be told: not again, nor of an instance that stops because we end it.
         """
         sooner = _earlier(self.ends_at, notice.deadline)
         if sooner != self.ends_at:
@@ -89,7 +89,7 @@ class Leaving:
         return self.cause is Cause.EMPTY or self.replaced_first
 
     def has_way_back(self, view: NodeView) -> bool:
-        """Tell whether the node may still turn out to stay."""
+        """Return whether the node may still turn out to stay."""
         return self.may_stay and view.claim is not None and not view.claim.leaving
 
     @property
@@ -120,7 +120,7 @@ class Leaving:
         self.deadline = _earlier(self.deadline, deadline)
 
     def hurry(self, uid: str) -> bool:
-        """Take in that a pod is deleted because time is up; tell whether that is news."""
+        """Take in that a pod is deleted because time is up; return whether that is news."""
         news = uid not in self.hurried
         self.hurried[uid] = None
         return news

@@ -79,12 +79,12 @@ def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
 
 
 def _out_of_grace(pod: Pod, state: Leaving, now: datetime) -> bool:
-    """Tell whether a pod that leaves any later would still be stopping when the claim is to be gone."""
+    """Return whether a pod that leaves any later would still be stopping when the claim is to be gone."""
     return state.deadline is not None and now >= state.deadline - timedelta(seconds=pod.spec.grace_seconds)
 
 
 def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, first: int) -> bool:
-    """Tell whether a pod must go because the machine does: those whose turn it is at the last call."""
+    """Return whether a pod must go because the machine does: those whose turn it is at the last call."""
     if state.ends_at is None or call is None or not state.forced:
         return False
     own = state.ends_at - timedelta(seconds=pod.spec.grace_seconds) - _MARGIN
@@ -92,7 +92,7 @@ def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, f
 
 
 def _outlasts(pod: Pod, state: Leaving, now: datetime) -> bool:
-    """Tell whether a pod that stops already has been given longer than there is."""
+    """Return whether a pod that stops already has been given longer than there is."""
     end = state.end if state.forced else state.deadline
     return end is not None and pod.deleting_since is not None and pod.deleting_since > max(end, now) + _SLACK
 
@@ -108,7 +108,7 @@ def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
 
 
 def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
-    """Tell whether a pod waits for its new place."""
+    """Return whether a pod waits for its new place."""
     if state.cause not in _WITH_NOTICE or pod.daemon:
         return False
     ready = state.places.get(pod.uid, False)

@@ -13,20 +13,20 @@ from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
 from treenail.actors.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
+from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder
-from treenail.actors.event_teller import EventTeller
+from treenail.actors.event_publisher import EventPublisher
 from treenail.actors.fleet_launcher import FleetLauncher
-from treenail.actors.instance_surveyor import InstanceSurveyor
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
-from treenail.actors.node_class_keeper import NodeClassKeeper
-from treenail.actors.node_doctor import NodeDoctor
+from treenail.actors.node_class_controller import NodeClassController
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
+from treenail.actors.node_repairer import NodeRepairer
 from treenail.actors.packer import Packer
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
-from treenail.actors.pool_accountant import PoolAccountant
+from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
@@ -36,21 +36,21 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
     PodEventRecorder,
-    PoolAccountant,
-    EventTeller,
+    PoolUsageReporter,
+    EventPublisher,
     Batcher,
     StatusReporter,
-    NodeClassKeeper,
+    NodeClassController,
     NodePoolSelector,
     Packer,
     FleetLauncher,
     NodeLifecycle,
     EarlyBinder,
-    InstanceSurveyor,
+    DriftInspector,
     InstanceTagger,
     InterruptionListener,
     StatusPoller,
-    NodeDoctor,
+    NodeRepairer,
     TerminationActor,
     Disruptor,
     BudgetArbiter,
@@ -62,11 +62,11 @@ ROLES = {
     "batcher": "Batcher",
     "pod_watcher": "PodWatcher",
     "reporter": "StatusReporter",
-    "keeper": "NodeClassKeeper",
-    "surveyor": "InstanceSurveyor",
-    "doctor": "NodeDoctor",
-    "accountant": "PoolAccountant",
-    "teller": "EventTeller",
+    "keeper": "NodeClassController",
+    "surveyor": "DriftInspector",
+    "doctor": "NodeRepairer",
+    "accountant": "PoolUsageReporter",
+    "teller": "EventPublisher",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",

@@ -39,7 +39,7 @@ class Selecting(Stage):
             revision=1,
             taken_at=START,
             pods=(),
-            rooms=(),
+            existing_nodes=(),
             pools=pools or (node_pool(),),
             node_classes=classes,
             daemons=(),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.actors.stage import Stage
 from tests.probes import Probe
-from treenail.actors.base import DomainActor, Forward, Runtime
+from treenail.actors.base import DomainActor, ForwardRef, Runtime
 from treenail.actors.world import SeededDice
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry.tracing import SpanContext
@@ -83,7 +83,7 @@ def test_refs_to_one_inbox_are_equal() -> None:
 
 
 def test_a_forward_leads_nowhere_until_it_is_told_where() -> None:
-    forward: Forward[str] = Forward()
+    forward: ForwardRef[str] = ForwardRef()
     with pytest.raises(RuntimeError, match="str was sent before the system was wired"):
         forward.tell("hello")
 

@@ -13,7 +13,7 @@ from tests.probes import Probe
 from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.domain.cluster.planning import Snapshot, SnapshotTaken
-from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned, SizeLearned
+from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.resources import CPU, Resources
 
 
@@ -42,7 +42,7 @@ def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
         revision=1,
         taken_at=START,
         pods=(),
-        rooms=(),
+        existing_nodes=(),
         pools=(node_pool(),),
         node_classes={CLASS: node_class()},
         daemons=(),
@@ -67,15 +67,15 @@ class _Clocked:
         self.cancel = timers.cancel
 
 
-def lesson(gibibytes: int, name: str = "m5.large") -> MemoryLearned:
-    return MemoryLearned(instance_type=name, image_id="ami-1", memory=gibibytes * 2**30)
+def observation(gibibytes: int, name: str = "m5.large") -> MemoryObserved:
+    return MemoryObserved(instance_type=name, image_id="ami-1", memory=gibibytes * 2**30)
 
 
 def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decision() -> None:
     stage = Selecting()
     stage.take()
 
-    stage.selector.tell(lesson(7))
+    stage.selector.tell(observation(7))
     stage.run(1)
     assert stage.read() == 1
     stage.take()
@@ -83,8 +83,8 @@ def test_a_catalogue_that_was_wrong_about_nodes_is_read_anew_by_the_next_decisio
     assert stage.read() == 2
 
 
-def room(cpu: int) -> RoomLearned:
-    return RoomLearned(
+def room(cpu: int) -> AllocatableObserved:
+    return AllocatableObserved(
         instance_type="m5.large",
         image_id="ami-1",
         sized_by="made",
@@ -104,8 +104,8 @@ def test_a_catalogue_that_promised_too_much_room_is_read_anew_by_the_next_decisi
     assert stage.read() == 2
 
 
-@pytest.mark.parametrize("told", [lesson(8), lesson(7, "c5.large"), room(LARGE.allocatable[CPU])])
-def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: SizeLearned) -> None:
+@pytest.mark.parametrize("told", [observation(8), observation(7, "c5.large"), room(LARGE.allocatable[CPU])])
+def test_a_lesson_that_tells_a_catalogue_nothing_new_costs_no_reading(told: CapacityObserved) -> None:
     stage = Selecting()
     stage.take()
 
@@ -119,7 +119,7 @@ def test_a_catalogue_that_was_read_while_something_was_learned_is_read_once_more
     stage = Selecting()
 
     stage.take(seconds=0.05)
-    stage.selector.tell(lesson(7))
+    stage.selector.tell(observation(7))
     stage.run(1)
 
     # What nodes of another image have may well be something else for good.

@@ -40,7 +40,7 @@ def test_a_batch_is_given_a_snapshot() -> None:
     (taken,) = stage.selector.of(SnapshotTaken)
     assert taken.decision.id == "d1"
     assert [p.uid for p in taken.snapshot.pods] == ["p1"]
-    assert [r.name for r in taken.snapshot.rooms] == ["c1"]
+    assert [r.name for r in taken.snapshot.existing_nodes] == ["c1"]
     assert taken.snapshot.revision == stage.model.revision
 
 

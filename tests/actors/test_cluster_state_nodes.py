@@ -237,7 +237,7 @@ def test_an_empty_node_is_given_up_when_it_still_is_empty() -> None:
     assert stage.arbiter.of(DisruptNodes) == [
         DisruptNodes(nodes=(view(),), cause=Cause.EMPTY, decided_at=START)
     ]
-    assert [r.name for r in stage.model.snapshot(START).rooms if r.open] == []
+    assert [r.name for r in stage.model.snapshot(START).existing_nodes if r.open] == []
     assert stage.disruptor.of(NodeEmptied)[-1].since is None
 
 
@@ -290,5 +290,5 @@ def test_a_node_that_stays_after_all_takes_pods_again_and_may_be_empty_again() -
 
     stage.tell(DisruptionEnded(name="c1"))
 
-    assert [r.name for r in stage.model.snapshot(START).rooms] == ["c1"]
+    assert [r.name for r in stage.model.snapshot(START).existing_nodes] == ["c1"]
     assert stage.disruptor.of(NodeEmptied)[-1].since == START

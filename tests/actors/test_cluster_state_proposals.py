@@ -75,7 +75,7 @@ def test_its_pods_are_planned_as_if_it_were_gone_already() -> None:
     stage.close_batch()
 
     assert stage.snapshots() == [("d1", ["p1"])]
-    (room,) = stage.selector.of(SnapshotTaken)[-1].snapshot.rooms
+    (room,) = stage.selector.of(SnapshotTaken)[-1].snapshot.existing_nodes
     assert (room.open, room.residents) == (False, ())
 
 

@@ -24,8 +24,8 @@ from treenail.domain.lifecycle.lifecycle import NodeNeverCame
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError
-from treenail.domain.model.learned_sizes import LearnedSizes, MemoryLearned, Sizes
 from treenail.domain.model.nodes import REGISTERED, NodeView, Status, condition_of
+from treenail.domain.model.observed_capacity import MemoryObserved, ObservedCapacity, Sizes
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import NOT_READY
@@ -41,7 +41,7 @@ def learned(stage: Living) -> Sizes:
     return stage.cloud.learned.of({"ami-1"}, "made", stage.now())
 
 
-def lessons(stage: Living) -> list[str]:
+def observations(stage: Living) -> list[str]:
     return [type(m).__name__ for m in stage.selector.received]
 
 
@@ -67,7 +67,7 @@ def test_the_room_of_a_node_is_learned_when_it_comes_into_use_and_never_before()
     stage.run(11)
 
     assert learned(stage).room == (("m5.large", SEVEN),)
-    assert lessons(stage) == ["MemoryLearned", "RoomLearned"]
+    assert observations(stage) == ["MemoryObserved", "AllocatableObserved"]
 
 
 def resize(stage: Living, room: Resources) -> None:
@@ -111,7 +111,7 @@ def test_what_was_learned_is_told_where_it_is_news() -> None:
     stage.run(30)
 
     assert stage.selector.received == [
-        MemoryLearned(instance_type="m5.large", image_id="ami-1", memory=7 * 2**30)
+        MemoryObserved(instance_type="m5.large", image_id="ami-1", memory=7 * 2**30)
     ]
 
 
@@ -121,7 +121,7 @@ def test_after_a_restart_the_nodes_there_are_teach_again() -> None:
     stage.join(room=SEVEN)
     stage.run(30)
 
-    stage.cloud.learned = LearnedSizes()
+    stage.cloud.learned = ObservedCapacity()
     stage.restart()
     stage.run(1)
 

@@ -13,11 +13,11 @@ from treenail.domain.cluster.planning import PackRequested, PlanDecided, Snapsho
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, Settings, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, Packing, PoolOffer, Problem, Settings, VolumeNeeds
 from treenail.domain.packing.reasons import Reason, Refusal
 
 SETTINGS = Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
-ROOM = Room(name="n1", labels={}, taints=(), free=Resources())
+ROOM = ExistingNode(name="n1", labels={}, taints=(), free=Resources())
 OFFER = PoolOffer(pool=node_pool(), instance_types=())
 NEEDS = VolumeNeeds(fresh=(("ebs.csi.aws.com", 1),))
 TOO_LARGE = Refusal("default", Reason.TOO_LARGE, "too large")
@@ -45,7 +45,7 @@ def request(*not_ready: Refusal) -> PackRequested:
         revision=1,
         taken_at=START,
         pods=(pending_pod("p1"),),
-        rooms=(ROOM,),
+        existing_nodes=(ROOM,),
         pools=(node_pool(),),
         node_classes={},
         daemons=(DaemonSet(uid="logs", name="logs", spec=spec("100m")),),
@@ -95,7 +95,7 @@ def test_the_solver_is_asked_with_all_that_a_plan_depends_on() -> None:
     assert solver.problems == [
         Problem(
             pods=(pending_pod("p1"),),
-            rooms=(ROOM,),
+            existing_nodes=(ROOM,),
             offers=(OFFER,),
             daemons=(spec("100m"),),
             volumes={"p1": NEEDS},

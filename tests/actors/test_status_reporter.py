@@ -23,7 +23,7 @@ from treenail.domain.model.errors import (
     UnavailableError,
 )
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning, NodeClassStanding, NodeClassStood
+from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus, NodeClassStatusSeen
 from treenail.domain.model.node_classes import DEFAULT_KUBELET
 from treenail.domain.model.nodes import Condition, condition_of
 from treenail.domain.model.selection import CatalogueKey
@@ -105,7 +105,7 @@ def checked(problem: str = "") -> NodeClassChecked:
     return NodeClassChecked(key=key, problem=problem, selector=selector)
 
 
-STOOD = NodeClassStood(node_class=node_class(), standing=NodeClassStanding())
+STOOD = NodeClassStatusSeen(node_class=node_class(), standing=NodeClassStatus())
 
 
 def set_aside(kind: Kind = Kind.NODE_POOL, about: ObjectRef = POOL) -> ObjectSetAside:

@@ -24,10 +24,10 @@ from treenail.domain.model.fleets import (
     InstanceState,
 )
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.resources import Resources
@@ -133,7 +133,7 @@ class StubCloud:
     def __init__(self, agenda: Agenda, *types: InstanceType) -> None:
         self.troubles = Troubles()
         self.types = types
-        self.stands = NodeClassStanding()
+        self.stands = NodeClassStatus()
         self.unwell: tuple[Impairment, ...] = ()
         self.unanswered: frozenset[InterruptionKind] = frozenset()
         self.leftovers: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class StubCloud:
         self.shortage: tuple[FleetError, ...] = (
             FleetError("InsufficientInstanceCapacity", "no capacity", "m5.large", "a"),
         )
-        self.learned = LearnedSizes()
+        self.learned = ObservedCapacity()
         self.purposes: list[Purpose] = []
         self.bought: dict[str, Instance] = {}
         self.invisible: dict[str, None] = {}
@@ -157,7 +157,7 @@ class StubCloud:
         del kubelet
         return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         return self.troubles.run("standing", node_class.ref.name, lambda: self.stands)
 
     def release(self, node_class: NodeClass) -> None:
@@ -167,8 +167,8 @@ class StubCloud:
         about = " ".join(one.ref.name for one in node_classes)
         return self.troubles.run("collect_profiles", about, lambda: self.leftovers)
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        return self.learned.learn(lesson)
+    def learn(self, observation: CapacityObserved) -> bool:
+        return self.learned.learn(observation)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         return self.troubles.run("launch", str(request.count), lambda: self._launch(request))

@@ -15,8 +15,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.model.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet
+from treenail.domain.model.observed_capacity import AllocatableObserved, MemoryObserved
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.template_hash import sizing_hash
 from treenail.domain.ports import Cloud
@@ -69,7 +69,7 @@ def test_the_least_memory_that_nodes_had_takes_the_place_of_the_estimate(setup: 
     real = (estimate + 2**28, estimate - 2**28, estimate)
 
     news = [
-        cloud.learn(MemoryLearned(instance_type="m5.large", image_id=instance.image_id, memory=memory))
+        cloud.learn(MemoryObserved(instance_type="m5.large", image_id=instance.image_id, memory=memory))
         for memory in real
     ]
 
@@ -82,7 +82,7 @@ def test_what_nodes_of_other_images_had_changes_nothing(setup: Setup) -> None:
     before = setup.cloud.instance_types(node_class(), Kubelet())
 
     for name, image in (("m5.large", "ami-of-nobody"), ("no-such-type.large", "")):
-        setup.cloud.learn(MemoryLearned(instance_type=name, image_id=image, memory=2**20))
+        setup.cloud.learn(MemoryObserved(instance_type=name, image_id=image, memory=2**20))
         setup.cloud.learn(room(setup, cpu=1, of=name, image=image))
 
     assert setup.cloud.instance_types(node_class(), Kubelet()) == before
@@ -90,9 +90,9 @@ def test_what_nodes_of_other_images_had_changes_nothing(setup: Setup) -> None:
 
 def room(
     setup: Setup, *, cpu: int, of: str = "m5.large", image: str = "", kubelet: Kubelet = DEFAULT_KUBELET
-) -> RoomLearned:
+) -> AllocatableObserved:
     """Return that a node of the class has so much for pods; it has come just now."""
-    return RoomLearned(
+    return AllocatableObserved(
         instance_type=of,
         image_id=image,
         sized_by=sizing_hash(node_class(), kubelet),
@@ -108,9 +108,9 @@ def test_types_have_no_more_room_than_nodes_of_the_class_had(setup: Setup) -> No
     (instance,) = cloud.launch(request()).instances
     before = cloud.instance_types(node_class(), DEFAULT_KUBELET)
     other = cloud.instance_types(node_class(), OTHER_KUBELET)
-    lesson = room(setup, cpu=1400, image=instance.image_id)
+    observation = room(setup, cpu=1400, image=instance.image_id)
 
-    news = [cloud.learn(lesson), cloud.learn(lesson)]
+    news = [cloud.learn(observation), cloud.learn(observation)]
 
     after = cloud.instance_types(node_class(), DEFAULT_KUBELET)
     assert news == [True, False]

@@ -53,9 +53,9 @@ def to_place(known: ClusterModel, seconds: float = 0) -> list[str]:
     return [p.uid for p in known.snapshot(at(seconds)).pods]
 
 
-def rooms(known: ClusterModel) -> dict[str, int]:
+def existing_nodes(known: ClusterModel) -> dict[str, int]:
     """Return the free thousandths of a core in each room that takes pods, in the order they are filled."""
-    return {r.name: r.free["cpu"] for r in known.snapshot(START).rooms if r.open}
+    return {r.name: r.free["cpu"] for r in known.snapshot(START).existing_nodes if r.open}
 
 
 def daemon(uid: str, node_name: str) -> Pod:

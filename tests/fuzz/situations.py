@@ -74,8 +74,8 @@ def _spec(cpu: str, more: Mapping[str, Any]) -> Manifest:
 def machine(name: str, zone: str = A, *, cpus: int = 4, **more: Any) -> Manifest:
     """A node that is there."""
     labels = {ZONE: zone, ARCH: "amd64", OS: "linux", HOSTNAME: name, CAPACITY_TYPE: "on-demand"}
-    room = {"cpu": str(cpus), "memory": "16Gi", "pods": "30"}
-    return node(name, labels | more.get("labels", {}), room, more.get("taints", ()))
+    existing_node = {"cpu": str(cpus), "memory": "16Gi", "pods": "30"}
+    return node(name, labels | more.get("labels", {}), existing_node, more.get("taints", ()))
 
 
 def spread(key: str = ZONE, skew: int = 1, app: str = "web", **more: Any) -> list[Manifest]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.packing.catalogues import FAKE_TYPES, ladder
+from tests.bench.packing.catalogues import FAKE_TYPES, relaxation
 from tests.bench.packing.ours import problem_of, read_scenario
 from tests.bench.packing.workloads import manifests
 from tests.fuzz.catalogue import catalogue
@@ -95,7 +95,7 @@ def test_nodes_of_pods_kept_apart_take_more_of_the_rest_where_there_are_too_many
     """Karpenter pays 104.81 $/h for 60 nodes; what costs less must not need many more of them."""
     content, types = tmp_path / "pods.json", tmp_path / "types.json"
     content.write_text(json.dumps(manifests("diverse", 300, 103)))
-    types.write_text(json.dumps(ladder(FAKE_TYPES)))
+    types.write_text(json.dumps(relaxation(FAKE_TYPES)))
     problem = problem_of(read_scenario(content, read_catalogue(types), Settings()))
 
     plan = pack(problem)

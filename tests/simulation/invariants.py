@@ -140,7 +140,7 @@ class Invariants:
         plan = InlineSolver().solve(
             Problem(
                 pods=snapshot.pods,
-                rooms=snapshot.rooms,
+                existing_nodes=snapshot.existing_nodes,
                 offers=tuple(offers),
                 daemons=tuple(d.spec for d in snapshot.daemons),
                 volumes=snapshot.volumes,

@@ -36,7 +36,7 @@ class Judge:
     # --- when the trouble is over
 
     def served(self) -> bool:
-        """Tell whether every pod has a node, or a claim with an instance that is to be its node."""
+        """Return whether every pod has a node, or a claim with an instance that is to be its node."""
         rehearsal = self._rehearsal
         if not rehearsal.process.alive:
             return False

@@ -64,7 +64,7 @@ class Kill:
             self._check_causes()
 
     def _protected(self, app: str) -> bool:
-        """Tell whether nobody may take an app more pods than its budget: EC2 does, and we do on purpose."""
+        """Return whether nobody may take an app more pods than its budget: EC2 does, and we do on purpose."""
         return self.end != "interruption" and not (self.end == "emptiness" and app == _APPS[0])
 
     def _nodes(self) -> tuple[Manifest, ...]:

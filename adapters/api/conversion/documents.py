@@ -99,7 +99,7 @@ class Made:
 
 
 def is_convertible(tree: Mapping[str, Any], to: str) -> bool:
-    """Tell whether the object is of a kind and version that something else becomes of in the version `to`."""
+    """Return whether the object is of a kind and version that something else becomes of in the version `to`."""
     kind, api_version = tree.get("kind"), tree.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return False
@@ -111,7 +111,7 @@ def is_convertible(tree: Mapping[str, Any], to: str) -> bool:
 
 
 def is_ours(tree: Mapping[str, Any]) -> bool:
-    """Tell whether the object is of one of those kinds, in whatever version, known or not."""
+    """Return whether the object is of one of those kinds, in whatever version, known or not."""
     kind, api_version = tree.get("kind"), tree.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return False
@@ -120,7 +120,7 @@ def is_ours(tree: Mapping[str, Any]) -> bool:
 
 
 def is_meant_for_us(tree: Mapping[str, Any]) -> bool:
-    """Tell whether the object is one of ours, or would be, were its kind or version written right."""
+    """Return whether the object is one of ours, or would be, were its kind or version written right."""
     kind, api_version = tree.get("kind"), tree.get("apiVersion")
     if not isinstance(kind, str):
         return False

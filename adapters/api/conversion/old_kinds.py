@@ -174,7 +174,7 @@ def _images(terms: tuple[SelectorTerm, ...]) -> Iterator[Tree]:
 
 
 def leaves_out_beside_ids(selector: Mapping[str, Any]) -> bool:
-    """Tell whether a selector of images names ids beside what an id cannot stand beside in v1beta1."""
+    """Return whether a selector of images names ids beside what an id cannot stand beside in v1beta1."""
     return bool(selector.keys() & IDS) and not selector.keys() <= IDS
 
 

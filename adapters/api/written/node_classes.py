@@ -6,7 +6,7 @@ from typing import Final
 
 from treenail.adapters.api.written.parts import Tree, time
 from treenail.domain.model.capacity_reservations import CapacityReservation
-from treenail.domain.model.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.model.node_class_status import ImageMeant, NodeClassMeaning
 from treenail.domain.model.requirements import Requirement
 
 # The kinds whose status says it, and whether they know instance profiles made from roles.

@@ -78,7 +78,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _is_indented(node: yaml.Node) -> bool:
-    """Tell whether `node` holds a list in block style that stands further in than its key."""
+    """Return whether `node` holds a list in block style that stands further in than its key."""
     if not isinstance(node, yaml.MappingNode):
         return False
     return any(

@@ -127,7 +127,7 @@ class Remembered(Generic[K, V]):
         return flight.result()
 
     def fresh(self, key: K, *, ahead: float = 0.0) -> bool:
-        """Tell whether `get` would return at once."""
+        """Return whether `get` would return at once."""
         with self._lock:
             kept = self._kept.get(key)
             return kept is not None and self._now() + ahead < kept.fresh_until

@@ -93,7 +93,7 @@ class OnDemand:
         return self._found.get(self._region, ahead=ahead) if self._listed else self._prices
 
     def fresh(self, *, ahead: float = 0.0) -> bool:
-        """Tell whether `read` would return at once."""
+        """Return whether `read` would return at once."""
         return not self._listed or self._found.fresh(self._region, ahead=ahead)
 
     def current(self) -> OnDemandPrices:
@@ -168,7 +168,7 @@ class Spot:
         return self._found.get(self._aws.clients.region, ahead=ahead)
 
     def fresh(self, *, ahead: float = 0.0) -> bool:
-        """Tell whether `read` would return at once."""
+        """Return whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
 
     def current(self) -> SpotPrices:

@@ -12,7 +12,7 @@ from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.model import labels
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     PLACEMENT_GROUP_READY,
     RESERVATIONS_READY,
@@ -20,7 +20,7 @@ from treenail.domain.model.node_class_standing import (
     SUBNETS_READY,
     ImageMeant,
     NodeClassMeaning,
-    NodeClassStanding,
+    NodeClassStatus,
     SecurityGroupMeant,
     SubnetMeant,
 )
@@ -50,7 +50,7 @@ def standing_of(
     images: Images,
     reservations: CapacityReservations,
     placement_groups: PlacementGroups,
-) -> NodeClassStanding:
+) -> NodeClassStatus:
     """Return what the selectors of a node class find, and a condition for each it has.
 
     A class that names a launch template of its user's has subnets alone: the template says the rest.
@@ -60,7 +60,7 @@ def standing_of(
         SubnetMeant(id=one.id, zone=one.zone, zone_id=one.zone_id) for one in of_subnets or ()
     )
     if node_class.launch_template:
-        return NodeClassStanding(meaning=NodeClassMeaning(subnets=subnets_meant), conditions=(subnets_stand,))
+        return NodeClassStatus(meaning=NodeClassMeaning(subnets=subnets_meant), conditions=(subnets_stand,))
     of_images, images_stand = look_up(IMAGES_READY, lambda: images.of(node_class))
     of_groups, groups_stand = look_up(SECURITY_GROUPS_READY, lambda: groups.of(node_class))
     of_reservations, reservations_stand = look_up(RESERVATIONS_READY, lambda: reservations.of(node_class))
@@ -79,7 +79,7 @@ def standing_of(
         subnets_stand,
         groups_stand,
     )
-    return NodeClassStanding(meaning=meaning, conditions=conditions)
+    return NodeClassStatus(meaning=meaning, conditions=conditions)
 
 
 def image_meant(image: Image) -> ImageMeant:

@@ -49,7 +49,7 @@ class InstanceTypes:
         return self._found.get(self._aws.clients.region, ahead=ahead)
 
     def fresh(self, *, ahead: float = 0.0) -> bool:
-        """Tell whether `read` would return at once."""
+        """Return whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
 
     def last(self) -> tuple[TypeRecord, ...] | None:
@@ -113,7 +113,7 @@ class Offerings:
         return self._found.get(self._aws.clients.region, ahead=ahead)
 
     def fresh(self, *, ahead: float = 0.0) -> bool:
-        """Tell whether `read` would return at once."""
+        """Return whether `read` would return at once."""
         return self._found.fresh(self._aws.clients.region, ahead=ahead)
 
     def last(self) -> SoldIn | None:

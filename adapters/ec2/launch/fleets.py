@@ -129,7 +129,7 @@ class Fleets:
         return replace(answer, waited_seconds=waited)
 
     def _mended(self, call: FleetCall, request: FleetRequest, answer: FleetAnswer, *, first: bool) -> bool:
-        """Tell whether the call may do better now: where its templates were gone, or its profile is new."""
+        """Return whether the call may do better now: where its templates were gone, or its profile is new."""
         if answer.instances:
             return False
         if first and any(error.code in _TEMPLATE_GONE for error in answer.errors):

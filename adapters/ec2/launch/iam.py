@@ -50,7 +50,7 @@ class Iam:
         self._aws.gate.call("iam", "CreateInstanceProfile", make)
 
     def add_role(self, name: str, role: str) -> bool:
-        """Have a profile bear a role; tell whether there is such a role.
+        """Have a profile bear a role; return whether there is such a role.
 
         Raises:
             UnavailableError: also where the profile, which was just made, is not to be seen yet.

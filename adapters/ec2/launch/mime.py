@@ -27,7 +27,7 @@ class Part:
 
 
 def is_mime(user_data: str) -> bool:
-    """Tell whether user data is of MIME parts already."""
+    """Return whether user data is of MIME parts already."""
     return user_data.lstrip().lower().startswith(_BEGINNINGS)
 
 

@@ -117,7 +117,7 @@ class Templates:
         return self._aws.clients.ec2.describe_launch_templates(Filters=asked, MaxResults=_PAGE, **more)
 
     def _use(self, name: str) -> bool:
-        """Tell whether a template is there, and note that it is in use."""
+        """Return whether a template is there, and note that it is in use."""
         with self._lock:
             there = name in self._known
             if there:

@@ -66,11 +66,11 @@ class NodeAccount:
         return None
 
     def port_taken(self, ports: Iterable[HostPort]) -> bool:
-        """Tell whether one of `ports` is in use."""
+        """Return whether one of `ports` is in use."""
         return any(_clash(wanted, used) for wanted in ports for used in self.ports)
 
     def set_node(self, node: Node | None) -> bool:
-        """Take in a node's state; tell whether that may let more pods come."""
+        """Take in a node's state; return whether that may let more pods come."""
         before, self.node = self.node, node
         if node is None:
             self.room = {}
@@ -89,7 +89,7 @@ class NodeAccount:
         return node is not None
 
     def put(self, pod: Pod) -> bool:
-        """Take in a pod's state; tell whether that makes room."""
+        """Take in a pod's state; return whether that makes room."""
         known = self.pods.get(pod.uid)
         self.pods[pod.uid] = pod
         if known is not None and known.spec is pod.spec and known.bound == pod.bound:
@@ -101,7 +101,7 @@ class NodeAccount:
         return known is not None and known.bound and not pod.bound
 
     def take(self, uid: str) -> bool:
-        """Forget a pod; tell whether that makes room."""
+        """Forget a pod; return whether that makes room."""
         pod = self.pods.pop(uid, None)
         if pod is None or not pod.bound:
             return False

@@ -49,7 +49,7 @@ class DomainCount:
         return self._least
 
     def add(self, node: str, pods: int) -> bool:
-        """Count `pods` more on a node; tell whether that matters."""
+        """Count `pods` more on a node; return whether that matters."""
         domain = self._domain_of.get(node)
         if domain is None:
             return False
@@ -59,7 +59,7 @@ class DomainCount:
         return True
 
     def settle(self, name: str, account: NodeAccount | None, pods: int) -> bool:
-        """Take in how a node with so many pods is now; tell whether that matters."""
+        """Take in how a node with so many pods is now; return whether that matters."""
         before, domain = self._domain_of.get(name), self._domain(account)
         if before == domain:
             return False
@@ -99,7 +99,7 @@ class Tally:
         self.counts: WeakValueDictionary[tuple[str, NodeFilter], DomainCount] = WeakValueDictionary()
 
     def add(self, node: str, pods: int) -> bool:
-        """Count `pods` more on a node; tell whether that matters to anybody."""
+        """Count `pods` more on a node; return whether that matters to anybody."""
         left = self.on.get(node, 0) + pods
         if left:
             self.on[node] = left
@@ -108,7 +108,7 @@ class Tally:
         return _any_of(count.add(node, pods) for count in self.counts.values())
 
     def settle(self, name: str, account: NodeAccount | None) -> bool:
-        """Take in how a node is now; tell whether that matters to anybody."""
+        """Take in how a node is now; return whether that matters to anybody."""
         pods = self.on.get(name, 0)
         return _any_of(count.settle(name, account, pods) for count in self.counts.values())
 
@@ -233,7 +233,7 @@ class Census:
 
 
 def _any_of(done: Iterable[bool]) -> bool:
-    """Tell whether any of `done` is true, after all of it is done."""
+    """Return whether any of `done` is true, after all of it is done."""
     return any(list(done))
 
 

@@ -26,7 +26,7 @@ from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster.cluster_facts import ClusterFact, Kind
 from treenail.domain.model.errors import NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.pods import Pod

@@ -212,7 +212,7 @@ class _Daemon:
         self._topology = Topology(NO_NEEDS, census), NO_NEEDS
 
     def comes_to(self, account: NodeAccount) -> bool:
-        """Tell whether a new pod may come to a node."""
+        """Return whether a new pod may come to a node."""
         return not shape_misfit(self.spec, self._alternatives, account)
 
     def hindrance(self, account: NodeAccount) -> str:
@@ -230,7 +230,7 @@ class _Daemon:
         return self._topology[0]
 
     def stays_on(self, account: NodeAccount) -> bool:
-        """Tell whether the node's labels still let a pod be there; taints are not the controller's matter."""
+        """Return whether the node's labels still let a pod be there; taints are not the controller's matter."""
         return any(account.described.compatible(wanted) for wanted in self._alternatives)
 
 

@@ -37,7 +37,7 @@ class Selection:
         return cls(term.selector, names, term.namespace_selector)
 
     def selects(self, namespace: str, of: Mapping[str, str], labels_of: NamespaceLabels) -> bool:
-        """Tell whether it selects a pod with the labels `of` in `namespace`."""
+        """Return whether it selects a pod with the labels `of` in `namespace`."""
         if self.selector is None or not self.selector.selects(of):
             return False
         if namespace in self.namespaces:
@@ -105,7 +105,7 @@ class NodeFilter:
     tolerations: tuple[Toleration, ...] | None = None
 
     def counts(self, account: NodeAccount, node: Node) -> bool:
-        """Tell whether the node of `account` counts."""
+        """Return whether the node of `account` counts."""
         if any(key not in node.labels for key in self.keys):
             return False
         if self.alternatives is not None and not any(map(account.described.compatible, self.alternatives)):
@@ -125,7 +125,7 @@ def repelling(node: Node) -> tuple[Taint, ...]:
 
 
 def same_for_topologies(change: Change) -> bool:
-    """Tell whether a change of a node says nothing about what is counted on it."""
+    """Return whether a change of a node says nothing about what is counted on it."""
     before, after = change.before, change.after
     if not isinstance(before, Node) or not isinstance(after, Node):
         return False

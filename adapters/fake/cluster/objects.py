@@ -146,7 +146,7 @@ def finalizers_of(thing: ApiObject) -> tuple[str, ...]:
 
 
 def deletion_marked(thing: ApiObject) -> bool:
-    """Tell whether an object says of itself that it is being deleted."""
+    """Return whether an object says of itself that it is being deleted."""
     match thing:
         case Pod() | Node() | NodeClaim() | Namespace():
             return thing.deleting_since is not None

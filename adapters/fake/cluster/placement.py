@@ -65,7 +65,7 @@ def needs_of(spec: PodSpec) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judgement:
+class _Verdict:
     """Why a node's shape keeps pods off, how many taints they dislike in it, and what wishes it fails."""
 
     shape: int
@@ -109,7 +109,7 @@ class Profile:
         self._needs = needs_of(spec)
         self._wanted = dict(self._needs)
         self._alternatives = spec.alternatives()
-        self._judged: dict[str, _Judgement] = {}
+        self._judged: dict[str, _Verdict] = {}
         # By the values of the keys, the best candidate first.
         self._candidates: dict[_Values, list[_Candidate]] = {}
         self._seen = -1
@@ -217,11 +217,11 @@ class Profile:
     def _topology_misfit(self, account: NodeAccount) -> str:
         return self.topology.misfit(account) if self.topology is not None else ""
 
-    def _judge(self, account: NodeAccount) -> _Judgement:
+    def _judge(self, account: NodeAccount) -> _Verdict:
         """Return what the node's shape means for pods of this spec; judged anew when it has changed."""
         known = self._judged.get(account.name)
         if known is None or known.shape != account.shape:
-            known = self._judged[account.name] = _Judgement(
+            known = self._judged[account.name] = _Verdict(
                 shape=account.shape,
                 misfit=_end_of(account) or shape_misfit(self.spec, self._alternatives, account),
                 dislikes=self._dislikes(account),

@@ -11,7 +11,7 @@ from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.cluster.store import Store
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import NodeClassMeaning
+from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
 from treenail.domain.status.pool_usage import PoolUsage

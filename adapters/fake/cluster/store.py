@@ -91,7 +91,7 @@ class Store:
         return None if address is None else self.find(address)
 
     def knows(self, uid: str) -> bool:
-        """Tell whether there is an object of this uid, understood or not."""
+        """Return whether there is an object of this uid, understood or not."""
         return uid in self._addresses
 
     def all(self, of: type[T]) -> tuple[T, ...]:
@@ -103,11 +103,11 @@ class Store:
         return self._objects[kind].values()
 
     def deleting(self, thing: ApiObject) -> bool:
-        """Tell whether `thing` is on its way out."""
+        """Return whether `thing` is on its way out."""
         return deletion_marked(thing) or thing.uid in self._foreground
 
     def foreground(self, thing: ApiObject) -> bool:
-        """Tell whether `thing` waits for its dependents to go first."""
+        """Return whether `thing` waits for its dependents to go first."""
         return thing.uid in self._foreground
 
     # --- writing

@@ -179,11 +179,11 @@ class Topology:
         return self._misfit(self._rules, account)
 
     def closes(self, account: NodeAccount) -> bool:
-        """Tell whether a node, and all those with the same values of `keys`, are closed to the pods."""
+        """Return whether a node, and all those with the same values of `keys`, are closed to the pods."""
         return bool(self._misfit(self._by_domain, account))
 
     def keeps_off(self, account: NodeAccount) -> bool:
-        """Tell whether a node that is not closed is one that the pods must keep off all the same."""
+        """Return whether a node that is not closed is one that the pods must keep off all the same."""
         return bool(self._misfit(self._by_node, account))
 
     @staticmethod

@@ -20,7 +20,7 @@ class Pool(NamedTuple):
     zone: str
 
     def covers(self, pool: Pool) -> bool:
-        """Tell whether `pool` is one that this pattern is about."""
+        """Return whether `pool` is one that this pattern is about."""
         return all(mine in (ANY, its) for mine, its in zip(self, pool, strict=True))
 
 
@@ -42,7 +42,7 @@ class CapacityPools:
         self._in_use: Counter[Pool] = Counter()
 
     def has_room(self, pool: Pool) -> bool:
-        """Tell whether one more instance can be had from `pool`."""
+        """Return whether one more instance can be had from `pool`."""
         now = self._agenda.monotonic()
         if any(s.until > now and s.pattern.covers(pool) for s in self._shortages):
             return False

@@ -43,9 +43,9 @@ from treenail.domain.interruption.impairments import Impairments
 from treenail.domain.model.errors import InvalidError, UnavailableError
 from treenail.domain.model.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Agenda, TaskKey
@@ -119,9 +119,9 @@ class FakeEC2(Happenings):
         self._admit(DESCRIBE_INSTANCE_TYPES)
         return self._region.assortment(node_class, kubelet).launchable
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        """Take in how much a node turned out to have; tell whether that is news."""
-        return self._region.shop.learned.learn(lesson)
+    def learn(self, observation: CapacityObserved) -> bool:
+        """Take in how much a node turned out to have; return whether that is news."""
+        return self._region.shop.learned.learn(observation)
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
@@ -204,7 +204,7 @@ class FakeEC2(Happenings):
         self._admit(CREATE_TAGS)
         self._machines.tag(instance_id, self.cluster_name, tags)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made."""
         return self._standings.of(node_class)
 
@@ -247,9 +247,9 @@ class FakeEC2(Happenings):
         """
         return self._machine(instance.id).boot_seconds
 
-    def forget_lessons(self) -> None:
+    def forget_observations(self) -> None:
         """Forget what nodes turned out to have, as a controller does that ends."""
-        self._region.shop.learned = LearnedSizes()
+        self._region.shop.learned = ObservedCapacity()
 
     def node_size(self, instance: Instance) -> tuple[Resources, Resources]:
         """Return the capacity and the allocatable that an instance's node comes up with.

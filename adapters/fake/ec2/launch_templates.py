@@ -22,11 +22,11 @@ class LaunchTemplates:
         self._gone: dict[_Key, None] = {}
 
     def there(self, request: FleetRequest) -> bool:
-        """Tell whether a launch has its template, or one of somebody else's."""
+        """Return whether a launch has its template, or one of somebody else's."""
         return bool(request.node_class.launch_template) or _key(request) in self._there
 
     def thought_there(self, request: FleetRequest) -> bool:
-        """Tell whether who launches does not know yet that the template was deleted. Next time it does."""
+        """Return whether who launches does not know yet that the template was deleted. Next time it does."""
         known = len(self._gone)
         self._gone.pop(_key(request), None)
         return len(self._gone) < known

@@ -25,7 +25,7 @@ class Shortfall:
     node_class: str = ""
 
     def concerns(self, instance: Instance, request: FleetRequest) -> bool:
-        """Tell whether a node of this instance is short."""
+        """Return whether a node of this instance is short."""
         return self.instance_type in ("", instance.instance_type) and self.node_class in (
             "",
             request.node_class.ref.name,

@@ -105,7 +105,7 @@ class Reservations:
 
 
 def _means(term: SelectorTerm, one: ReservedCapacity) -> bool:
-    """Tell whether a term selects a reservation; without tags it bears whatever tags are asked for."""
+    """Return whether a term selects a reservation; without tags it bears whatever tags are asked for."""
     if term.id:
         return term.id == one.id
     return (

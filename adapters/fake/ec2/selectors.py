@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Tagged)
 
 
 def means(term: SelectorTerm, thing: Tagged) -> bool:
-    """Tell whether `thing` is one that a term by id, or by name and tags, is about."""
+    """Return whether `thing` is one that a term by id, or by name and tags, is about."""
     if term.id:
         return term.id == thing.id
     if not (term.name or term.tags):

@@ -18,8 +18,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import Count, with_reserved
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import LearnedSizes
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import ObservedCapacity
 from treenail.domain.model.resources import MEMORY, Resources
 from treenail.domain.model.runtime import Clock
 from treenail.domain.model.template_hash import sizing_hash
@@ -85,7 +85,7 @@ class Shop:
         self._images = images
         self._profiles = profiles
         self._placement_groups = placement_groups
-        self.learned = LearnedSizes()
+        self.learned = ObservedCapacity()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
 
     def on_demand_price(self, instance_type: str) -> float:
@@ -93,7 +93,7 @@ class Shop:
         return self._catalogue.on_demand_price(instance_type) or 0.0
 
     def knows(self, instance_type: str) -> bool:
-        """Tell whether there is an instance type of this name at all."""
+        """Return whether there is an instance type of this name at all."""
         return self._catalogue.on_demand_price(instance_type) is not None
 
     def assortment(self, node_class: NodeClass, kubelet: Kubelet) -> Assortment:

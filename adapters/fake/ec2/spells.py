@@ -40,5 +40,5 @@ class Spells:
         self._until[spell] = max(self._agenda.monotonic() + seconds, self._until.get(spell, 0.0))
 
     def on(self, spell: Spell) -> bool:
-        """Tell whether a spell lasts."""
+        """Return whether a spell lasts."""
         return self._agenda.monotonic() < self._until.get(spell, 0.0)

@@ -9,7 +9,7 @@ from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.throttle import DELETE_INSTANCE_PROFILE
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import InstanceState
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     INSTANCE_PROFILE_READY,
     PLACEMENT_GROUP_READY,
@@ -18,7 +18,7 @@ from treenail.domain.model.node_class_standing import (
     SUBNETS_READY,
     ImageMeant,
     NodeClassMeaning,
-    NodeClassStanding,
+    NodeClassStatus,
     SecurityGroupMeant,
     SubnetMeant,
 )
@@ -51,16 +51,14 @@ class Standings:
         self._admit = admit
         self._cluster = cluster
 
-    def of(self, node_class: NodeClass) -> NodeClassStanding:
+    def of(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means, and how each part stands.
 
         A class that names a launch template of its user's has subnets alone: the template says the rest.
         """
         subnets, of_subnets = self._part(SUBNETS_READY, lambda: self._subnets(node_class))
         if node_class.launch_template:
-            return NodeClassStanding(
-                meaning=NodeClassMeaning(subnets=subnets or ()), conditions=(of_subnets,)
-            )
+            return NodeClassStatus(meaning=NodeClassMeaning(subnets=subnets or ()), conditions=(of_subnets,))
         images, of_images = self._part(IMAGES_READY, lambda: self._images(node_class))
         groups, of_groups = self._part(SECURITY_GROUPS_READY, lambda: self._groups(node_class))
         profile, of_profile = self._part(INSTANCE_PROFILE_READY, lambda: self._region.profiles.of(node_class))
@@ -83,7 +81,7 @@ class Standings:
             instance_profile=profile or "",
         )
         parts = (of_images, of_reservations, of_group, of_subnets, of_groups, of_profile)
-        return NodeClassStanding(meaning=meaning, conditions=tuple(one for one in parts if one is not None))
+        return NodeClassStatus(meaning=meaning, conditions=tuple(one for one in parts if one is not None))
 
     def release(self, node_class: NodeClass) -> None:
         """Delete the profiles made for a node class."""

@@ -10,13 +10,13 @@ from treenail.domain.model import labels
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.packing.advice.anew import Anew
 from treenail.domain.packing.advice.bystanders import Bystanders
-from treenail.domain.packing.advice.near_rooms import NearRooms, against
+from treenail.domain.packing.advice.existing_node_topology import topology_against
+from treenail.domain.packing.advice.nearest_existing_nodes import NearestExistingNodes, against
 from treenail.domain.packing.advice.node_steps import opened, uncordon
 from treenail.domain.packing.advice.remainder import Remainder
-from treenail.domain.packing.advice.room_topology import topology_against
 from treenail.domain.packing.advice.search import Search, Tries
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.problem import ExistingNode, Problem
 from treenail.domain.packing.reasons import TOPOLOGY, Refusal, furthest
 from treenail.domain.packing.remedies import Remedy
 
@@ -26,7 +26,7 @@ class Effort:
     """How much is done for advice in one decision, by count: equal plans get equal advice.
 
     For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
-    it has pools. A try has no more `pools` and open `rooms` than these, those that came nearest, and no
+    it has pools. A try has no more `pools` and open `existing_nodes` than these, those that came nearest, and no
     more `pods`, or `together` where their places depend on each other. So many `cordoned` nodes are opened,
     one at a time. With limits raised, all is decided `anew`, so often, where there are no more `pods` in all.
     """
@@ -35,7 +35,7 @@ class Effort:
     tries: int = 24
     in_all: int = 256
     pools: int = 4
-    rooms: int = 32
+    existing_nodes: int = 32
     pods: int = 1000
     together: int = 20
     anew: int = 16
@@ -98,8 +98,8 @@ class _Adviser:
         self._remainder = Remainder(problem, plan)
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
-        self._near: NearRooms | None = None
-        self._near_cordoned: NearRooms | None = None
+        self._near: NearestExistingNodes | None = None
+        self._near_cordoned: NearestExistingNodes | None = None
         self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
@@ -115,37 +115,53 @@ class _Adviser:
 
     def _advised(self, group: RefusedClass) -> RefusedClass:
         pods = tuple(self._remainder.pods[uid] for uid in group.pods)
-        rooms = self._nearest_rooms(pods[0].spec)
-        nearest = self._nearest(group, pods[0], rooms)
-        return replace(group, nearest=nearest, remedy=self._remedy(group, pods, rooms))
+        existing_nodes = self._nearest_existing_nodes(pods[0].spec)
+        nearest = self._nearest(group, pods[0], existing_nodes)
+        return replace(group, nearest=nearest, remedy=self._remedy(group, pods, existing_nodes))
 
-    def _nearest(self, group: RefusedClass, pod: Pod, rooms: tuple[Room, ...]) -> Refusal | None:
+    def _nearest(
+        self, group: RefusedClass, pod: Pod, existing_nodes: tuple[ExistingNode, ...]
+    ) -> Refusal | None:
         """Return the refusal of the pool or node where a pod came furthest, rather a pool's."""
         of_pools = furthest(group.refusals)
-        if not rooms:
+        if not existing_nodes:
             return of_pools
-        at_node = against(pod.spec, self._remainder.volumes(pod), rooms[0])
+        at_node = against(pod.spec, self._remainder.volumes(pod), existing_nodes[0])
         if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
-            problem = self._remainder.problem((pod,), (), (rooms[0], *self._others(pod.spec, rooms[:1])))
-            at_node = topology_against(problem, rooms[0].name, self._pack, lambda: self._tries.spend(1))
+            problem = self._remainder.problem(
+                (pod,), (), (existing_nodes[0], *self._others(pod.spec, existing_nodes[:1]))
+            )
+            at_node = topology_against(
+                problem, existing_nodes[0].name, self._pack, lambda: self._tries.spend(1)
+            )
         if at_node is not None:
-            at_node = replace(at_node, node=_node_of(rooms[0]))
+            at_node = replace(at_node, node=_node_of(existing_nodes[0]))
         return furthest(refusal for refusal in (of_pools, at_node) if refusal is not None)
 
-    def _nearest_rooms(self, spec: PodSpec) -> tuple[Room, ...]:
+    def _nearest_existing_nodes(self, spec: PodSpec) -> tuple[ExistingNode, ...]:
         if self._near is None:
-            self._near = NearRooms(self._remainder.rooms)
-        return self._near.nearest(spec, self._effort.rooms)
+            self._near = NearestExistingNodes(self._remainder.existing_nodes)
+        return self._near.nearest(spec, self._effort.existing_nodes)
 
-    def _cordoned_rooms(self, pod: Pod) -> tuple[Room, ...]:
+    def _cordoned_existing_nodes(self, pod: Pod) -> tuple[ExistingNode, ...]:
         """Return the cordoned rooms that come nearest, of those that a pod could be in but for other pods."""
         if self._near_cordoned is None:
-            self._near_cordoned = NearRooms([opened(r) for r in self._remainder.rooms if r.cordoned])
+            self._near_cordoned = NearestExistingNodes(
+                [opened(r) for r in self._remainder.existing_nodes if r.cordoned]
+            )
         near = self._near_cordoned.nearest(pod.spec, self._effort.cordoned)
-        names = [room.name for room in near if against(pod.spec, self._remainder.volumes(pod), room) is None]
-        return tuple(room for room in self._remainder.rooms if room.name in names)
+        names = [
+            existing_node.name
+            for existing_node in near
+            if against(pod.spec, self._remainder.volumes(pod), existing_node) is None
+        ]
+        return tuple(
+            existing_node for existing_node in self._remainder.existing_nodes if existing_node.name in names
+        )
 
-    def _remedy(self, group: RefusedClass, pods: tuple[Pod, ...], rooms: tuple[Room, ...]) -> Remedy | None:
+    def _remedy(
+        self, group: RefusedClass, pods: tuple[Pod, ...], existing_nodes: tuple[ExistingNode, ...]
+    ) -> Remedy | None:
         """Look for what would place all pods; where there is none, for what would place one."""
         pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
         if pods[0].spec.spread:
@@ -153,17 +169,24 @@ class _Adviser:
             pools = tuple(self._remainder.offers)
         refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
         everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
-        cordoned = self._cordoned_rooms(pods[0])
-        rooms = (*rooms, *cordoned)
-        others = self._others(pods[0].spec, rooms)
+        cordoned = self._cordoned_existing_nodes(pods[0])
+        existing_nodes = (*existing_nodes, *cordoned)
+        others = self._others(pods[0].spec, existing_nodes)
         for some, tries in self._shares(pods, everybody):
-            problem = self._remainder.problem(some, pools, (*rooms, *others))
+            problem = self._remainder.problem(some, pools, (*existing_nodes, *others))
             together = bool(pods[0].spec.spread)
             search = Search(problem, self._pack, self._tries.part(tries), together=together)
             found = search.best(refusals, map(uncordon, cordoned))
             steps = self._anew.holding(found.steps, some) if found is not None else None
             if found is not None and steps is not None:
-                node = next((_node_of(room) for room in rooms if room.name == found.room), "")
+                node = next(
+                    (
+                        _node_of(existing_node)
+                        for existing_node in existing_nodes
+                        if existing_node.name == found.existing_node
+                    ),
+                    "",
+                )
                 changes = tuple(step.change for step in steps)
                 return Remedy(changes, for_all=some is everybody, node=node)
         return None
@@ -177,16 +200,16 @@ class _Adviser:
         for_one = self._effort.tries // _FOR_ONE
         return ((everybody, self._effort.tries - for_one), (pods[:1], for_one))
 
-    def _others(self, spec: PodSpec, rooms: tuple[Room, ...]) -> tuple[Room, ...]:
+    def _others(self, spec: PodSpec, existing_nodes: tuple[ExistingNode, ...]) -> tuple[ExistingNode, ...]:
         """Return the rooms that are not tried, for those in them who have a say in where the pods may go."""
         if self._bystanders is None:
-            self._bystanders = Bystanders(self._remainder.rooms)
-        return self._bystanders.without(rooms, spec)
+            self._bystanders = Bystanders(self._remainder.existing_nodes)
+        return self._bystanders.without(existing_nodes, spec)
 
 
-def _node_of(room: Room) -> str:
+def _node_of(existing_node: ExistingNode) -> str:
     """Return the name of the node that a room is, or of the claim where it is still on its way."""
-    return room.labels.get(labels.NODE_NAME, room.name)
+    return existing_node.labels.get(labels.NODE_NAME, existing_node.name)
 
 
 def _depend(spec: PodSpec) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.taints import Taint
-from treenail.domain.packing.problem import Resident, Room
+from treenail.domain.packing.problem import ExistingNode, Resident
 
 _Sort: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
 
@@ -20,54 +20,56 @@ class Bystanders:
     That they are several nodes is lost: to a new node, which is a host of its own, it makes no difference.
     """
 
-    def __init__(self, rooms: Sequence[Room]) -> None:
-        self._rooms = rooms
-        residents = {id(one): one for room in rooms for one, _ in room.residents}
+    def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
+        self._existing_nodes = existing_nodes
+        residents = {id(one): one for existing_node in existing_nodes for one, _ in existing_node.residents}
         self._keys = {term.topology_key for one in residents.values() for term in one.anti_affinity}
         self._known: dict[tuple[str, ...], dict[_Sort, list[int]]] = {}
         self._there: dict[tuple[tuple[str, ...], _Sort], dict[int, tuple[Resident, int]]] = {}
 
-    def without(self, kept: Iterable[Room], spec: PodSpec) -> tuple[Room, ...]:
+    def without(self, kept: Iterable[ExistingNode], spec: PodSpec) -> tuple[ExistingNode, ...]:
         """Return a closed room for all rooms of a sort but those `kept`, as pods of `spec` tell sorts.
 
         None at all where nobody has a say in where such pods may go.
         """
         if not self._keys and not spec.spread and not spec.pod_affinity:
             return ()
-        names = {room.name for room in kept}
+        names = {existing_node.name for existing_node in kept}
         keys = tuple(sorted((self._keys | _looked_at(spec)) - {labels.HOSTNAME}))
         if keys not in self._known:
             self._known[keys] = self._sorts(keys)
         found = []
         for sort, members in self._known[keys].items():
-            first = next((at for at in members if self._rooms[at].name not in names), None)
+            first = next((at for at in members if self._existing_nodes[at].name not in names), None)
             if first is not None:
-                left_out = [self._rooms[at] for at in members if self._rooms[at].name in names]
+                left_out = [
+                    self._existing_nodes[at] for at in members if self._existing_nodes[at].name in names
+                ]
                 there = self._less(keys, sort, left_out)
-                found.append(replace(self._rooms[first], open=False, residents=there))
+                found.append(replace(self._existing_nodes[first], open=False, residents=there))
         return tuple(found)
 
     def _sorts(self, keys: tuple[str, ...]) -> dict[_Sort, list[int]]:
         sorts: dict[_Sort, list[int]] = {}
-        for at, room in enumerate(self._rooms):
-            sort = tuple(room.labels.get(key) for key in keys), room.taints
+        for at, existing_node in enumerate(self._existing_nodes):
+            sort = tuple(existing_node.labels.get(key) for key in keys), existing_node.taints
             sorts.setdefault(sort, []).append(at)
-            _count(self._there.setdefault((keys, sort), {}), room, 1)
+            _count(self._there.setdefault((keys, sort), {}), existing_node, 1)
         return sorts
 
     def _less(
-        self, keys: tuple[str, ...], sort: _Sort, left_out: Iterable[Room]
+        self, keys: tuple[str, ...], sort: _Sort, left_out: Iterable[ExistingNode]
     ) -> tuple[tuple[Resident, int], ...]:
         """Return who is in the rooms of a sort, less those in the rooms `left_out`."""
         counts = dict(self._there[keys, sort])
-        for room in left_out:
-            _count(counts, room, -1)
+        for existing_node in left_out:
+            _count(counts, existing_node, -1)
         return tuple((one, count) for one, count in counts.values() if count)
 
 
-def _count(counts: dict[int, tuple[Resident, int]], room: Room, sign: int) -> None:
+def _count(counts: dict[int, tuple[Resident, int]], existing_node: ExistingNode, sign: int) -> None:
     # Alike residents are one object: to compare them would take longer.
-    for one, count in room.residents:
+    for one, count in existing_node.residents:
         _, known = counts.get(id(one), (one, 0))
         counts[id(one)] = one, known + sign * count
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.taints import Taint
-from treenail.domain.packing.problem import PoolOffer, Problem, Room
+from treenail.domain.packing.problem import ExistingNode, PoolOffer, Problem
 from treenail.domain.packing.reasons import Refusal, Values
 
 
@@ -38,13 +38,20 @@ class Case:
         return self.offer.pool if self.offer is not None else None
 
     @cached_property
-    def room(self) -> Room | None:
+    def existing_node(self) -> ExistingNode | None:
         """The node that refuses, if it is one."""
         name = self.refusal.node
-        return next((room for room in self.problem.rooms if name and room.name == name), None)
+        return next(
+            (
+                existing_node
+                for existing_node in self.problem.existing_nodes
+                if name and existing_node.name == name
+            ),
+            None,
+        )
 
     @property
     def taints(self) -> tuple[Taint, ...]:
         """The taints of whichever refuses."""
-        bearer = self.pool or self.room
+        bearer = self.pool or self.existing_node
         return bearer.taints if bearer is not None else ()

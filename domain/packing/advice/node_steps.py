@@ -8,21 +8,21 @@ from typing import Final
 from treenail.domain.model import labels
 from treenail.domain.model.taints import UNSCHEDULABLE
 from treenail.domain.packing.advice.step import Step
-from treenail.domain.packing.problem import Problem, Room
+from treenail.domain.packing.problem import ExistingNode, Problem
 from treenail.domain.packing.remedies import Change, ChangeKind
 
 _UNCORDON: Final = 1.5
 
 
-def opened(room: Room) -> Room:
+def opened(existing_node: ExistingNode) -> ExistingNode:
     """Return a cordoned room as it would be without that."""
-    taints = tuple(taint for taint in room.taints if not taint.same_mark(UNSCHEDULABLE))
-    return replace(room, open=True, cordoned=False, taints=taints)
+    taints = tuple(taint for taint in existing_node.taints if not taint.same_mark(UNSCHEDULABLE))
+    return replace(existing_node, open=True, cordoned=False, taints=taints)
 
 
-def uncordon(room: Room) -> Step:
+def uncordon(existing_node: ExistingNode) -> Step:
     """Return the step that opens a cordoned node again."""
-    node = room.labels.get(labels.NODE_NAME, room.name)
+    node = existing_node.labels.get(labels.NODE_NAME, existing_node.name)
     change = Change(
         kind=ChangeKind.UNCORDON,
         object=f"Node {node}",
@@ -33,7 +33,9 @@ def uncordon(room: Room) -> Step:
     )
 
     def apply(problem: Problem) -> Problem:
-        rooms = tuple(opened(one) if one.name == room.name else one for one in problem.rooms)
-        return replace(problem, rooms=rooms)
+        existing_nodes = tuple(
+            opened(one) if one.name == existing_node.name else one for one in problem.existing_nodes
+        )
+        return replace(problem, existing_nodes=existing_nodes)
 
     return Step(change=change, size=_UNCORDON, apply=apply)

@@ -208,8 +208,11 @@ def _without_term(problem: Problem, term: PodAffinityTerm) -> Problem:
             return one
         return replace(one, anti_affinity=tuple(t for t in one.anti_affinity if t != term))
 
-    rooms = (replace(r, residents=tuple((lifted(one), n) for one, n in r.residents)) for r in problem.rooms)
-    return replace(problem, rooms=tuple(rooms))
+    existing_nodes = (
+        replace(r, residents=tuple((lifted(one), n) for one, n in r.residents))
+        for r in problem.existing_nodes
+    )
+    return replace(problem, existing_nodes=tuple(existing_nodes))
 
 
 def add_namespace(term: PodAffinityTerm, namespace: str, own: str) -> Step:

@@ -141,7 +141,12 @@ def _no_capacity(case: Case) -> Iterable[Step]:
 
 
 def _port(case: Case) -> Iterable[Step]:
-    taken = {p.port for room in case.problem.rooms for r, _ in room.residents for p in r.host_ports}
+    taken = {
+        p.port
+        for existing_node in case.problem.existing_nodes
+        for r, _ in existing_node.residents
+        for p in r.host_ports
+    }
     taken |= {p.port for spec in (*case.problem.daemons, case.spec) for p in spec.host_ports}
     for port in case.spec.host_ports:
         if case.values.about == f"{port.port}/{port.protocol}":

@@ -11,7 +11,7 @@ from treenail.domain.model.resources import NOTHING, total
 from treenail.domain.model.usage import NODES
 from treenail.domain.packing.arrays.attachments import with_attached
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, PoolOffer, Problem, Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, Packing, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.residents import Residents
 
 
@@ -29,16 +29,18 @@ class Remainder:
         return {pod.uid: pod for pod in self._problem.pods}
 
     @cached_property
-    def rooms(self) -> tuple[Room, ...]:
+    def existing_nodes(self) -> tuple[ExistingNode, ...]:
         """The rooms with what they were promised, and after them the nodes to buy, which take nobody else."""
         given: dict[str, list[Pod]] = {}
-        for uid, room in self._plan.nominations.items():
-            given.setdefault(room, []).append(self.pods[uid])
-        rooms = [
-            self._filled(room, given[room.name]) if room.name in given else room
-            for room in self._problem.rooms
+        for uid, existing_node in self._plan.nominations.items():
+            given.setdefault(existing_node, []).append(self.pods[uid])
+        existing_nodes = [
+            self._filled(existing_node, given[existing_node.name])
+            if existing_node.name in given
+            else existing_node
+            for existing_node in self._problem.existing_nodes
         ]
-        return (*rooms, *self._to_buy())
+        return (*existing_nodes, *self._to_buy())
 
     @cached_property
     def offers(self) -> Mapping[str, PoolOffer]:
@@ -55,13 +57,15 @@ class Remainder:
         """What a pod's volumes ask of its node."""
         return self._problem.volumes.get(pod.uid)
 
-    def problem(self, pods: tuple[Pod, ...], pools: Iterable[str], rooms: tuple[Room, ...]) -> Problem:
-        """Return the problem of placing `pods` onto what is left of `rooms` and of the pools named."""
+    def problem(
+        self, pods: tuple[Pod, ...], pools: Iterable[str], existing_nodes: tuple[ExistingNode, ...]
+    ) -> Problem:
+        """Return the problem of placing `pods` onto what is left of `existing_nodes` and of the pools named."""
         wanted = frozenset(pools)
         return replace(
             self._problem,
             pods=pods,
-            rooms=rooms,
+            existing_nodes=existing_nodes,
             offers=tuple(offer for name, offer in self.offers.items() if name in wanted),
             volumes={
                 pod.uid: self._problem.volumes[pod.uid] for pod in pods if pod.uid in self._problem.volumes
@@ -70,18 +74,18 @@ class Remainder:
             settings=replace(self._problem.settings, packing=Packing.FIRST_FIT_DESCENDING, steps=None),
         )
 
-    def _filled(self, room: Room, pods: list[Pod]) -> Room:
-        free = room.free.minus(total(pod.spec.requests for pod in pods))
+    def _filled(self, existing_node: ExistingNode, pods: list[Pod]) -> ExistingNode:
+        free = existing_node.free.minus(total(pod.spec.requests for pod in pods))
         needs = (needs for pod in pods if (needs := self.volumes(pod)) is not None)
-        there = (*room.residents, *self._residents.count(pods))
-        return with_attached(replace(room, free=free, residents=there), needs)
+        there = (*existing_node.residents, *self._residents.count(pods))
+        return with_attached(replace(existing_node, free=free, residents=there), needs)
 
-    def _to_buy(self) -> Iterable[Room]:
+    def _to_buy(self) -> Iterable[ExistingNode]:
         """Return the nodes to buy as far as they matter to others: by who will be there."""
         for index, claim in enumerate(self._plan.claims):
             labels = {key: r.single for key, r in claim.requirements.items() if r.single is not None}
             pods = [self.pods[uid] for uid in claim.pods]
-            yield Room(
+            yield ExistingNode(
                 name=f"to buy {index}",
                 labels=labels,
                 taints=self.offers[claim.pool].pool.taints,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from treenail.domain.packing.advice.case import Case
-from treenail.domain.packing.advice.near_rooms import against
+from treenail.domain.packing.advice.nearest_existing_nodes import against
 from treenail.domain.packing.advice.proposals import proposals
 from treenail.domain.packing.advice.raised_limits import raised
 from treenail.domain.packing.advice.step import Step
@@ -19,7 +19,7 @@ from treenail.domain.packing.reasons import Reason, Refusal
 # More changes than these at once are no advice any more.
 _MOST_CHANGES: Final = 3
 # So many of the nodes that came nearest are looked at for what keeps pods off them.
-_ROOMS_ASKED: Final = 3
+_EXISTING_NODES_ASKED: Final = 3
 
 
 class Tries:
@@ -29,7 +29,7 @@ class Tries:
         self._left = limit
 
     def spend(self, pools: int) -> bool:
-        """Take what a try with so many pools costs; tell whether it was left."""
+        """Take what a try with so many pools costs; return whether it was left."""
         cost = max(1, pools)
         if self._left < cost:
             return False
@@ -68,7 +68,7 @@ class Found:
     """Steps that place the pods: in one room, by name, or ("") on new nodes or in several."""
 
     steps: tuple[Step, ...]
-    room: str
+    existing_node: str
 
 
 class Search:
@@ -96,7 +96,7 @@ class Search:
         for step in steps:
             self._add((step,), self._all if self._together else ())
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
-        self._expand(self._problem, (), (*furthest_first, *self._of_rooms(self._problem)))
+        self._expand(self._problem, (), (*furthest_first, *self._of_existing_nodes(self._problem)))
         while self._open:
             attempt = heapq.heappop(self._open)
             if not self._tries.spend(len(attempt.offers)):
@@ -104,10 +104,10 @@ class Search:
             problem = self._with(attempt)
             plan = self._pack(problem)
             if not plan.refused and not plan.deferred:
-                return Found(attempt.steps, _only_room(plan))
+                return Found(attempt.steps, _only_existing_node(plan))
             if len(attempt.steps) < _MOST_CHANGES:
                 of_pools = (r for group in plan.refused for r in group.refusals)
-                self._expand(problem, attempt.steps, (*of_pools, *self._of_rooms(problem)))
+                self._expand(problem, attempt.steps, (*of_pools, *self._of_existing_nodes(problem)))
         return None
 
     def _with(self, attempt: _Attempt) -> Problem:
@@ -144,17 +144,23 @@ class Search:
             return ()
         return raised(case.offer, case.problem, self._pack)
 
-    def _of_rooms(self, problem: Problem) -> Sequence[Refusal]:
+    def _of_existing_nodes(self, problem: Problem) -> Sequence[Refusal]:
         """Return what the rooms that came nearest, which are the first, say against the pods.
 
         Topology terms that keep pods off a room keep them off new nodes as well, or a pool names them.
         """
         pod = problem.pods[0]
         volumes = problem.volumes.get(pod.uid)
-        rooms = [room for room in problem.rooms if room.open][:_ROOMS_ASKED]
-        return [refusal for room in rooms if (refusal := against(pod.spec, volumes, room)) is not None]
+        existing_nodes = [existing_node for existing_node in problem.existing_nodes if existing_node.open][
+            :_EXISTING_NODES_ASKED
+        ]
+        return [
+            refusal
+            for existing_node in existing_nodes
+            if (refusal := against(pod.spec, volumes, existing_node)) is not None
+        ]
 
 
-def _only_room(plan: PackingPlan) -> str:
-    rooms = set(plan.nominations.values())
-    return rooms.pop() if len(rooms) == 1 and not plan.claims else ""
+def _only_existing_node(plan: PackingPlan) -> str:
+    existing_nodes = set(plan.nominations.values())
+    return existing_nodes.pop() if len(existing_nodes) == 1 and not plan.claims else ""

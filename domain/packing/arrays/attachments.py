@@ -8,18 +8,21 @@ from dataclasses import replace
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats, Indices
-from treenail.domain.packing.problem import Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class Attachments:
     """The places for volumes on N rooms, by driver. A driver that names no limit has none."""
 
-    def __init__(self, rooms: Sequence[Room]) -> None:
-        drivers = sorted({driver for room in rooms for driver in room.attachable})
+    def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
+        drivers = sorted({driver for existing_node in existing_nodes for driver in existing_node.attachable})
         self._left: dict[str, Floats] = {
-            driver: np.array([room.attachable.get(driver, np.inf) for room in rooms]) for driver in drivers
+            driver: np.array(
+                [existing_node.attachable.get(driver, np.inf) for existing_node in existing_nodes]
+            )
+            for driver in drivers
         }
-        self._attached = [set(room.attached) for room in rooms] if drivers else []
+        self._attached = [set(existing_node.attached) for existing_node in existing_nodes] if drivers else []
 
     def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
         """Return how many pods with `volumes` each of `rows` can take."""
@@ -43,12 +46,12 @@ class Attachments:
                 left[row] -= count * fresh + len(new)
 
 
-def with_attached(room: Room, needs: Iterable[VolumeNeeds]) -> Room:
-    """Return `room` as it is once the volumes of pods with these needs are attached to it."""
+def with_attached(existing_node: ExistingNode, needs: Iterable[VolumeNeeds]) -> ExistingNode:
+    """Return `existing_node` as it is once the volumes of pods with these needs are attached to it."""
     every = tuple(needs)
-    attached = room.attached.union(*(one.known for one in every))
+    attached = existing_node.attached.union(*(one.known for one in every))
     left: dict[str, int] = {}
-    for driver, places in room.attachable.items():
-        more = sum(of == driver for of, _ in attached - room.attached)
+    for driver, places in existing_node.attachable.items():
+        more = sum(of == driver for of, _ in attached - existing_node.attached)
         left[driver] = max(0, places - more - sum(one.of(driver)[0] for one in every))
-    return replace(room, attachable=left, attached=attached)
+    return replace(existing_node, attachable=left, attached=attached)

@@ -11,17 +11,17 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.draft.drafts import Draft, cost_of, nodes_in, placed_in
-from treenail.domain.packing.draft.node_rules import NodeRules
+from treenail.domain.packing.nodes.backfill import backfill
 from treenail.domain.packing.nodes.components import Component
-from treenail.domain.packing.nodes.forced import Forced, Stock, seeds_of
-from treenail.domain.packing.nodes.holes import fill_holes
 from treenail.domain.packing.nodes.merging import Merging
 from treenail.domain.packing.nodes.resizing import Resizing
+from treenail.domain.packing.nodes.separated import SeparatedPods, Stock, seeds_of
 from treenail.domain.packing.nodes.sizing import Sizing
-from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_family, further, nodes_of, worth_of
-from treenail.domain.packing.offers.families import Families, Family
-from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_option, further, nodes_of, worth_of
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, nodes_in, placed_in
 
 # More nodes than the settings allow must cost less than this share of what first-fit's cost.
 SPLIT_BELOW: Final = 0.75
@@ -50,10 +50,10 @@ class _Start:
     `early` are nodes for those whom limits would leave without one: there is room on them for others.
     """
 
-    drafts: list[Draft]
+    planned_nodes: list[PlannedNode]
     waiting: list[Waiting]
     settled: bool = True
-    early: Sequence[Draft] = ()
+    early: Sequence[PlannedNode] = ()
 
 
 class Cheapest:
@@ -62,15 +62,15 @@ class Cheapest:
     def __init__(
         self,
         component: Component,
-        families: Families,
-        ledger: Ledger,
+        options: NodeOptions,
+        remaining_limits: RemainingLimits,
         steps: Steps,
         rules: NodeRules,
         most: float,
     ) -> None:
         self._component = component
-        self._families = families
-        self._ledger = ledger
+        self._options = options
+        self._remaining_limits = remaining_limits
         self._steps = steps
         self._rules = rules
         self._most = most
@@ -80,10 +80,10 @@ class Cheapest:
         self._left_out: set[int] = set()
         # Whether several small nodes took the place of a large one anywhere.
         self._smaller = False
-        self._merged: dict[tuple[object, ...], list[Draft]] = {}
+        self._merged: dict[tuple[object, ...], list[PlannedNode]] = {}
         self._worth: Floats | None = None
 
-    def improve(self, wanted: Sequence[int], first: list[Draft], bound: float) -> list[Draft]:
+    def improve(self, wanted: Sequence[int], first: list[PlannedNode], bound: float) -> list[PlannedNode]:
         """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
 
         `bound` ($/h) is what those of `first` must cost at least. The ledger, in which `first` is
@@ -115,12 +115,12 @@ class Cheapest:
         self,
         wanted: Sequence[int],
         per_node: float,
-        first: list[Draft],
-        best: list[Draft],
+        first: list[PlannedNode],
+        best: list[PlannedNode],
         rations: Sequence[float],
         *,
         small: bool,
-    ) -> tuple[list[Draft], list[Draft]]:
+    ) -> tuple[list[PlannedNode], list[PlannedNode]]:
         """Plan anew; return that plan, and the better of it and `best`."""
         found = self._planned(wanted, per_node, first, rations, small=small)
         if self._leaves_out(found, best):
@@ -128,9 +128,9 @@ class Cheapest:
         better = not self._steps.exhausted and self._better(found, best, first)
         return found, found if better else best
 
-    def _leaves_out(self, found: list[Draft], best: list[Draft]) -> bool:
-        """Tell whether `found` leaves units out that `best` holds; from then on their lots come first."""
-        if self._steps.exhausted or not any(draft.family.template.limited for draft in best):
+    def _leaves_out(self, found: list[PlannedNode], best: list[PlannedNode]) -> bool:
+        """Return whether `found` leaves units out that `best` holds; from then on their lots come first."""
+        if self._steps.exhausted or not any(planned_node.option.template.limited for planned_node in best):
             return False
         held = placed_in(found)
         short = {index for index, units in placed_in(best).items() if held.get(index, 0) < units}
@@ -140,19 +140,19 @@ class Cheapest:
         self._starts.clear()
         return True
 
-    def _resized(self, best: list[Draft], first: list[Draft], bound: float) -> list[Draft]:
+    def _resized(self, best: list[PlannedNode], first: list[PlannedNode], bound: float) -> list[PlannedNode]:
         """Look for other sizes for some of the nodes, where nothing keeps pods apart and no limit matters."""
         if cost_of(best) <= bound * _FAR or not self._rules.none or self._steps.exhausted:
             return best
-        families = {draft.family.index: draft.family for draft in best}
-        family = next(iter(families.values()))
-        if len(families) > 1 or family.template.limited or family.choice is not None:
+        options = {planned_node.option.index: planned_node.option for planned_node in best}
+        option = next(iter(options.values()))
+        if len(options) > 1 or option.template.limited or option.choice is not None:
             return best
         most = self._most_nodes(first)
         most = most if nodes_in(best) <= most else inf
-        return Resizing(family, self._component.lots, self._steps).run(best, most, bound)
+        return Resizing(option, self._component.pod_groups, self._steps).run(best, most, bound)
 
-    def fresh(self, wanted: Sequence[int]) -> list[Draft]:
+    def fresh(self, wanted: Sequence[int]) -> list[PlannedNode]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
         waiting = self._waiting(wanted)
         least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
@@ -168,19 +168,23 @@ class Cheapest:
         self,
         wanted: Sequence[int],
         per_node: float,
-        first: list[Draft] | None,
+        first: list[PlannedNode] | None,
         rations: Sequence[float],
         *,
         small: bool,
-    ) -> list[Draft]:
+    ) -> list[PlannedNode]:
         """Return the cheapest plan of those that `rations` give, `small` nodes in place of large ones or not.
 
         The ledger counts none of them.
         """
-        apart = sum(units for lot, units in zip(self._component.lots, wanted, strict=True) if lot.rules.owned)
+        apart = sum(
+            units
+            for pod_group, units in zip(self._component.pod_groups, wanted, strict=True)
+            if pod_group.rules.owned
+        )
         # Where nobody else is there to share with, there is nothing to ration.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
-        best: list[Draft] | None = None
+        best: list[PlannedNode] | None = None
         tried: list[_Start] = []
         for ration in rations if several else rations[:1] if apart else _RATIONS[:1]:
             start = self._begun(wanted, ration)
@@ -194,13 +198,17 @@ class Cheapest:
                 break
         return best or []
 
-    def _count(self, drafts: Iterable[Draft], sign: int) -> None:
-        for draft in drafts:
-            template = draft.family.template
+    def _count(self, planned_nodes: Iterable[PlannedNode], sign: int) -> None:
+        for planned_node in planned_nodes:
+            template = planned_node.option.template
             if template.limited:
-                self._ledger.take(template, sign * draft.copies * draft.family.capacity[draft.row])
+                self._remaining_limits.take(
+                    template, sign * planned_node.copies * planned_node.option.capacity[planned_node.row]
+                )
 
-    def _prices_per_node(self, wanted: Sequence[int], first: list[Draft], bound: float) -> Iterable[float]:
+    def _prices_per_node(
+        self, wanted: Sequence[int], first: list[PlannedNode], bound: float
+    ) -> Iterable[float]:
         """Yield what a node is to cost beyond its price: next to nothing, then enough for few nodes."""
         yield _PER_NODE * bound
         if nodes_in(first) > 1:
@@ -211,121 +219,131 @@ class Cheapest:
     def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
         """Return the price per node at which the fractional covers of all families are few enough nodes."""
         low, high = _PER_NODE, 1.0
-        groups = by_family(self._waiting(wanted))
+        groups = by_option(self._waiting(wanted))
         while high / low > _DEARER:
             middle = (low * high) ** 0.5
-            nodes = sum(nodes_of(family, group, middle * bound) for family, group in groups)
+            nodes = sum(nodes_of(option, group, middle * bound) for option, group in groups)
             low, high = (middle, high) if nodes > most_nodes else (low, middle)
         return high * bound
 
     def _waiting(self, wanted: Sequence[int]) -> list[Waiting]:
-        of = zip(self._component.lots, wanted, strict=True)
-        return [Waiting(lot, units, lot.chain) for lot, units in of if units]
+        of = zip(self._component.pod_groups, wanted, strict=True)
+        return [Waiting(pod_group, units, pod_group.options_in_order) for pod_group, units in of if units]
 
-    def _plan(self, start: _Start, per_node: float, first: list[Draft] | None, *, small: bool) -> list[Draft]:
+    def _plan(
+        self, start: _Start, per_node: float, first: list[PlannedNode] | None, *, small: bool
+    ) -> list[PlannedNode]:
         """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
-        full, waiting, drafts = start.drafts, start.waiting, list(start.early)
-        self._count([*full, *drafts], 1)
+        full, waiting, planned_nodes = start.planned_nodes, start.waiting, list(start.early)
+        self._count([*full, *planned_nodes], 1)
         while waiting and not self._steps.exhausted:
             going: list[Waiting] = []
-            for family, group in by_family(waiting):
+            for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
-                lots = [each.lot for each in group]
-                drafts = fill_holes(drafts, family, lots, left, self._families, self._rules)
+                pod_groups = [each.pod_group for each in group]
+                planned_nodes = backfill(planned_nodes, option, pod_groups, left, self._options, self._rules)
                 if np.logical_or.reduce(left):
-                    drafts += self._sized(family, group, left, per_node, small=small)
+                    planned_nodes += self._sized(option, group, left, per_node, small=small)
                 going += further(group, left)
             waiting = going
             # They were filled with whatever fits, but not as another family.
-            drafts, full = [*full, *drafts], []
-        drafts = [*full, *drafts]
-        key = _written(drafts)
+            planned_nodes, full = [*full, *planned_nodes], []
+        planned_nodes = [*full, *planned_nodes]
+        key = _written(planned_nodes)
         if key in self._merged:
-            self._count(drafts, -1)
+            self._count(planned_nodes, -1)
         else:
-            self._merged[key] = self._fewer(drafts, first)
+            self._merged[key] = self._fewer(planned_nodes, first)
             self._count(self._merged[key], -1)
         return self._merged[key]
 
-    def _fewer(self, drafts: list[Draft], first: list[Draft] | None) -> list[Draft]:
+    def _fewer(self, planned_nodes: list[PlannedNode], first: list[PlannedNode] | None) -> list[PlannedNode]:
         """Make nodes one where that saves money, or where there are too many for what they save."""
         most_nodes, most_cost, fewer = inf, inf, False
-        if first is not None and nodes_in(first) > 1 and not self._acceptable(drafts, first):
+        if first is not None and nodes_in(first) > 1 and not self._acceptable(planned_nodes, first):
             most_nodes, most_cost, fewer = self._most_nodes(first), cost_of(first), True
-        merging = Merging(drafts, self._families, self._ledger, self._steps, self._rules, fewer=fewer)
+        merging = Merging(
+            planned_nodes, self._options, self._remaining_limits, self._steps, self._rules, fewer=fewer
+        )
         return merging.run(most_nodes=most_nodes, most_cost=most_cost)
 
     def _sized(
-        self, family: Family, group: Sequence[Waiting], left: Floats, per_node: float, *, small: bool
-    ) -> list[Draft]:
+        self, option: NodeOption, group: Sequence[Waiting], left: Floats, per_node: float, *, small: bool
+    ) -> list[PlannedNode]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
-        free = [i for i, each in enumerate(group) if not each.lot.rules.owned]
+        free = [i for i, each in enumerate(group) if not each.pod_group.rules.owned]
         some = left[free]
         if not np.logical_or.reduce(some):
             return []
-        lots = [group[i].lot for i in free]
-        sizing = Sizing(family, lots, self._ledger, self._steps, per_node=per_node, small=small)
-        drafts = sizing.drafts(some)
+        pod_groups = [group[i].pod_group for i in free]
+        sizing = Sizing(
+            option, pod_groups, self._remaining_limits, self._steps, per_node=per_node, small=small
+        )
+        planned_nodes = sizing.planned_nodes(some)
         self._smaller |= sizing.smaller
         left[free] = some
-        return drafts
+        return planned_nodes
 
     def _begun(self, wanted: Sequence[int], ration: float) -> _Start:
         """Return the start that a ration gives, which is that of another where both are alike."""
         known = self._starts.get(ration)
         if known is None:
             known = self._start(wanted, ration)
-            written = _written(known.drafts)
-            alike = (other for other in self._starts.values() if _written(other.drafts) == written)
+            written = _written(known.planned_nodes)
+            alike = (other for other in self._starts.values() if _written(other.planned_nodes) == written)
             known = self._starts[ration] = next(alike, known)
         return known
 
     def _start(self, wanted: Sequence[int], ration: float) -> _Start:
         """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
         waiting = self._waiting(wanted)
-        early = self._early([each for each in waiting if each.lot.index in self._left_out])
+        early = self._early([each for each in waiting if each.pod_group.index in self._left_out])
         if early:
             held = placed_in(early)
-            rest = [(each, each.units - held.get(each.lot.index, 0)) for each in waiting]
-            waiting = [Waiting(each.lot, units, each.chain) for each, units in rest if units]
-        left = {each.lot.index: each.units for each in waiting}
-        seeds = seeds_of([each.lot for each in waiting], left)
+            rest = [(each, each.units - held.get(each.pod_group.index, 0)) for each in waiting]
+            waiting = [Waiting(each.pod_group, units, each.options_in_order) for each, units in rest if units]
+        left = {each.pod_group.index: each.units for each in waiting}
+        seeds = seeds_of([each.pod_group for each in waiting], left)
         if not seeds:
             self._count(early, -1)
             return _Start([], waiting, early=early)
-        lots = [each.lot for each in waiting]
+        pod_groups = [each.pod_group for each in waiting]
         worth = self._worth = worth_of(waiting) if self._worth is None else self._worth
-        forced = Forced(Stock(lots, left), self._families, self._rules, self._ledger, self._steps, worth)
-        drafts = forced.drafts(seeds, ration)
-        self._count([*early, *drafts], -1)
+        separated = SeparatedPods(
+            Stock(pod_groups, left), self._options, self._rules, self._remaining_limits, self._steps, worth
+        )
+        planned_nodes = separated.planned_nodes(seeds, ration)
+        self._count([*early, *planned_nodes], -1)
         still = [
-            Waiting(each.lot, left[each.lot.index], each.chain) for each in waiting if left[each.lot.index]
+            Waiting(each.pod_group, left[each.pod_group.index], each.options_in_order)
+            for each in waiting
+            if left[each.pod_group.index]
         ]
-        return _Start(drafts, still, forced.settled, early)
+        return _Start(planned_nodes, still, separated.settled, early)
 
-    def _early(self, waiting: list[Waiting]) -> list[Draft]:
+    def _early(self, waiting: list[Waiting]) -> list[PlannedNode]:
         """Return nodes, which the ledger counts, for those of whom nothing is kept apart."""
-        drafts: list[Draft] = []
+        planned_nodes: list[PlannedNode] = []
         while waiting:
             going: list[Waiting] = []
-            for family, group in by_family(waiting):
+            for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
-                drafts += self._sized(family, group, left, 0.0, small=True)
+                planned_nodes += self._sized(option, group, left, 0.0, small=True)
                 going += further(group, left)
             waiting = going
-        return drafts
+        return planned_nodes
 
-    def _most_nodes(self, first: Iterable[Draft]) -> float:
+    def _most_nodes(self, first: Iterable[PlannedNode]) -> float:
         nodes = self._most * nodes_in(first) + _ROUNDING
         return floor(nodes) if nodes < inf else inf
 
-    def _acceptable(self, found: list[Draft], first: list[Draft]) -> bool:
-        """Tell whether `found` is of few enough nodes beside first-fit's (`first`), or saves enough."""
+    def _acceptable(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
+        """Return whether `found` is of few enough nodes beside first-fit's (`first`), or saves enough."""
         few = nodes_in(found) <= self._most_nodes(first)
         return few or cost_of(found) < SPLIT_BELOW * cost_of(first)
 
-    def _better(self, found: list[Draft], best: list[Draft], first: list[Draft]) -> bool:
-        """Tell whether `found` holds more units than `best`, or as many for less and on few enough nodes.
+    def _better(self, found: list[PlannedNode], best: list[PlannedNode], first: list[PlannedNode]) -> bool:
+        """Return whether `found` holds more units than `best`, or as many for less and on few enough nodes.
 
         Where limits leave some out, those that `best` holds are not to wait for others.
         """
@@ -337,11 +355,11 @@ class Cheapest:
         return self._acceptable(found, first) and cost_of(found) < cost_of(best)
 
 
-def _written(drafts: Iterable[Draft]) -> tuple[object, ...]:
+def _written(planned_nodes: Iterable[PlannedNode]) -> tuple[object, ...]:
     """Return what tells these nodes from others for the same lots."""
-    return tuple([(d.family.index, d.row, d.copies, *d.parts.items()) for d in drafts])
+    return tuple([(d.option.index, d.row, d.copies, *d.parts.items()) for d in planned_nodes])
 
 
-def _holds_more_or_costs_less(found: list[Draft], best: list[Draft]) -> bool:
+def _holds_more_or_costs_less(found: list[PlannedNode], best: list[PlannedNode]) -> bool:
     ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
     return ours > theirs or (ours == theirs and cost_of(found) < cost_of(best))

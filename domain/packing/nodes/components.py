@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats
-from treenail.domain.packing.draft.lots import Lot
 from treenail.domain.packing.nodes.bound import Apart, lower_bound
-from treenail.domain.packing.offers.families import Families, Family, may_meet
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions, may_meet
 from treenail.domain.packing.offers.templates import Template
+from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import Kind, Term
@@ -26,16 +26,16 @@ _MOST_APART: Final = 4
 class Component:
     """Lots that may share new nodes with each other, directly or not, but with no other lot.
 
-    `reach` is in the order of `lots`: all nodes each may be on, those opened by others included.
+    `reach` is in the order of `pod_groups`: all nodes each may be on, those opened by others included.
     """
 
-    lots: tuple[Lot, ...]
-    reach: tuple[tuple[Family, ...], ...]
+    pod_groups: tuple[PodGroup, ...]
+    reach: tuple[tuple[NodeOption, ...], ...]
 
     @property
     def limited(self) -> bool:
         """Whether limits count for any of its nodes."""
-        return any(family.template.limited for reached in self.reach for family in reached)
+        return any(option.template.limited for reached in self.reach for option in reached)
 
     def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> float:
         """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index).
@@ -46,19 +46,19 @@ class Component:
         alike: dict[tuple[int, int, int], int] = {}
         counts: dict[tuple[int, int, int], int] = {}
         apart: dict[int, Rules] = {}
-        for i, lot in enumerate(self.lots):
-            if units.get(lot.index):
-                known = apart.get(id(lot.rules))
+        for i, pod_group in enumerate(self.pod_groups):
+            if units.get(pod_group.index):
+                known = apart.get(id(pod_group.rules))
                 if known is None:
-                    known = apart[id(lot.rules)] = _keeping_apart(lot.rules)
-                key = (id(lot.requests), id(self.reach[i]), id(known))
+                    known = apart[id(pod_group.rules)] = _keeping_apart(pod_group.rules)
+                key = (id(pod_group.requests), id(self.reach[i]), id(known))
                 alike.setdefault(key, i)
-                counts[key] = counts.get(key, 0) + units[lot.index]
+                counts[key] = counts.get(key, 0) + units[pod_group.index]
         if not alike:
             return 0.0
         held = list(alike.values())
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
-        requests = np.array([self.lots[i].requests for i in held])
+        requests = np.array([self.pod_groups[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
         of_reach: dict[int, Floats] = {}
         for i in held:
@@ -66,7 +66,7 @@ class Component:
                 of_reach[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
         prices = np.array([of_reach[id(self.reach[i])] for i in held])
         pods = np.array(list(counts.values()), dtype=np.float64)
-        rules = [apart[id(self.lots[i].rules)] for i in held]
+        rules = [apart[id(self.pod_groups[i].rules)] for i in held]
         return lower_bound(pods, requests, room, prices, _apart(rules, pods, terms))
 
 
@@ -99,53 +99,64 @@ def _mask(members: Sequence[int], size: int) -> Bools:
     return mask
 
 
-def _prices(reach: Sequence[Family], templates: Sequence[Template]) -> Floats:
+def _prices(reach: Sequence[NodeOption], templates: Sequence[Template]) -> Floats:
     """Return what each type of each template costs at least with a pod of a lot on it."""
     first, rows = {}, 0
     for template in templates:
         first[template.index], rows = rows, rows + len(template.room)
     prices: Floats = np.empty(rows)
     prices.fill(np.inf)
-    for family in reach:
-        at = family.types + first[family.template.index]
-        prices[at] = np.minimum(prices[at], family.prices)
+    for option in reach:
+        at = option.types + first[option.template.index]
+        prices[at] = np.minimum(prices[at], option.prices)
     return prices
 
 
-def components(lots: Sequence[Lot], families: Families, templates: Iterable[int] = ()) -> list[Component]:
-    """Part `lots`, which all have a chain, into components. There may be nodes of `templates`, too."""
-    opened = sorted({link.family.template.index for lot in lots for link in lot.chain}.union(templates))
-    known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[Family, ...]] = {}
+def components(
+    pod_groups: Sequence[PodGroup], options: NodeOptions, templates: Iterable[int] = ()
+) -> list[Component]:
+    """Part `pod_groups`, which all have a chain, into components. There may be nodes of `templates`, too."""
+    opened = sorted(
+        {link.option.template.index for pod_group in pod_groups for link in pod_group.options_in_order}.union(
+            templates
+        )
+    )
+    known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[NodeOption, ...]] = {}
     reach = []
-    for lot in lots:
-        key = (lot.alternatives, lot.chain[-1].alternative, id(lot.requests))
+    for pod_group in pod_groups:
+        key = (pod_group.alternatives, pod_group.options_in_order[-1].alternative, id(pod_group.requests))
         if key not in known_reach:
-            known_reach[key] = _reach(lot, opened, families)
+            known_reach[key] = _reach(pod_group, opened, options)
         reach.append(known_reach[key])
-    known = {family.index: family for reached in reach for family in reached}
-    root = _connected(sorted(known.values(), key=lambda family: (-family.choices, family.index)), reach)
+    known = {option.index: option for reached in reach for option in reached}
+    root = _connected(sorted(known.values(), key=lambda option: (-option.choices, option.index)), reach)
     parts: dict[int, list[int]] = {}
     for i, reached in enumerate(reach):
         parts.setdefault(root[reached[0].index], []).append(i)
-    return [Component(tuple(lots[i] for i in part), tuple(reach[i] for i in part)) for part in parts.values()]
+    return [
+        Component(tuple(pod_groups[i] for i in part), tuple(reach[i] for i in part))
+        for part in parts.values()
+    ]
 
 
-def _reach(lot: Lot, opened: Sequence[int], families: Families) -> tuple[Family, ...]:
+def _reach(pod_group: PodGroup, opened: Sequence[int], options: NodeOptions) -> tuple[NodeOption, ...]:
     """Return the families the lot may be in without giving up more than its chain does."""
-    found: dict[int, Family] = {}
-    for demands in lot.alternatives[: lot.chain[-1].alternative + 1]:
+    found: dict[int, NodeOption] = {}
+    for demands in pod_group.alternatives[: pod_group.options_in_order[-1].alternative + 1]:
         for template in opened:
-            family = families.of_all(template, demands)
-            if family is None or family.index in found:
+            option = options.of_all(template, demands)
+            if option is None or option.index in found:
                 continue
-            if any(link.family is family for link in lot.chain) or family.holds(lot.requests):
-                found[family.index] = family
+            if any(link.option is option for link in pod_group.options_in_order) or option.holds(
+                pod_group.requests
+            ):
+                found[option.index] = option
     return tuple(found.values())
 
 
-def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> dict[int, int]:
+def _connected(known: Sequence[NodeOption], reach: Sequence[tuple[NodeOption, ...]]) -> dict[int, int]:
     """Return, for each family by index, one of those it is connected with, the same for all of them."""
-    parent = {family.index: family.index for family in known}
+    parent = {option.index: option.index for option in known}
 
     def root(index: int) -> int:
         while parent[index] != index:
@@ -154,15 +165,15 @@ def _connected(known: Sequence[Family], reach: Sequence[tuple[Family, ...]]) -> 
         return index
 
     for reached in reach:
-        for family in reached[1:]:
-            parent[root(family.index)] = root(reached[0].index)
+        for option in reached[1:]:
+            parent[root(option.index)] = root(reached[0].index)
     # The most flexible come first: they connect the most, and the rest need no look then.
     for number, one in enumerate(known):
         for other in known[number + 1 :]:
             if root(one.index) != root(other.index) and _share_nodes(one, other):
                 parent[root(other.index)] = root(one.index)
-    return {family.index: root(family.index) for family in known}
+    return {option.index: root(option.index) for option in known}
 
 
-def _share_nodes(one: Family, other: Family) -> bool:
+def _share_nodes(one: NodeOption, other: NodeOption) -> bool:
     return one.template is other.template and may_meet(one, other) and not one.rows.isdisjoint(other.rows)

@@ -11,10 +11,10 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, holds
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.draft.drafts import Draft, added, cost_of, nodes_in
-from treenail.domain.packing.draft.node_rules import NodeRules
-from treenail.domain.packing.offers.families import Families, Family
-from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, added, cost_of, nodes_in
 
 # Only the cheapest kinds of node are tried with each other: it is small nodes that are left over.
 _MOST_KINDS: Final = 64
@@ -29,7 +29,7 @@ class _Union:
     extra: float
     one: int
     other: int
-    family: Family
+    option: NodeOption
     row: int
 
     @property
@@ -42,31 +42,31 @@ class Merging:
 
     def __init__(
         self,
-        drafts: list[Draft],
-        families: Families,
-        ledger: Ledger,
+        planned_nodes: list[PlannedNode],
+        options: NodeOptions,
+        remaining_limits: RemainingLimits,
         steps: Steps,
         rules: NodeRules,
         *,
         fewer: bool,
     ) -> None:
-        self._families = families
+        self._options = options
         self._rules = rules
-        self._ledger = ledger
+        self._remaining_limits = remaining_limits
         self._steps = steps
         # Unions that cost more are only weighed where there may have to be fewer nodes.
         self._dearer = fewer
-        self._kinds: dict[int, Draft] = dict(enumerate(drafts))
-        self._prices = {at: draft.price for at, draft in self._kinds.items()}
+        self._kinds: dict[int, PlannedNode] = dict(enumerate(planned_nodes))
+        self._prices = {at: planned_node.price for at, planned_node in self._kinds.items()}
         self._tried = sorted(self._kinds, key=lambda at: (self._prices[at], at))[:_MOST_KINDS]
         self._loads: dict[int, list[float]] = {at: self._kinds[at].load.tolist() for at in self._tried}
-        self._company = {at: rules.company(self._kinds[at].parts) for at in self._tried}
+        self._colocated = {at: rules.colocated(self._kinds[at].parts) for at in self._tried}
         self._marks = {at: rules.marks(self._kinds[at].parts) for at in self._tried}
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
 
-    def run(self, *, most_nodes: float, most_cost: float) -> list[Draft]:
+    def run(self, *, most_nodes: float, most_cost: float) -> list[PlannedNode]:
         """Merge while it costs nothing, then while there are more than `most_nodes` and it costs least.
 
         Gives up, with nodes left, when all nodes together would come to `most_cost` ($/h).
@@ -91,74 +91,76 @@ class Merging:
     def _weigh(self, one: int, others: Iterable[int]) -> None:
         """Find out what each of `others` would be together with kind `one`."""
         self._steps.spend()
-        by_family: dict[int, list[int]] = {}
+        by_option: dict[int, list[int]] = {}
         for other in others:
             if other != one or self._kinds[one].copies > 1:
-                by_family.setdefault(self._kinds[other].family.index, []).append(other)
-        for alike in by_family.values():
-            family = self._families.meet(self._kinds[one].family, self._kinds[alike[0]].family)
-            if family is None:
+                by_option.setdefault(self._kinds[other].option.index, []).append(other)
+        for alike in by_option.values():
+            option = self._options.meet(self._kinds[one].option, self._kinds[alike[0]].option)
+            if option is None:
                 continue
             tried = [
                 other
                 for other in alike
-                if not self._marks[other].barred(self._company[one])
-                and (self._dearer or self._may_save(family, one, other))
+                if not self._marks[other].barred(self._colocated[one])
+                and (self._dearer or self._may_save(option, one, other))
             ]
             if tried:
-                self._weigh_in(family, one, tried)
+                self._weigh_in(option, one, tried)
 
-    def _may_save(self, family: Family, one: int, other: int) -> bool:
-        """Tell whether some type of `family` that is not dearer than the two might hold both. Quick."""
-        within = family.bargains_within(self._prices[one] + self._prices[other] + _ROUNDING)
+    def _may_save(self, option: NodeOption, one: int, other: int) -> bool:
+        """Return whether some type of `option` that is not dearer than the two might hold both. Quick."""
+        within = option.undominated_within(self._prices[one] + self._prices[other] + _ROUNDING)
         if within is None:
             return False
         loads = zip(self._loads[one], self._loads[other], within, strict=True)
         return all(first + second <= most for first, second, most in loads)
 
-    def _weigh_in(self, family: Family, one: int, others: list[int]) -> None:
+    def _weigh_in(self, option: NodeOption, one: int, others: list[int]) -> None:
         loads = np.array([self._kinds[other].load for other in others]) + self._kinds[one].load
-        rows = family.weighed_with(len(others))
-        able = holds(family.room[rows], loads[:, np.newaxis, :])
+        rows = option.weighed_with(len(others))
+        able = holds(option.room[rows], loads[:, np.newaxis, :])
         some: Bools = np.logical_or.reduce(able, axis=1)
         for at in some.nonzero()[0].tolist():
             row, other = int(able[at].argmax()), others[at]
             if not isinstance(rows, slice):
                 row = int(rows[row])
-            extra = float(family.prices[row]) - self._prices[one] - self._prices[other]
+            extra = float(option.prices[row]) - self._prices[one] - self._prices[other]
             if extra > _ROUNDING and not self._dearer:
                 continue
-            if not self._rules.may_join(self._company[one], self._kinds[other].parts):
+            if not self._rules.may_join(self._colocated[one], self._kinds[other].parts):
                 continue
-            self._unions.append(_Union(extra, one, other, family, row))
+            self._unions.append(_Union(extra, one, other, option, row))
 
     def _possible(self, union: _Union) -> int:
         """Return how often the union can be made now."""
         one, other = self._kinds[union.one], self._kinds[union.other]
         copies = one.copies // 2 if union.one == union.other else min(one.copies, other.copies)
-        if union.family.template.limited:
-            own = one.family.capacity[one.row] + other.family.capacity[other.row]
-            copies = min(copies, int(self._ledger.allowed(union.family, own)[union.row]))
+        if union.option.template.limited:
+            own = one.option.capacity[one.row] + other.option.capacity[other.row]
+            copies = min(copies, int(self._remaining_limits.allowed(union.option, own)[union.row]))
         return copies
 
     def _merge(self, union: _Union, copies: int) -> None:
         one, other = self._kinds[union.one], self._kinds[union.other]
         parts = added(one.parts, other.parts)
-        made = Draft(union.family, union.row, one.load + other.load, parts, copies)
+        made = PlannedNode(union.option, union.row, one.load + other.load, parts, copies)
         self._take(made, copies)
         number = max(self._kinds) + 1
         for at in (union.one, union.other):
-            draft = self._kinds[at]
-            self._take(draft, -copies)
-            self._kinds[at] = replace(draft, copies=draft.copies - copies)
-        self._kinds = {at: draft for at, draft in self._kinds.items() if draft.copies}
+            planned_node = self._kinds[at]
+            self._take(planned_node, -copies)
+            self._kinds[at] = replace(planned_node, copies=planned_node.copies - copies)
+        self._kinds = {at: planned_node for at, planned_node in self._kinds.items() if planned_node.copies}
         self._kinds[number], self._loads[number] = made, made.load.tolist()
         self._prices[number] = made.price
-        self._company[number] = self._rules.company(parts)
+        self._colocated[number] = self._rules.colocated(parts)
         self._marks[number] = self._rules.marks(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)
 
-    def _take(self, draft: Draft, copies: int) -> None:
-        self._ledger.take(draft.family.template, copies * draft.family.capacity[draft.row])
+    def _take(self, planned_node: PlannedNode, copies: int) -> None:
+        self._remaining_limits.take(
+            planned_node.option.template, copies * planned_node.option.capacity[planned_node.row]
+        )

@@ -7,106 +7,116 @@ from dataclasses import replace
 from typing import Final
 
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.draft.drafts import Draft, placed_in
-from treenail.domain.packing.draft.finishing import Finishing
-from treenail.domain.packing.draft.lots import Lot
-from treenail.domain.packing.draft.node_rules import NodeRules
 from treenail.domain.packing.nodes.cheapest import Cheapest
 from treenail.domain.packing.nodes.components import Component, components
 from treenail.domain.packing.nodes.first_fit import FirstFit
-from treenail.domain.packing.nodes.loosening import loosened
-from treenail.domain.packing.nodes.squeezing import Squeezing
-from treenail.domain.packing.offers.chains import Chains
-from treenail.domain.packing.offers.families import Families
-from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.nodes.late_placement import LatePlacement
+from treenail.domain.packing.nodes.without_domains import without_domains
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOptions
+from treenail.domain.packing.offers.option_order import OptionOrder
+from treenail.domain.packing.parsed_problem import ParsedProblem
+from treenail.domain.packing.planned.finishing import Finishing
+from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, placed_in
+from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.problem import Packing, Settings
-from treenail.domain.packing.reading import Reading
 
 # With more lots than this, first-fit is only made where something needs it.
-_MANY_LOTS: Final = 250
+_MANY_POD_GROUPS: Final = 250
 
 
 class NodePlanner:
     """Plans nodes for lots, as often as it is asked to: the last plan is what counts.
 
-    `ledger` counts its nodes against limits. `problems` are what went wrong without harm to where pods go.
+    `remaining_limits` counts its nodes against limits. `problems` are what went wrong without harm to where pods go.
     """
 
-    def __init__(self, families: Families, reading: Reading, settings: Settings, steps: Steps) -> None:
-        self.ledger = Ledger()
+    def __init__(self, options: NodeOptions, parsed: ParsedProblem, settings: Settings, steps: Steps) -> None:
+        self.remaining_limits = RemainingLimits()
         self.problems: list[str] = []
-        self._families = families
-        self._reading = reading
+        self._options = options
+        self._parsed = parsed
         self._settings = settings
         self._steps = steps
         # The components of the lots planned last, and their bounds.
-        self._parted: tuple[tuple[Lot, ...], list[Component]] = ((), [])
+        self._parted: tuple[tuple[PodGroup, ...], list[Component]] = ((), [])
         self._bounds: dict[tuple[Component, tuple[int, ...]], float] = {}
         # For each of them, its nodes, and for some, by place, the first-fit nodes that cheaper ones are yet
         # to be looked for instead of.
-        self._made: list[list[Draft]] = []
+        self._made: list[list[PlannedNode]] = []
         self._units: dict[int, int] = {}
         self._waiting: set[int] = set()
 
-    def planned(self, lots: Sequence[Lot]) -> list[Draft]:
-        """Return the nodes for `lots`, component by component, less those that limits leave too few types.
+    def planned(self, pod_groups: Sequence[PodGroup]) -> list[PlannedNode]:
+        """Return the nodes for `pod_groups`, component by component, less those that limits leave too few types.
 
         They hold who will have a node in the end; some may be dearer than need be until `cheaper` is asked.
         """
-        units = {lot.index: lot.units for lot in lots}
-        self._rules = self._rules_of(lots)
-        self.ledger = Ledger()
-        if not self._wants_first_fit(lots):
-            drafts = self._planned(lots, None, units)
-            limited = any(link.family.template.limited for lot in lots for link in lot.chain)
-            left = sum(units.values()) - sum(placed_in(drafts).values())
+        units = {pod_group.index: pod_group.units for pod_group in pod_groups}
+        self._rules = self._rules_of(pod_groups)
+        self.remaining_limits = RemainingLimits()
+        if not self._wants_first_fit(pod_groups):
+            planned_nodes = self._planned(pod_groups, None, units)
+            limited = any(
+                link.option.template.limited
+                for pod_group in pod_groups
+                for link in pod_group.options_in_order
+            )
+            left = sum(units.values()) - sum(placed_in(planned_nodes).values())
             if self._steps.exhausted or not (limited and left):
-                return drafts
+                return planned_nodes
             # Where limits leave some out, first-fit leaves out no pod that Karpenter would place.
-            self.ledger = Ledger()
-        first = self._first_fit(lots, units)
+            self.remaining_limits = RemainingLimits()
+        first = self._first_fit(pod_groups, units)
         # Cheaper nodes never hold fewer. Where limits count, what a component takes is left to no other.
         whole = sum(placed_in(first).values()) == sum(units.values()) and not _may_lack_choice(first)
-        return self._planned(lots, first, units, lambda component: whole or not component.limited)
+        return self._planned(pod_groups, first, units, lambda component: whole or not component.limited)
 
-    def cheaper(self) -> list[Draft]:
+    def cheaper(self) -> list[PlannedNode]:
         """Return the nodes planned last, once cheaper ones have been looked for everywhere."""
-        first, before = self._all_made(), self.ledger.copy()
+        first, before = self._all_made(), self.remaining_limits.copy()
         for at in sorted(self._waiting):
             component = self._parted[1][at]
             self._made[at] = self._of_component(component, self._made[at], self._units)
         self._waiting.clear()
         return self._unless_fewer(self._of_enough_choice(self._all_made()), first, before)
 
-    def planned_from(self, lots: Sequence[Lot], first: list[Draft], ledger: Ledger) -> list[Draft]:
-        """Return nodes for `lots` that are no worse than `first`, which `ledger` counts."""
-        self._rules = self._rules_of(lots)
-        self.ledger, before = ledger, ledger.copy()
-        drafts = self._planned(lots, first, {lot.index: lot.units for lot in lots})
-        return self._unless_fewer(drafts, first, before)
+    def planned_from(
+        self, pod_groups: Sequence[PodGroup], first: list[PlannedNode], remaining_limits: RemainingLimits
+    ) -> list[PlannedNode]:
+        """Return nodes for `pod_groups` that are no worse than `first`, which `remaining_limits` counts."""
+        self._rules = self._rules_of(pod_groups)
+        self.remaining_limits, before = remaining_limits, remaining_limits.copy()
+        planned_nodes = self._planned(
+            pod_groups, first, {pod_group.index: pod_group.units for pod_group in pod_groups}
+        )
+        return self._unless_fewer(planned_nodes, first, before)
 
-    def _unless_fewer(self, drafts: list[Draft], first: list[Draft], before: Ledger) -> list[Draft]:
-        """Return `drafts`, or `first`, counted by the ledger `before`, if those left some too few types."""
-        if sum(placed_in(drafts).values()) >= sum(placed_in(first).values()):
-            return drafts
-        self.ledger = before
+    def _unless_fewer(
+        self, planned_nodes: list[PlannedNode], first: list[PlannedNode], before: RemainingLimits
+    ) -> list[PlannedNode]:
+        """Return `planned_nodes`, or `first`, counted by the ledger `before`, if those left some too few types."""
+        if sum(placed_in(planned_nodes).values()) >= sum(placed_in(first).values()):
+            return planned_nodes
+        self.remaining_limits = before
         return self._of_enough_choice(first)
 
-    def _all_made(self) -> list[Draft]:
-        return [draft for drafts in self._made for draft in drafts]
+    def _all_made(self) -> list[PlannedNode]:
+        return [planned_node for planned_nodes in self._made for planned_node in planned_nodes]
 
     def _planned(
         self,
-        lots: Sequence[Lot],
-        first: list[Draft] | None,
+        pod_groups: Sequence[PodGroup],
+        first: list[PlannedNode] | None,
         units: dict[int, int],
         may_wait: Callable[[Component], bool] = lambda _: False,
-    ) -> list[Draft]:
+    ) -> list[PlannedNode]:
         """Plan nodes for each component, but leave it at `first` where that holds all and it `may_wait`."""
-        self._parted, self._bounds = (tuple(lots), components(lots, self._families)), {}
+        self._parted, self._bounds = (tuple(pod_groups), components(pod_groups, self._options)), {}
         self._made, self._units, self._waiting = [], units, set()
         for at, component in enumerate(self._parted[1]):
-            members = {lot.index for lot in component.lots}
+            members = {pod_group.index for pod_group in component.pod_groups}
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
             if own is not None and may_wait(component) and _holds(own, component, units):
                 self._waiting.add(at)
@@ -115,135 +125,156 @@ class NodePlanner:
                 self._made.append(self._of_component(component, own, units))
         return self._of_enough_choice(self._all_made())
 
-    def squeeze(
-        self, drafts: list[Draft], lots: Sequence[Lot], lot: Lot, units: int
-    ) -> tuple[list[Draft], int]:
-        """Put so many units of `lot`, one of `lots`, on nodes planned: return the nodes, and what is left."""
-        rules = self._rules_of(lots)
-        squeezing = Squeezing(drafts, self._families, self.ledger, rules, self._stand)
-        left = squeezing.place(lot, units)
-        return squeezing.drafts, left
+    def place_late(
+        self,
+        planned_nodes: list[PlannedNode],
+        pod_groups: Sequence[PodGroup],
+        pod_group: PodGroup,
+        units: int,
+    ) -> tuple[list[PlannedNode], int]:
+        """Put so many units of `pod_group`, one of `pod_groups`, on nodes planned: return the nodes, and what is left."""
+        rules = self._rules_of(pod_groups)
+        late_placement = LatePlacement(
+            planned_nodes, self._options, self.remaining_limits, rules, self._stand
+        )
+        left = late_placement.place(pod_group, units)
+        return late_placement.planned_nodes, left
 
-    def bound(self, lots: Sequence[Lot], drafts: Sequence[Draft], chains: Chains) -> float:
-        """Return what nodes for `lots` must cost at least ($/h), whatever domains are chosen for them."""
-        loose, units = loosened(lots, chains)
-        templates = {draft.family.template.index for draft in drafts}
+    def bound(
+        self, pod_groups: Sequence[PodGroup], planned_nodes: Sequence[PlannedNode], option_order: OptionOrder
+    ) -> float:
+        """Return what nodes for `pod_groups` must cost at least ($/h), whatever domains are chosen for them."""
+        loose, units = without_domains(pod_groups, option_order)
+        templates = {planned_node.option.template.index for planned_node in planned_nodes}
         planned, found = self._parted
-        opened = {link.family.template.index for lot in planned for link in lot.chain}
+        opened = {link.option.template.index for pod_group in planned for link in pod_group.options_in_order}
         if len(loose) != len(planned) or set(loose) != set(planned) or not templates <= opened:
-            found = components(loose, self._families, templates)
+            found = components(loose, self._options, templates)
         return sum(self._bound_of(component, units) for component in found)
 
     def _bound_of(self, component: Component, units: Mapping[int, int]) -> float:
-        key = (component, tuple(units.get(lot.index, 0) for lot in component.lots))
+        key = (component, tuple(units.get(pod_group.index, 0) for pod_group in component.pod_groups))
         known = self._bounds.get(key)
         if known is None:
-            known = self._bounds[key] = component.lower_bound(units, self._reading.groups.terms)
+            known = self._bounds[key] = component.lower_bound(units, self._parsed.groups.terms)
         return known
 
     def finishing(self) -> Finishing:
         """Return what makes claims of the nodes planned."""
-        return self._finishing(self.ledger)
+        return self._finishing(self.remaining_limits)
 
-    def _rules_of(self, lots: Sequence[Lot]) -> NodeRules:
-        return NodeRules(self._reading.groups.terms, lots)
+    def _rules_of(self, pod_groups: Sequence[PodGroup]) -> NodeRules:
+        return NodeRules(self._parsed.groups.terms, pod_groups)
 
-    def _wants_first_fit(self, lots: Sequence[Lot]) -> bool:
-        """Tell whether the classic plan is wanted from the start, as a plan or to compare with.
+    def _wants_first_fit(self, pod_groups: Sequence[PodGroup]) -> bool:
+        """Return whether the classic plan is wanted from the start, as a plan or to compare with.
 
         Many pods with terms of their own take it long.
         """
-        return self._settings.packing is not Packing.CHEAPEST or self._rules.none or len(lots) <= _MANY_LOTS
+        return (
+            self._settings.packing is not Packing.CHEAPEST
+            or self._rules.none
+            or len(pod_groups) <= _MANY_POD_GROUPS
+        )
 
-    def _first_fit(self, lots: Sequence[Lot], units: dict[int, int]) -> list[Draft]:
+    def _first_fit(self, pod_groups: Sequence[PodGroup], units: dict[int, int]) -> list[PlannedNode]:
         """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
-        columns = len(self._reading.axis.names)
+        columns = len(self._parsed.axis.names)
         failed: set[int] = set()
         while True:
-            self.ledger = Ledger()
-            first_fit = FirstFit(self._families, self.ledger, self._steps, columns, self._rules)
+            self.remaining_limits = RemainingLimits()
+            first_fit = FirstFit(self._options, self.remaining_limits, self._steps, columns, self._rules)
             known = len(failed)
-            waiting = [(lot, units[lot.index]) for lot in lots if lot.index not in failed]
+            waiting = [
+                (pod_group, units[pod_group.index])
+                for pod_group in pod_groups
+                if pod_group.index not in failed
+            ]
             waiting = self._place(first_fit, waiting, failed)
             first_fit.be_bold()
             if waiting and len(failed) == known:
                 self._place(first_fit, waiting, failed)
             if len(failed) == known:
-                return first_fit.drafts()
+                return first_fit.planned_nodes()
 
     def _place(
-        self, first_fit: FirstFit, waiting: Sequence[tuple[Lot, int]], failed: set[int]
-    ) -> list[tuple[Lot, int]]:
+        self, first_fit: FirstFit, waiting: Sequence[tuple[PodGroup, int]], failed: set[int]
+    ) -> list[tuple[PodGroup, int]]:
         """Let first-fit place lots; return what is left of them. Those it fails on are noted in `failed`."""
         still = []
-        for lot, units in waiting:
+        for pod_group, units in waiting:
             # What is decided stands; the rest is deferred.
             if self._steps.exhausted:
                 break
             try:
-                left = first_fit.place(lot, units)
+                left = first_fit.place(pod_group, units)
             except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
-                failed.add(lot.index)
-                for index in lot.classes():
-                    self._reading.set_aside(index, error)
+                failed.add(pod_group.index)
+                for index in pod_group.classes():
+                    self._parsed.set_aside(index, error)
                 break
             if left:
-                still.append((lot, left))
+                still.append((pod_group, left))
         return still
 
     def _of_component(
-        self, component: Component, first: list[Draft] | None, units: dict[int, int]
-    ) -> list[Draft]:
+        self, component: Component, first: list[PlannedNode] | None, units: dict[int, int]
+    ) -> list[PlannedNode]:
         """Take first-fit's nodes for the lots of a component, or cheaper ones."""
         if self._settings.packing is not Packing.CHEAPEST and first is not None:
             return first
         return self._cheapest(component, first, units)
 
     def _cheapest(
-        self, component: Component, first: list[Draft] | None, units: dict[int, int]
-    ) -> list[Draft]:
+        self, component: Component, first: list[PlannedNode] | None, units: dict[int, int]
+    ) -> list[PlannedNode]:
         """Look for cheaper nodes than first-fit's; should that fail, take these."""
-        wanted = [units[lot.index] for lot in component.lots]
-        ledger, most = self.ledger.copy(), self._settings.most_nodes
-        cheapest = Cheapest(component, self._families, ledger, self._steps, self._rules, most)
+        wanted = [units[pod_group.index] for pod_group in component.pod_groups]
+        remaining_limits, most = self.remaining_limits.copy(), self._settings.most_nodes
+        cheapest = Cheapest(component, self._options, remaining_limits, self._steps, self._rules, most)
         try:
             if first is None:
-                drafts = cheapest.fresh(wanted)
+                planned_nodes = cheapest.fresh(wanted)
             else:
                 bound = self._bound_of(component, placed_in(first))
-                drafts = cheapest.improve(wanted, first, bound)
+                planned_nodes = cheapest.improve(wanted, first, bound)
         except Exception as error:  # noqa: BLE001 (dearer nodes are better than none)
             self.problems.append(f"cheaper nodes were not found: {type(error).__name__}: {error}")
             # Without a first plan there is no limit that could have been counted against.
-            return self._first_fit(component.lots, units) if first is None else first
-        self.ledger = ledger
-        return drafts
+            return self._first_fit(component.pod_groups, units) if first is None else first
+        self.remaining_limits = remaining_limits
+        return planned_nodes
 
-    def _of_enough_choice(self, drafts: list[Draft]) -> list[Draft]:
-        """Return `drafts` but for those that limits leave too few types."""
-        if not _may_lack_choice(drafts):
-            return drafts
-        trial = self._finishing(self.ledger.copy())
+    def _of_enough_choice(self, planned_nodes: list[PlannedNode]) -> list[PlannedNode]:
+        """Return `planned_nodes` but for those that limits leave too few types."""
+        if not _may_lack_choice(planned_nodes):
+            return planned_nodes
+        trial = self._finishing(self.remaining_limits.copy())
         kept = []
-        for draft in drafts:
-            copies = sum(trial.claim(draft, {}) is not None for _ in range(draft.copies))
+        for planned_node in planned_nodes:
+            copies = sum(trial.claim(planned_node, {}) is not None for _ in range(planned_node.copies))
             if copies:
-                kept.append(replace(draft, copies=copies))
+                kept.append(replace(planned_node, copies=copies))
         return kept
 
-    def _stand(self, drafts: list[Draft]) -> bool:
-        """Tell whether limits leave every draft enough types."""
-        return len(self._of_enough_choice(drafts)) == len(drafts)
+    def _stand(self, planned_nodes: list[PlannedNode]) -> bool:
+        """Return whether limits leave every draft enough types."""
+        return len(self._of_enough_choice(planned_nodes)) == len(planned_nodes)
 
-    def _finishing(self, ledger: Ledger) -> Finishing:
-        requests = [kind.spec.requests for kind, _ in self._reading.parts]
-        return Finishing(ledger, self._reading.axis, requests)
-
-
-def _may_lack_choice(drafts: Sequence[Draft]) -> bool:
-    return any(draft.family.choice is not None and draft.family.template.limited for draft in drafts)
+    def _finishing(self, remaining_limits: RemainingLimits) -> Finishing:
+        requests = [kind.spec.requests for kind, _ in self._parsed.parts]
+        return Finishing(remaining_limits, self._parsed.axis, requests)
 
 
-def _holds(drafts: Sequence[Draft], component: Component, units: Mapping[int, int]) -> bool:
-    """Tell whether `drafts`, which are a component's, hold all units of it."""
-    return sum(placed_in(drafts).values()) == sum([units[lot.index] for lot in component.lots])
+def _may_lack_choice(planned_nodes: Sequence[PlannedNode]) -> bool:
+    return any(
+        planned_node.option.choice is not None and planned_node.option.template.limited
+        for planned_node in planned_nodes
+    )
+
+
+def _holds(planned_nodes: Sequence[PlannedNode], component: Component, units: Mapping[int, int]) -> bool:
+    """Return whether `planned_nodes`, which are a component's, hold all units of it."""
+    return sum(placed_in(planned_nodes).values()) == sum(
+        [units[pod_group.index] for pod_group in component.pod_groups]
+    )

@@ -11,12 +11,12 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.draft.drafts import Draft
-from treenail.domain.packing.draft.lots import Lot
 from treenail.domain.packing.nodes.bound import fractional_cover
 from treenail.domain.packing.nodes.covering import Covering
 from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
-from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.planned.planned_nodes import PlannedNode
+from treenail.domain.packing.planned.pod_groups import PodGroup
 
 # Of a plan of more nodes than this, what could be saved on a few of them is not worth looking for.
 _MOST_NODES: Final = 16
@@ -47,25 +47,29 @@ class _Node:
 class Resizing:
     """Sizes nodes of one family, for lots that nothing keeps apart, anew: those that waste the most."""
 
-    def __init__(self, family: Family, lots: Sequence[Lot], steps: Steps) -> None:
-        self._family = family
-        self._lots = lots
-        self._places = {lot.index: place for place, lot in enumerate(lots)}
+    def __init__(self, option: NodeOption, pod_groups: Sequence[PodGroup], steps: Steps) -> None:
+        self._option = option
+        self._pod_groups = pod_groups
+        self._places = {pod_group.index: place for place, pod_group in enumerate(pod_groups)}
         self._steps = steps
-        self._whole_requests: Floats = np.array([lot.requests for lot in lots])
+        self._whole_requests: Floats = np.array([pod_group.requests for pod_group in pod_groups])
         asked = asked_for(self._whole_requests)
         self._requests = self._whole_requests[:, asked]
-        self._room = family.room[family.bargains][:, asked]
-        self._prices = family.prices[family.bargains]
+        self._room = option.room[option.undominated][:, asked]
+        self._prices = option.prices[option.undominated]
 
-    def run(self, drafts: Sequence[Draft], most_nodes: float, bound: float) -> list[Draft]:
+    def run(self, planned_nodes: Sequence[PlannedNode], most_nodes: float, bound: float) -> list[PlannedNode]:
         """Return nodes for the same units, no more than `most_nodes`, that cost less if any were found.
 
         Stops when they cost next to no more than `bound` ($/h).
         """
-        nodes = [_Node(draft.price, self._counts(draft)) for draft in drafts for _ in range(draft.copies)]
+        nodes = [
+            _Node(planned_node.price, self._counts(planned_node))
+            for planned_node in planned_nodes
+            for _ in range(planned_node.copies)
+        ]
         if most_nodes < max(len(nodes), 2) or len(nodes) > _MOST_NODES:
-            return list(drafts)
+            return list(planned_nodes)
         self._worth = self._worth_of(nodes)
         self._covering = Covering(self._room, self._prices, self._worth)
         changed = False
@@ -74,7 +78,7 @@ class Resizing:
             if found is None:
                 break
             nodes, changed = found, True
-        return [self._draft(node) for node in nodes] if changed else list(drafts)
+        return [self._planned_node(node) for node in nodes] if changed else list(planned_nodes)
 
     def _changed(self, nodes: list[_Node], most_nodes: float) -> list[_Node] | None:
         """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
@@ -98,9 +102,9 @@ class Resizing:
         """Return what a node costs beyond what its pods are worth ($/h)."""
         return node.price - float(node.counts @ self._requests @ self._worth)
 
-    def _counts(self, draft: Draft) -> Floats:
-        counts = np.zeros(len(self._lots))
-        for index, units in draft.parts.items():
+    def _counts(self, planned_node: PlannedNode) -> Floats:
+        counts = np.zeros(len(self._pod_groups))
+        for index, units in planned_node.parts.items():
             counts[self._places[index]] = units
         return counts
 
@@ -152,9 +156,13 @@ class Resizing:
     def _order(self) -> Indices:
         return by_proportions(self._requests)
 
-    def _draft(self, node: _Node) -> Draft:
+    def _planned_node(self, node: _Node) -> PlannedNode:
         load = node.counts @ self._whole_requests
-        row = self._family.cheapest_holding(load)
+        row = self._option.cheapest_holding(load)
         assert row is not None  # noqa: S101 (the node is of a type that holds it)
-        parts = {lot.index: int(count) for lot, count in zip(self._lots, node.counts, strict=True) if count}
-        return Draft(self._family, row, load, parts)
+        parts = {
+            pod_group.index: int(count)
+            for pod_group, count in zip(self._pod_groups, node.counts, strict=True)
+            if count
+        }
+        return PlannedNode(self._option, row, load, parts)

@@ -11,14 +11,14 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, Indices, count_fitting, first_holding
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.draft.drafts import Draft
-from treenail.domain.packing.draft.lots import Lot
 from treenail.domain.packing.nodes.alike import nodes_for
 from treenail.domain.packing.nodes.bound import fractional_cover
 from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.nodes.first_fit import cheapest_allowed
-from treenail.domain.packing.offers.families import Family
-from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.planned.planned_nodes import PlannedNode
+from treenail.domain.packing.planned.pod_groups import PodGroup
 
 # How full of the average mix of pods a node is made before it is topped up with what suits its shape.
 _SHARES: Final = np.array([1.0, 0.93, 0.7])
@@ -49,29 +49,31 @@ class Sizing:
 
     def __init__(
         self,
-        family: Family,
-        lots: Sequence[Lot],
-        ledger: Ledger,
+        option: NodeOption,
+        pod_groups: Sequence[PodGroup],
+        remaining_limits: RemainingLimits,
         steps: Steps,
         *,
         per_node: float,
         small: bool,
     ) -> None:
-        self._family = family
-        self._ledger = ledger
+        self._option = option
+        self._remaining_limits = remaining_limits
         self._steps = steps
         self._per_node = per_node
         # Several nodes use up more of a limit than one.
-        self._small = small and not family.template.limited
+        self._small = small and not option.template.limited
         # Whether nodes may be others for that.
         self.smaller = False
         # What the lots of a class ask for is one array. Here they are alike.
         classes: dict[int, list[int]] = {}
-        for at, lot in enumerate(lots):
-            classes.setdefault(id(lot.requests), []).append(at)
-        self._lots = lots
+        for at, pod_group in enumerate(pod_groups):
+            classes.setdefault(id(pod_group.requests), []).append(at)
+        self._pod_groups = pod_groups
         self._classes = list(classes.values())
-        self._whole_requests: Floats = np.array([lots[members[0]].requests for members in self._classes])
+        self._whole_requests: Floats = np.array(
+            [pod_groups[members[0]].requests for members in self._classes]
+        )
 
     @Lazy
     def _asked(self) -> Bools:
@@ -84,26 +86,26 @@ class Sizing:
 
     @Lazy
     def _room(self) -> Floats:
-        return self._family.room[self._family.bargains][:, self._asked]
+        return self._option.room[self._option.undominated][:, self._asked]
 
     @Lazy
     def _prices(self) -> Floats:
-        return self._family.prices[self._family.bargains] + self._per_node
+        return self._option.prices[self._option.undominated] + self._per_node
 
     @Lazy
     def _least(self) -> Floats:
         """What a node costs at least that holds a pod of each class (I)."""
-        rows = first_holding(self._family.room, self._whole_requests)
-        return np.append(self._family.prices, np.inf)[rows] + self._per_node
+        rows = first_holding(self._option.room, self._whole_requests)
+        return np.append(self._option.prices, np.inf)[rows] + self._per_node
 
     @Lazy
     def _order(self) -> Indices:
         return by_proportions(self._requests)
 
-    def drafts(self, units: Floats) -> list[Draft]:
+    def planned_nodes(self, units: Floats) -> list[PlannedNode]:
         """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
-        drafts: list[Draft] = []
-        of_lots = units.tolist()
+        planned_nodes: list[PlannedNode] = []
+        of_pod_groups = units.tolist()
         left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])
         while np.logical_or.reduce(left) and not self._steps.exhausted:
             self._steps.spend()
@@ -111,15 +113,15 @@ class Sizing:
             if not choices:
                 break
             for choice in choices:
-                drafts += self._dealt(choice, of_lots)
+                planned_nodes += self._dealt(choice, of_pod_groups)
                 left -= choice.copies * choice.counts
-        units[:] = of_lots
-        return drafts
+        units[:] = of_pod_groups
+        return planned_nodes
 
-    def _dealt(self, choice: _Choice, units: list[float]) -> Iterator[Draft]:
+    def _dealt(self, choice: _Choice, units: list[float]) -> Iterator[PlannedNode]:
         """Yield the nodes chosen; what they hold of each class is of its lots in order, taken off `units`."""
-        family, copies = self._family, choice.copies
-        self._ledger.take(family.template, family.capacity[choice.row] * copies)
+        option, copies = self._option, choice.copies
+        self._remaining_limits.take(option.template, option.capacity[choice.row] * copies)
         load = choice.counts @ self._whole_requests
         wanted = [(self._classes[at], float(choice.counts[at])) for at in choice.counts.nonzero()[0].tolist()]
         while copies:
@@ -136,11 +138,11 @@ class Sizing:
                     if taken:
                         units[at] -= taken * alike
                         rest -= taken
-                        parts[self._lots[at].index] = int(taken)
+                        parts[self._pod_groups[at].index] = int(taken)
                     if not rest:
                         break
             copies -= alike
-            yield Draft(family, choice.row, load, parts, alike)
+            yield PlannedNode(option, choice.row, load, parts, alike)
 
     def _alike(self, left: Floats) -> list[_Choice]:
         """Choose all nodes where one class of pods is left, and they may be small; none otherwise."""
@@ -153,15 +155,15 @@ class Sizing:
         for nodes in nodes_for(pods, holds, self._prices.tolist()):
             counts = np.zeros_like(left)
             counts[at] = nodes.pods
-            choices.append(_Choice(int(self._family.bargains[nodes.at]), counts, nodes.copies))
+            choices.append(_Choice(int(self._option.undominated[nodes.at]), counts, nodes.copies))
         self.smaller |= sum(choice.copies for choice in choices) > 1
         return choices
 
     def _next(self, left: Floats) -> list[_Choice]:
         """Choose the next node, and how many of it to take; none where limits leave none."""
-        family = self._family
-        whole = cheapest_allowed(family, left @ self._whole_requests, self._ledger, 0.0)
-        dearness = np.inf if whole is None else float(family.prices[whole]) + self._per_node
+        option = self._option
+        whole = cheapest_allowed(option, left @ self._whole_requests, self._remaining_limits, 0.0)
+        dearness = np.inf if whole is None else float(option.prices[whole]) + self._per_node
         if whole is not None and dearness <= self._least_of_two(left):
             return [_Choice(whole, left.copy(), 1)]
         several = self._one_of_several(left)
@@ -173,13 +175,13 @@ class Sizing:
         """Return what two nodes or more for the pods `left` (I) cost at least."""
         if np.add.reduce(left) <= 1:
             return np.inf
-        return float(np.maximum.reduce(self._least[left > 0]) + self._family.prices[0]) + self._per_node
+        return float(np.maximum.reduce(self._least[left > 0]) + self._option.prices[0]) + self._per_node
 
     def _one_of_several(self, left: Floats) -> tuple[float, _Choice] | None:
         """Choose the next node of several; return it after what about all of them cost."""
-        rows, room, prices = self._family.bargains, self._room, self._prices
-        if self._family.template.limited:
-            allowed = self._ledger.allowed(self._family)[rows].nonzero()[0]
+        rows, room, prices = self._option.undominated, self._room, self._prices
+        if self._option.template.limited:
+            allowed = self._remaining_limits.allowed(self._option)[rows].nonzero()[0]
             rows, room, prices = rows[allowed], room[allowed], prices[allowed]
         if not len(rows):
             return None
@@ -192,15 +194,15 @@ class Sizing:
         loads = counts @ self._requests
         chosen = first_holding(room, loads)
         rest = demand - loads
-        outlook = _outlook(rest, room, prices, worth)
-        costs = prices[chosen] + outlook
+        retry_plan = _retry_plan(rest, room, prices, worth)
+        costs = prices[chosen] + retry_plan
         best = int(costs.argmin())
         if self._small:
-            large, costs = best, prices[chosen] + _or_several(outlook, rest, room, prices, worth)
+            large, costs = best, prices[chosen] + _or_several(retry_plan, rest, room, prices, worth)
             best = int(costs.argmin())
             self.smaller |= best != large
         row = int(rows[chosen[best]])
-        copies_made = int(min(copies[best], self._ledger.copies(self._family, row)))
+        copies_made = int(min(copies[best], self._remaining_limits.copies(self._option, row)))
         return float(costs[best]), _Choice(row, counts[best], copies_made)
 
     def _filled(self, room: Floats, left: Floats) -> tuple[Floats, Floats]:
@@ -226,7 +228,7 @@ class Sizing:
         return counts[some], copies[some]
 
 
-def _outlook(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
+def _retry_plan(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
     """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do."""
     rows = first_holding(room, rest)
     one: Bools = rows < len(prices)

@@ -8,49 +8,49 @@ from dataclasses import dataclass
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats
-from treenail.domain.packing.draft.lots import Lot
 from treenail.domain.packing.nodes.bound import fractional_cover
-from treenail.domain.packing.offers.chains import Link
-from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.offers.option_order import OrderedOption
+from treenail.domain.packing.planned.pod_groups import PodGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
     """Units of a lot that still need a node, and the chain of families left to try."""
 
-    lot: Lot
+    pod_group: PodGroup
     units: int
-    chain: tuple[Link, ...]
+    options_in_order: tuple[OrderedOption, ...]
 
 
-def by_family(waiting: Iterable[Waiting]) -> list[tuple[Family, list[Waiting]]]:
+def by_option(waiting: Iterable[Waiting]) -> list[tuple[NodeOption, list[Waiting]]]:
     """Group what waits by the family it asks for next, the least flexible family first."""
-    groups: dict[int, tuple[Family, list[Waiting]]] = {}
+    groups: dict[int, tuple[NodeOption, list[Waiting]]] = {}
     for each in waiting:
-        family = each.chain[0].family
-        groups.setdefault(family.index, (family, []))[1].append(each)
+        option = each.options_in_order[0].option
+        groups.setdefault(option.index, (option, []))[1].append(each)
     return sorted(groups.values(), key=lambda group: (group[0].choices, group[0].index))
 
 
 def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
     """Return what is left of `group` and has another family to try."""
     return [
-        Waiting(each.lot, int(units), each.chain[1:])
+        Waiting(each.pod_group, int(units), each.options_in_order[1:])
         for each, units in zip(group, left, strict=True)
-        if units and len(each.chain) > 1
+        if units and len(each.options_in_order) > 1
     ]
 
 
-def nodes_of(family: Family, group: Sequence[Waiting], per_node: float) -> float:
+def nodes_of(option: NodeOption, group: Sequence[Waiting], per_node: float) -> float:
     """Return how many nodes, in fractions, the group needs when a node costs so much more."""
-    return fractional_cover(asked_by(group), family.room, family.prices + per_node).nodes
+    return fractional_cover(asked_by(group), option.room, option.prices + per_node).nodes
 
 
 def worth_of(waiting: Sequence[Waiting]) -> Floats:
     """Return what a unit of each resource is worth (R) as far as the types go that the most may have."""
     widest = max(
-        {id(each.chain): each.chain[0].family for each in waiting}.values(),
-        key=lambda family: (family.choices, -family.index),
+        {id(each.options_in_order): each.options_in_order[0].option for each in waiting}.values(),
+        key=lambda option: (option.choices, -option.index),
     )
     return fractional_cover(asked_by(waiting), widest.room, widest.prices).worth
 
@@ -61,8 +61,8 @@ def asked_by(waiting: Iterable[Waiting]) -> Floats:
     rows: dict[int, Floats] = {}
     units: dict[int, int] = {}
     for each in waiting:
-        shape = id(each.lot.requests)
-        rows[shape] = each.lot.requests
+        shape = id(each.pod_group.requests)
+        rows[shape] = each.pod_group.requests
         units[shape] = units.get(shape, 0) + each.units
     asked: Floats = np.array(list(units.values()), dtype=np.float64) @ np.array(list(rows.values()))
     return asked

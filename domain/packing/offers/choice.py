@@ -40,7 +40,7 @@ class Choice:
             self._wanted.append((least, offered))
 
     def enough(self, able: Bools) -> bool:
-        """Tell whether those types that are `able` (U) leave the choice that is asked for."""
+        """Return whether those types that are `able` (U) leave the choice that is asked for."""
         return bool(self._enough(able[np.newaxis])[0])
 
     def _enough(self, able: Bools) -> Bools:

@@ -14,7 +14,7 @@ from treenail.domain.model.taints import Taint, Toleration, untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats
 from treenail.domain.packing.offers.masks import TypeMasks
 from treenail.domain.packing.pods.demands import Demand, Demands
-from treenail.domain.packing.pods.ladder import Wants, ladder_of
+from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 from treenail.domain.packing.pods.terms import PUT_UP_WITH_PREFERENCES
 
 
@@ -36,7 +36,9 @@ def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
     daemons, demands = [], Demands()
     for spec in specs:
         try:
-            required = tuple(rung.demand for rung in ladder_of(spec, Wants(wishes=False), demands).required)
+            required = tuple(
+                level.demand for level in relaxation_of(spec, Wants(wishes=False), demands).required
+            )
             requests = axis.requests(spec.requests)
         except ValueError:
             continue

@@ -8,11 +8,11 @@ import numpy as np
 
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
-from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.templates import RESERVED, Template
 
 
-class Ledger:
+class RemainingLimits:
     """What the claims of a plan take of their pools' limits, each counted with the type it would be now.
 
     A type is allowed while its capacity is within what is left, in every limited resource. What is left is
@@ -24,9 +24,9 @@ class Ledger:
         self._left: dict[int, Floats] = {}
         self._accounts: dict[tuple[str, str], float] = {}
 
-    def copy(self) -> Ledger:
+    def copy(self) -> RemainingLimits:
         """Return a ledger of the same entries."""
-        other = Ledger()
+        other = RemainingLimits()
         other._left = dict(self._left)
         other._accounts = dict(self._accounts)
         return other
@@ -42,17 +42,17 @@ class Ledger:
             known = self._left[template.index] = np.array(amounts, dtype=np.float64)
         return known
 
-    def allowed(self, family: Family, given_back: Floats | float = 0.0) -> Bools:
-        """Return which types (U) of `family` may be bought, or may be instead of what is `given_back` (L)."""
-        if not family.template.limited:
-            return np.ones(len(family.types), np.bool_)
-        return holds(self.left(family.template) + given_back, family.capacity)
+    def allowed(self, option: NodeOption, given_back: Floats | float = 0.0) -> Bools:
+        """Return which types (U) of `option` may be bought, or may be instead of what is `given_back` (L)."""
+        if not option.template.limited:
+            return np.ones(len(option.types), np.bool_)
+        return holds(self.left(option.template) + given_back, option.capacity)
 
-    def copies(self, family: Family, row: int) -> float:
+    def copies(self, option: NodeOption, row: int) -> float:
         """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
-        if not family.template.limited:
+        if not option.template.limited:
             return inf
-        left, each = self.left(family.template), family.capacity[row]
+        left, each = self.left(option.template), option.capacity[row]
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
 

@@ -155,7 +155,7 @@ def _reservation(offering: Offering) -> tuple[str, str, str]:
 
 
 def _may_be(requirement: Requirement, value: str) -> bool:
-    """Tell whether a label may have `value`; without any, whether it may be missing."""
+    """Return whether a label may have `value`; without any, whether it may be missing."""
     return requirement.has(value) if value else requirement.negative
 
 

@@ -14,8 +14,8 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.model.taints import Taint
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
+from treenail.domain.packing.offers.catalogue_table import CatalogueTable, table_of
 from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons
-from treenail.domain.packing.offers.shelf import Shelf, shelf_of
 from treenail.domain.packing.problem import PoolOffer
 
 # A limit on this resource counts nodes, whatever they are.
@@ -61,7 +61,7 @@ class Template:
     index: int
     offer: PoolOffer
     requirements: Requirements
-    shelf: Shelf
+    table: CatalogueTable
     admitted: Bools
     daemons: Floats
     room: Floats
@@ -99,9 +99,9 @@ class Templates:
             known = self._requirements[index] = offer.pool.template_requirements().with_(IN_THE_END)
         return known
 
-    def shelf(self, index: int) -> Shelf:
+    def table(self, index: int) -> CatalogueTable:
         """Return the catalogue of the template's pool."""
-        return shelf_of(self._offers[index].instance_types)
+        return table_of(self._offers[index].instance_types)
 
     def __getitem__(self, index: int) -> Template:
         known = self._known.get(index)
@@ -112,17 +112,17 @@ class Templates:
     def _template(self, index: int) -> Template:
         offer = self._offers[index]
         requirements = self.requirements(index)
-        shelf = shelf_of(offer.instance_types)
+        table = table_of(offer.instance_types)
         asked = _Asked(offer.pool.taints, requirements, self._daemons, self._axis.names)
-        made = shelf.kept(asked, lambda: _made(asked, shelf, self._axis))
+        made = table.kept(asked, lambda: _made(asked, table, self._axis))
         # Where a pool comes several times, it may reach a limit by all of its templates together.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
-        limited, capacity = _limits(offer, shelf, inf if several else self._pods)
+        limited, capacity = _limits(offer, table, inf if several else self._pods)
         return Template(
             index=index,
             offer=offer,
             requirements=requirements,
-            shelf=shelf,
+            table=table,
             admitted=made.admitted,
             daemons=made.daemons,
             room=made.room,
@@ -133,25 +133,25 @@ class Templates:
         )
 
 
-def _made(asked: _Asked, shelf: Shelf, axis: Axis) -> _Made:
-    whole = shelf.room(axis)
+def _made(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Made:
+    whole = table.room(axis)
     admitted = np.ones(len(whole), dtype=np.bool_)
     for requirement in asked.requirements.values():
-        admitted &= shelf.masks.admitting(requirement)
+        admitted &= table.masks.admitting(requirement)
         if requirement.complement and requirement.chosen is None:
             admitted[:] = False  # No label can have a value that is allowed: a number below 0, say.
     daemons = read_daemons(asked.daemons, axis)
-    load = daemon_load(daemons, asked.taints, asked.requirements, shelf.masks, whole)
+    load = daemon_load(daemons, asked.taints, asked.requirements, table.masks, whole)
     room = whole - load
     usable = admitted & holds(room, np.zeros_like(room))
-    ports = daemon_ports(daemons, asked.taints, asked.requirements, shelf.masks, len(room))
+    ports = daemon_ports(daemons, asked.taints, asked.requirements, table.masks, len(room))
     return _Made(admitted, load, room, usable, ports)
 
 
-def _limits(offer: PoolOffer, shelf: Shelf, pods: float) -> tuple[tuple[str, ...], Floats]:
+def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple[str, ...], Floats]:
     """Return which limits a node for each of `pods` might reach, and what each type has of those (T, L)."""
     limits = offer.limits_left or NOTHING
-    names, capacities = shelf.capacities
+    names, capacities = table.capacities
     limited, columns = [], []
     for name in sorted(limits):
         column = np.ones(len(capacities)) if name == NODES else np.zeros(len(capacities))

@@ -11,7 +11,7 @@ from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import CPU, MEMORY
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.pods.groups import Group
-from treenail.domain.packing.pods.ladder import Ladder
+from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
 
 _age = attrgetter("created_at", "uid")
@@ -32,7 +32,7 @@ class Kind:
 class PodClass:
     """Pods of one kind, the oldest first, each asking for `requests` (R).
 
-    `index` numbers the classes by their oldest pod. Classes of one `ladder` ask for the same in everything
+    `index` numbers the classes by their oldest pod. Classes of one `relaxation` ask for the same in everything
     but requests. `counted` are the groups that count these pods.
     """
 
@@ -40,7 +40,7 @@ class PodClass:
     kind: Kind
     pods: tuple[Pod, ...]
     requests: Floats
-    ladder: Ladder
+    relaxation: Relaxation
     counted: tuple[Group, ...] = ()
 
     @property

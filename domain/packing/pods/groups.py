@@ -11,7 +11,7 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.pods.terms import Term, TermReader
-from treenail.domain.packing.problem import Resident, Room
+from treenail.domain.packing.problem import ExistingNode, Resident
 
 
 class Group:
@@ -27,26 +27,26 @@ class Group:
         "asked",
         "counts",
         "index",
+        "on_existing_nodes",
         "on_new",
-        "on_rooms",
         "opposed",
         "owners",
-        "owners_on_rooms",
+        "owners_on_existing_nodes",
         "seen",
         "term",
     )
 
-    def __init__(self, index: int, term: Term, rooms: int, seen: Sequence[bool]) -> None:
+    def __init__(self, index: int, term: Term, existing_nodes: int, seen: Sequence[bool]) -> None:
         self.index = index
         self.term = term
         self.asked = False
         self.opposed = False
         self.counts: dict[str, int] = {}
         self.owners: dict[str, int] = {}
-        on_rooms = rooms if term.per_node else 0
+        on_existing_nodes = existing_nodes if term.per_node else 0
         self.on_new = 0
-        self.on_rooms: Floats = np.zeros(on_rooms)
-        self.owners_on_rooms: Floats = np.zeros(on_rooms)
+        self.on_existing_nodes: Floats = np.zeros(on_existing_nodes)
+        self.owners_on_existing_nodes: Floats = np.zeros(on_existing_nodes)
         self.seen = seen
 
     def clear(self) -> None:
@@ -54,8 +54,8 @@ class Group:
         self.counts.clear()
         self.owners.clear()
         self.on_new = 0
-        self.on_rooms[:] = 0.0
-        self.owners_on_rooms[:] = 0.0
+        self.on_existing_nodes[:] = 0.0
+        self.owners_on_existing_nodes[:] = 0.0
 
     def count(self, domain: str, pods: int) -> None:
         """Count `pods` more that the term selects."""
@@ -69,8 +69,8 @@ class Group:
 class Groups:
     """The groups of a problem, each made when it is first asked for, with the residents of rooms counted."""
 
-    def __init__(self, rooms: Sequence[Room], reader: TermReader) -> None:
-        self._rooms = rooms
+    def __init__(self, existing_nodes: Sequence[ExistingNode], reader: TermReader) -> None:
+        self._existing_nodes = existing_nodes
         self._reader = reader
         self._known: dict[Term, Group] = {}
         self._matching: dict[
@@ -78,8 +78,8 @@ class Groups:
         ] = {}
         # Alike residents are one object: where they stand, and how many there.
         self._residents: dict[int, tuple[Resident, list[tuple[int, int]]]] = {}
-        for at, room in enumerate(rooms):
-            for resident, count in room.residents:
+        for at, existing_node in enumerate(existing_nodes):
+            for resident, count in existing_node.residents:
                 known = self._residents.setdefault(id(resident), (resident, []))
                 known[1].append((at, count))
 
@@ -92,7 +92,9 @@ class Groups:
         """Return the group of `term`."""
         group = self._known.get(term)
         if group is None:
-            group = self._known[term] = Group(len(self._known), term, len(self._rooms), self._seen(term))
+            group = self._known[term] = Group(
+                len(self._known), term, len(self._existing_nodes), self._seen(term)
+            )
             self._count_residents(group)
             self._matching.clear()
         return group
@@ -141,9 +143,9 @@ class Groups:
         if nodes.alternatives is None and nodes.tolerations is None:
             return ()
         return [
-            (nodes.alternatives is None or any(_meets(room, a) for a in nodes.alternatives))
-            and (nodes.tolerations is None or untolerated(room.taints, nodes.tolerations) is None)
-            for room in self._rooms
+            (nodes.alternatives is None or any(_meets(existing_node, a) for a in nodes.alternatives))
+            and (nodes.tolerations is None or untolerated(existing_node.taints, nodes.tolerations) is None)
+            for existing_node in self._existing_nodes
         ]
 
     def _count_residents(self, group: Group) -> None:
@@ -160,9 +162,9 @@ class Groups:
             if group.seen and not group.seen[at]:
                 continue
             if group.term.per_node:
-                (group.owners_on_rooms if owned else group.on_rooms)[at] += count
-            elif key in self._rooms[at].labels:
-                (group.own if owned else group.count)(self._rooms[at].labels[key], count)
+                (group.owners_on_existing_nodes if owned else group.on_existing_nodes)[at] += count
+            elif key in self._existing_nodes[at].labels:
+                (group.own if owned else group.count)(self._existing_nodes[at].labels[key], count)
 
 
 def _counts(term: Term, namespace: str, of: Mapping[str, str], ports: tuple[HostPort, ...]) -> bool:
@@ -171,5 +173,5 @@ def _counts(term: Term, namespace: str, of: Mapping[str, str], ports: tuple[Host
     return term.selects(namespace, of)
 
 
-def _meets(room: Room, alternative: Requirements) -> bool:
-    return Requirements.from_labels(room.labels).compatible(alternative)
+def _meets(existing_node: ExistingNode, alternative: Requirements) -> bool:
+    return Requirements.from_labels(existing_node.labels).compatible(alternative)

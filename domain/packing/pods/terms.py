@@ -62,13 +62,13 @@ class Term:
         return self.key == labels.HOSTNAME
 
     def selects(self, namespace: str, of: Mapping[str, str]) -> bool:
-        """Tell whether a pod of these labels counts."""
+        """Return whether a pod of these labels counts."""
         if self.selector is None or namespace not in self.namespaces:
             return False
         return self.selector.selects(of)
 
     def conflicts(self, port: HostPort) -> bool:
-        """Tell whether the claim to a host port excludes `port` on the same node."""
+        """Return whether the claim to a host port excludes `port` on the same node."""
         return self.port is not None and ports_conflict(self.port, port)
 
 
@@ -76,7 +76,7 @@ _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 (to be compared wi
 
 
 def ports_conflict(one: HostPort, other: HostPort) -> bool:
-    """Tell whether two pods cannot have these ports on one node."""
+    """Return whether two pods cannot have these ports on one node."""
     if (one.port, one.protocol) != (other.port, other.protocol):
         return False
     return one.ip == other.ip or bool(_ANY_ADDRESS & {one.ip, other.ip})

@@ -18,7 +18,7 @@ from treenail.domain.packing.arrays.likeness import hint, likest, likest_of
 from treenail.domain.packing.offers.templates import Template
 from treenail.domain.packing.pods.classes import Kind
 from treenail.domain.packing.pods.demands import Demands
-from treenail.domain.packing.pods.ladder import Wants, ladder_of
+from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 from treenail.domain.packing.pods.terms import ports_conflict
 from treenail.domain.packing.reasons import Reason, Values
 
@@ -42,7 +42,7 @@ _FEW: Final = 12
 
 def resources_of(template: Template) -> list[str]:
     """Return the resources of which any type has some."""
-    names, capacities = template.shelf.capacities
+    names, capacities = template.table.capacities
     return [name for name, most in zip(names, capacities.max(axis=0, initial=0.0), strict=True) if most]
 
 
@@ -60,9 +60,9 @@ def missing(name: str, asked: float, template: Template, types: Indices, left: F
 
     `left` (T) is what the types leave to pods. Empty where none would do.
     """
-    found = [template.shelf.types[t].overhead.missing.get(name, 0) for t in types]
+    found = [template.table.types[t].overhead.missing.get(name, 0) for t in types]
     enough = [
-        (had + lacking, template.shelf.types[t].name, lacking)
+        (had + lacking, template.table.types[t].name, lacking)
         for t, had, lacking in zip(types, left, found, strict=True)
         if lacking and had + lacking >= asked
     ]
@@ -93,7 +93,7 @@ def conflicting(conflict: Requirement, known: Requirements, template: Template) 
         detail = f"{conflict} is asked for, and the pool does not define that label{hint(near)}"
         return Reason.UNDEFINED_LABEL, detail, Values(conflict.key, asked, (), near)
     # A value that some type has was meant as it stands.
-    unknown = conflict.values.difference(template.shelf.masks.values(conflict.key))
+    unknown = conflict.values.difference(template.table.masks.values(conflict.key))
     near = likest_of(unknown, own.values)
     detail = f"{conflict} is asked for, and the pool has {own}{hint(near)}"
     reason = _MISMATCHES.get(conflict.key, Reason.INCOMPATIBLE_REQUIREMENT)
@@ -102,7 +102,7 @@ def conflicting(conflict: Requirement, known: Requirements, template: Template) 
 
 def no_type(requirement: Requirement, template: Template, left: Bools) -> Reasoned:
     """Say which requirement none of the types meets that were `left` (T) by those before it."""
-    masks = template.shelf.masks
+    masks = template.table.masks
     known = masks.values(requirement.key)
     near = likest_of(requirement.values.difference(known), known)
     detail = f"no instance type that is left has {requirement}{hint(near)}"
@@ -115,7 +115,7 @@ def no_type(requirement: Requirement, template: Template, left: Bools) -> Reason
 
 def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
     """Return, sorted, what the types `left` (T) have for the label `key`; nothing of a long list."""
-    masks = template.shelf.masks
+    masks = template.table.masks
     known = masks.values(key)
     if len(known) > _FEW:
         return ()
@@ -124,8 +124,8 @@ def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
 
 def no_capacity(template: Template, able: Indices, together: Requirements) -> Reasoned:
     """Say that none of the types `able` is for sale where it would have to be, for now or ever."""
-    offers = template.shelf.offers
-    names = sorted(template.shelf.types[t].name for t in able)
+    offers = template.table.offers
+    names = sorted(template.table.types[t].name for t in able)
     asked = " and ".join(str(together[key]) for key in _PLACE if key in together)
     elsewhere = np.flatnonzero(np.isfinite(offers.prices[able]).any(axis=0))
     sold = sorted({"/".join(offers.places[place][:2]) for place in elsewhere})
@@ -143,7 +143,7 @@ def _shortened(names: Sequence[str]) -> str:
 
 def contradiction(kind: Kind) -> Reasoned:
     """Say what leaves pods no node at all: what they ask for, by itself or with their volumes."""
-    if kind.volumes is not None and ladder_of(kind.spec, Wants(wishes=False), Demands()).rungs:
+    if kind.volumes is not None and relaxation_of(kind.spec, Wants(wishes=False), Demands()).levels:
         for own in kind.spec.alternatives():
             for reached in kind.volumes.alternatives:
                 wanted = own.conflict(reached, may_be_undefined=frozenset(reached))
@@ -164,7 +164,7 @@ def out_of_reach(wanted: Requirement, own: Requirement | None, who: str) -> Said
 
 def of_types(key: str, template: Template) -> Requirement | None:
     """Return what the types of a pool have for the label `key`, None where they do not define it."""
-    values = template.shelf.masks.values(key)
+    values = template.table.masks.values(key)
     return Requirement(key, frozenset(values)) if values else None
 
 
@@ -191,7 +191,7 @@ def too_few_values(template: Template, types: Indices) -> Said | None:
     for requirement in template.requirements.in_order():
         if requirement.min_values is None:
             continue
-        left = {value for t in types for value in template.shelf.types[t].values(requirement.key)}
+        left = {value for t in types for value in template.table.types[t].values(requirement.key)}
         if len(left) < requirement.min_values:
             wanted = str(requirement.min_values)
             detail = (

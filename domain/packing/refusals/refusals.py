@@ -9,10 +9,10 @@ from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices, holds
 from treenail.domain.packing.arrays.likeness import hint, likest
-from treenail.domain.packing.offers.limits import Ledger
+from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.templates import NODES, Template, Templates
 from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
 from treenail.domain.packing.reasons import Reason, Refusal, Values
 from treenail.domain.packing.refusals import refusal_details as details
@@ -23,11 +23,16 @@ class Refusals:
     """Explains refusals by what the pools are, and by what is left once all is placed that can be."""
 
     def __init__(
-        self, problem: Problem, templates: Templates, ledger: Ledger, axis: Axis, blockers: Blockers
+        self,
+        problem: Problem,
+        templates: Templates,
+        remaining_limits: RemainingLimits,
+        axis: Axis,
+        blockers: Blockers,
     ) -> None:
         self._strict = problem.settings.min_values is MinValuesPolicy.STRICT
         self._templates = templates
-        self._ledger = ledger
+        self._remaining_limits = remaining_limits
         self._axis = axis
         self._blockers = blockers
 
@@ -35,7 +40,7 @@ class Refusals:
         """Return each pool's first reason against a pod of the class, pools in the order they are tried."""
         if not len(self._templates):
             return (Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of"),)
-        if not one.ladder.rungs:
+        if not one.relaxation.levels:
             return (Refusal("", *details.contradiction(one.kind)),)
         # What a pool has beside that which is reserved, asking the least, stands for all of it.
         last = {self._templates.offer(n).pool.name: n for n in range(len(self._templates))}
@@ -43,61 +48,61 @@ class Refusals:
 
     def _of_pool(self, one: PodClass, template: int) -> Refusal:
         """Return the reason against the alternative that came furthest."""
-        found = [self._against(one, rung, template) for rung in one.ladder.required]
+        found = [self._against(one, level, template) for level in one.relaxation.required]
         return max(found, key=lambda refusal: refusal.progress)
 
-    def _against(self, one: PodClass, rung: Rung, index: int) -> Refusal:
+    def _against(self, one: PodClass, level: RelaxationLevel, index: int) -> Refusal:
         offer = self._templates.offer(index)
         pool = offer.pool.name
-        taint = untolerated(offer.pool.taints, rung.tolerations)
+        taint = untolerated(offer.pool.taints, level.tolerations)
         if taint is not None:
-            return Refusal(pool, Reason.UNTOLERATED_TAINT, *details.not_tolerated(taint, rung.tolerations))
+            return Refusal(pool, Reason.UNTOLERATED_TAINT, *details.not_tolerated(taint, level.tolerations))
         known = self._templates.requirements(index)
-        for asked in (rung.strict, rung.present):
+        for asked in (level.strict, level.present):
             conflict = known.conflict(asked, may_be_undefined=LEFT_OPEN)
             if conflict is not None:
                 return Refusal(pool, *details.conflicting(conflict, known, self._templates[index]))
-        unreached = known.conflict(rung.requirements, may_be_undefined=LEFT_OPEN)
+        unreached = known.conflict(level.requirements, may_be_undefined=LEFT_OPEN)
         if unreached is not None:
             return Refusal(
                 pool,
                 Reason.VOLUME_TOPOLOGY,
                 *details.out_of_reach(unreached, known.get(unreached.key), "pool"),
             )
-        return self._against_types(one, rung, self._templates[index])
+        return self._against_types(one, level, self._templates[index])
 
-    def _against_types(self, one: PodClass, rung: Rung, template: Template) -> Refusal:
+    def _against_types(self, one: PodClass, level: RelaxationLevel, template: Template) -> Refusal:
         """Return the reason where labels and taints of the pool are as asked for."""
         pool = template.offer.pool.name
-        together = template.requirements.with_(rung.requirements)
+        together = template.requirements.with_(level.requirements)
         matching = template.admitted.copy()
         if not matching.any():
             detail = "no instance type meets the pool's own requirements"
             return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
-        for requirement in (*rung.requirements.in_order(), *rung.present.in_order()):
+        for requirement in (*level.requirements.in_order(), *level.present.in_order()):
             before = matching
             for asked in (requirement, together[requirement.key]):
-                matching = matching & template.shelf.masks.admitting(asked)
+                matching = matching & template.table.masks.admitting(asked)
             if not matching.any():
-                if requirement.key not in rung.strict:
+                if requirement.key not in level.strict:
                     own = details.of_types(requirement.key, template)
                     return Refusal(
                         pool, Reason.VOLUME_TOPOLOGY, *details.out_of_reach(requirement, own, "pool")
                     )
                 return Refusal(pool, *details.no_type(requirement, template, before))
         types = np.flatnonzero(matching)
-        offers = template.shelf.offers
+        offers = template.table.offers
         sold = np.isfinite(offers.prices[types][:, offers.within(together)]).any(axis=1)
         able = holds(template.room[types], one.requests)
         if not able.any():
             # A type that ran out is no measure, unless all have.
             return Refusal(pool, *self._too_large(one, template, types[sold] if sold.any() else types))
-        port = details.taken(rung.demand.ports, template, types[able])
+        port = details.taken(level.demand.ports, template, types[able])
         if port is not None:
             return Refusal(pool, Reason.HOST_PORT_TAKEN, *port)
         if not (able & sold).any():
             return Refusal(pool, *details.no_capacity(template, types[able], together))
-        blocked = self._blockers.against(one, rung, template.index)
+        blocked = self._blockers.against(one, level, template.index)
         if blocked is not None:
             return Refusal(pool, *blocked)
         few = details.too_few_values(template, types[able & sold]) if self._strict else None
@@ -120,7 +125,7 @@ class Refusals:
                 detail = f"no instance type has any {name}{hint(near)}"
                 return Reason.UNKNOWN_RESOURCE, detail, Values(name, wanted, (), near)
             left = format_amount(name, int(max(room[largest, column], 0)))
-            of = template.shelf.types[types[largest]].name
+            of = template.table.types[types[largest]].name
             detail = f"{name} {wanted} is asked for, and the largest type leaves {left} to pods ({of})"
             detail += details.missing(name, one.requests[column], template, types, room[:, column])
             return Reason.TOO_LARGE, detail, Values(name, wanted, (left,), of)
@@ -134,7 +139,7 @@ class Refusals:
         row = np.where(asked, template.room[types[nearest]], np.inf)
         column = int((row / np.maximum(one.requests, 1.0)).argmin())
         name = self._axis.names[column]
-        of = template.shelf.types[types[nearest]].name
+        of = template.table.types[types[nearest]].name
         wanted = format_amount(name, one.spec.requests.get(name, 0))
         left = format_amount(name, int(max(row[column], 0)))
         amounts = ", ".join(f"{name} {amount}" for name, amount in one.spec.requests.format().items())
@@ -146,7 +151,7 @@ class Refusals:
         return detail, Values(name, wanted, (left,), of)
 
     def _limit(self, template: Template, able: Indices) -> tuple[str, Values]:
-        left = self._ledger.left(template)
+        left = self._remaining_limits.left(template)
         capacity = template.capacity[able]
         if not template.limited:
             return "its limits leave too little", Values()
@@ -155,7 +160,7 @@ class Refusals:
         smallest = int(over.sum(axis=1).argmin())
         column = int(over[smallest].argmax())
         name = template.limited[column]
-        of = template.shelf.types[able[smallest]].name
+        of = template.table.types[able[smallest]].name
         rest, least = _amount(name, left, column), _amount(name, capacity[smallest], column)
         if name == NODES:
             return "no more nodes are left of the limit", Values(name, least, (rest,), of)

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from treenail.domain.model.pods import Expression, LabelSelector
-from treenail.domain.packing.offers.chains import Chains
+from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.groups import Group
-from treenail.domain.packing.pods.ladder import Rung
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.terms import Kind, Term
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reasons import Reason, Values
 from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
-from treenail.domain.packing.topology.scope import Scope, Scopes
 from treenail.domain.packing.topology.universe import Universe
 
 Blocked: TypeAlias = tuple[Reason, str, Values]
@@ -29,46 +29,57 @@ class Blockers:
     """Explains by what the groups of a problem count once all is placed that can be."""
 
     def __init__(
-        self, problem: Problem, scopes: Scopes, choices: Choices, chains: Chains, universe: Universe
+        self,
+        problem: Problem,
+        constraint_reader: ConstraintReader,
+        choices: Choices,
+        option_order: OptionOrder,
+        universe: Universe,
     ) -> None:
         self._problem = problem
-        self._scopes = scopes
+        self._constraint_reader = constraint_reader
         self._choices = choices
-        self._chains = chains
+        self._option_order = option_order
         self._universe = universe
 
-    def against(self, one: PodClass, rung: Rung, template: int) -> Blocked | None:
+    def against(self, one: PodClass, level: RelaxationLevel, template: int) -> Blocked | None:
         """Return which term keeps pods of a class off new nodes of a template; None where none does."""
-        scope = self._scopes.of(one, rung)
-        alone = next((r for r in scope.together if not r.selects or _any(r.group)), None)
+        constraints = self._constraint_reader.of(one, level)
+        alone = next((r for r in constraints.together if not r.selects or _any(r.group)), None)
         if alone is not None:
-            return self._without_company(alone)
-        if not scope.by_domain:
+            return self._without_colocated(alone)
+        if not constraints.by_domain:
             return None
-        families = self._chains.families
-        made = self._choices.of(rung.demand, scope.keys, (), scope.apart_keys)
-        found = ((c, families.of(template, c.demand)) for c in made)
-        choices = [c for c, family in found if family and self._chains.holds(family, one.requests)]
+        options = self._option_order.options
+        made = self._choices.of(level.demand, constraints.keys, (), constraints.apart_keys)
+        found = ((c, options.of(template, c.demand)) for c in made)
+        choices = [c for c, option in found if option and self._option_order.holds(option, one.requests)]
         if not choices:
-            return next(map(_no_domain, self._unknown(scope, rung, template)), None)
-        blocked = [(choice, self._blocking(scope, choice)) for choice in choices]
-        return self._said(scope, blocked) if all(blocking for _, blocking in blocked) else None
+            return next(map(_no_domain, self._unknown(constraints, level, template)), None)
+        blocked = [(choice, self._blocking(constraints, choice)) for choice in choices]
+        return self._said(constraints, blocked) if all(blocking for _, blocking in blocked) else None
 
-    def _unknown(self, scope: Scope, rung: Rung, template: int) -> list[Restriction]:
+    def _unknown(
+        self, constraints: TopologyConstraints, level: RelaxationLevel, template: int
+    ) -> list[Restriction]:
         """Return the restrictions, their own first, by labels that nodes of a template get no value of."""
 
         def has_values(key: str) -> bool:
-            own = rung.requirements.get(key)
+            own = level.requirements.get(key)
             return any(own is None or own.has(value) for value in self._universe.of_pool(template, key))
 
-        unknown = [r for r in scope.by_domain if not has_values(r.group.term.key)]
+        unknown = [r for r in constraints.by_domain if not has_values(r.group.term.key)]
         return sorted(unknown, key=lambda r: not r.owned)
 
-    def _blocking(self, scope: Scope, choice: Choice) -> list[Restriction]:
+    def _blocking(self, constraints: TopologyConstraints, choice: Choice) -> list[Restriction]:
         """Return the restrictions that let no pod into the domains of a choice."""
-        return [r for r in scope.by_domain if not r.allowed(choice.known, self._universe, scope.strict)]
+        return [
+            r
+            for r in constraints.by_domain
+            if not r.allowed(choice.known, self._universe, constraints.strict)
+        ]
 
-    def _said(self, scope: Scope, blocked: Sequence[_ByChoice]) -> Blocked:
+    def _said(self, constraints: TopologyConstraints, blocked: Sequence[_ByChoice]) -> Blocked:
         """Say what keeps pods from where the fewest terms do, and then what keeps them from elsewhere."""
         choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
         by = blocking[0]
@@ -76,19 +87,21 @@ class Blockers:
         domains = _domains(by, blocked)
         elsewhere = [pair for pair in blocked if by not in pair[1]]
         if by.owned and by.group.term.kind is Kind.SPREAD:
-            reason, detail, values = self._uneven(scope, domains, choice.known[key], by)
+            reason, detail, values = self._uneven(constraints, domains, choice.known[key], by)
         elif by.owned and by.group.term.kind is Kind.TOGETHER:
-            reason, detail, values = self._without_company(by)
+            reason, detail, values = self._without_colocated(by)
         else:
             reason, detail, values = _too_near(by, domains, everywhere=not elsewhere)
         others = dict.fromkeys(blocking[0] for _, blocking in elsewhere)
         also = (f"; {_keeping(other)} {_listed(_domains(other, elsewhere))}" for other in others)
         return reason, detail + "".join(also), values
 
-    def _uneven(self, scope: Scope, domains: Sequence[str], at: str, by: Restriction) -> Blocked:
+    def _uneven(
+        self, constraints: TopologyConstraints, domains: Sequence[str], at: str, by: Restriction
+    ) -> Blocked:
         term, counts = by.group.term, by.group.counts
-        floor = int(by.floor(self._universe, scope.strict))
-        measured = self._universe.of(by.group, scope.strict.get(term.key))
+        floor = int(by.floor(self._universe, constraints.strict))
+        measured = self._universe.of(by.group, constraints.strict.get(term.key))
         shown = _counted(measured, counts)
         needed = counts.get(at, 0) - floor + (1 if by.selects else 0)
         detail = (
@@ -103,7 +116,7 @@ class Blockers:
         values = Values(term.key, asked, tuple(f"{d}={counts.get(d, 0)}" for d in measured), str(needed))
         return Reason.TOPOLOGY_SPREAD, detail, values
 
-    def _without_company(self, by: Restriction) -> Blocked:
+    def _without_colocated(self, by: Restriction) -> Blocked:
         """Say that the pods to be near are not where these could go, and where there are such."""
         term = by.group.term
         wanted = said(term.selector)
@@ -127,7 +140,7 @@ class Blockers:
         return Reason.POD_AFFINITY, detail, Values(term.key, wanted)
 
     def _waiting(self, term: Term) -> bool:
-        """Tell whether there are pods to be placed that `term` selects."""
+        """Return whether there are pods to be placed that `term` selects."""
         return any(term.selects(pod.namespace, pod.labels) for pod in self._problem.pods)
 
     def _namespaces_with(self, term: Term) -> list[str]:
@@ -135,16 +148,16 @@ class Blockers:
         if term.selector is None:
             return []
         found = {pod.namespace for pod in self._problem.pods if term.selector.selects(pod.labels)}
-        for room in self._problem.rooms:
-            for resident, _ in room.residents:
+        for existing_node in self._problem.existing_nodes:
+            for resident, _ in existing_node.residents:
                 if resident.namespace not in found and term.selector.selects(dict(resident.labels)):
                     found.add(resident.namespace)
         return sorted(found.difference(term.namespaces))
 
 
 def _any(group: Group) -> bool:
-    """Tell whether there are any pods that the group counts."""
-    return bool(group.on_new or group.on_rooms.any()) or any(group.counts.values())
+    """Return whether there are any pods that the group counts."""
+    return bool(group.on_new or group.on_existing_nodes.any()) or any(group.counts.values())
 
 
 def _no_domain(by: Restriction) -> Blocked:

@@ -10,8 +10,8 @@ from math import inf
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import Taint
 from treenail.domain.packing.arrays.arrays import Floats
-from treenail.domain.packing.offers.chains import Chains, Link
-from treenail.domain.packing.offers.families import Family
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.offers.option_order import OptionOrder, OrderedOption
 from treenail.domain.packing.pods.demands import Demand, Demands
 from treenail.domain.packing.topology.universe import Universe
 
@@ -34,14 +34,14 @@ class Choice:
 class Choices:
     """The choices of each demand, made once."""
 
-    def __init__(self, chains: Chains, demands: Demands, universe: Universe) -> None:
-        self._chains = chains
+    def __init__(self, option_order: OptionOrder, demands: Demands, universe: Universe) -> None:
+        self._option_order = option_order
         self._demands = demands
         self._universe = universe
         self._known: dict[
             tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]
         ] = {}
-        self._links: dict[tuple[Demand, int], tuple[Link, ...]] = {}
+        self._links: dict[tuple[Demand, int], tuple[OrderedOption, ...]] = {}
         self._prices: dict[tuple[Demand, int], float] = {}
         self._by_price: dict[
             tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...], int, bool], tuple[Choice, ...]
@@ -109,18 +109,18 @@ class Choices:
         wanted = own is not None and not own.negative
         return [] if wanted or not self._universe.any_lacking(key) else [None]
 
-    def links(self, choice: Choice, requests: Floats) -> tuple[Link, ...]:
+    def links(self, choice: Choice, requests: Floats) -> tuple[OrderedOption, ...]:
         """Return the families of a choice that hold `requests` (R)."""
         key = (choice.demand, id(requests))
         known = self._links.get(key)
         if known is None:
-            known = self._links[key] = self._chains.of(((choice.demand,),), requests)
+            known = self._links[key] = self._option_order.of(((choice.demand,),), requests)
         return known
 
     def limited(self, choice: Choice, requests: Floats) -> bool:
-        """Tell whether limits may be reached by nodes of a choice that hold `requests` (R)."""
+        """Return whether limits may be reached by nodes of a choice that hold `requests` (R)."""
         links = self.links(choice, requests)
-        return not links or bool(links[-1].family.template.limited)
+        return not links or bool(links[-1].option.template.limited)
 
     def price(self, choice: Choice, requests: Floats) -> float:
         """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
@@ -130,7 +130,7 @@ class Choices:
         key = (choice.demand, id(requests))
         if key not in self._prices:
             links = self.links(choice, requests)
-            self._prices[key] = _cheapest(links[0].family, requests) if links else inf
+            self._prices[key] = _cheapest(links[0].option, requests) if links else inf
         return self._prices[key]
 
     def _made(self, demand: Demand, keys: tuple[str, ...], apart_keys: tuple[str, ...]) -> list[Choice]:
@@ -145,9 +145,9 @@ class Choices:
                     pinned = self._demands.without(pinned, key)
                 else:
                     pinned = self._demands.pinned(pinned, key, value)
-            families = self._chains.families
-            found = [families.of(template, pinned) for template in range(len(families.templates))]
-            some = [family for family in found if family is not None]
+            options = self._option_order.options
+            found = [options.of(template, pinned) for template in range(len(options.templates))]
+            some = [option for option in found if option is not None]
             if some:
                 first = some[0]
                 taints = first.template.offer.pool.taints
@@ -155,14 +155,14 @@ class Choices:
         return choices
 
 
-def _cheapest(family: Family, requests: Floats) -> float:
-    row = family.cheapest_holding(requests)
-    return inf if row is None else float(family.prices[row])
+def _cheapest(option: NodeOption, requests: Floats) -> float:
+    row = option.cheapest_holding(requests)
+    return inf if row is None else float(option.prices[row])
 
 
-def _sure(families: Sequence[Family]) -> dict[str, str]:
+def _sure(options: Sequence[NodeOption]) -> dict[str, str]:
     """Return the labels that every node of these families has."""
-    first, *others = (family.requirements for family in families)
+    first, *others = (option.requirements for option in options)
     sure = {key: single for key, r in first.items() if (single := r.single) is not None}
     for other in others:
         sure = {key: value for key, value in sure.items() if key in other and other[key].single == value}

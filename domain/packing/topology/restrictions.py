@@ -35,8 +35,8 @@ class Restriction:
         count = group.counts.get(domain, 0)
         match group.term.kind:
             case Kind.SPREAD:
-                room = group.term.max_skew + floor - count
-                return max(room, 0.0) if self.selects else (inf if room >= 0 else 0.0)
+                existing_node = group.term.max_skew + floor - count
+                return max(existing_node, 0.0) if self.selects else (inf if existing_node >= 0 else 0.0)
             case Kind.APART:
                 if count or (self.selects and group.owners.get(domain)):
                     return 0.0
@@ -98,7 +98,7 @@ class Restriction:
         return float(min([counts.get(domain, 0) for domain in measured])) if measured else inf
 
     def may_begin(self, strict: Requirements) -> bool:
-        """Tell whether pods that want to be together with their like may choose where to begin."""
+        """Return whether pods that want to be together with their like may choose where to begin."""
         if not self.selects:
             return False
         within = strict.get(self.group.term.key)

@@ -9,15 +9,15 @@ from treenail.domain.model.requirements import ANYTHING, Requirement, Requiremen
 from treenail.domain.model.taints import Toleration, untolerated
 from treenail.domain.packing.offers.templates import Templates
 from treenail.domain.packing.pods.groups import Group
-from treenail.domain.packing.problem import Room
+from treenail.domain.packing.problem import ExistingNode
 
 
 class Universe:
     """The domains of each topology key, and for each group those it is measured over."""
 
-    def __init__(self, templates: Templates, rooms: Sequence[Room]) -> None:
+    def __init__(self, templates: Templates, existing_nodes: Sequence[ExistingNode]) -> None:
         self._templates = templates
-        self._rooms = rooms
+        self._existing_nodes = existing_nodes
         self._new: dict[str, tuple[str, ...]] = {}
         self._of: dict[tuple[int, Requirement | None], tuple[str, ...]] = {}
         self._lacking: dict[tuple[int, str], bool] = {}
@@ -48,19 +48,19 @@ class Universe:
         return known
 
     def lacking(self, index: int, key: str) -> bool:
-        """Tell whether new nodes of the template `index` will not have the label `key` at all."""
+        """Return whether new nodes of the template `index` will not have the label `key` at all."""
         known = self._lacking.get((index, key))
         if known is None:
             template = self._templates[index]
             known = self._lacking[index, key] = (
                 key not in LEFT_OPEN
                 and key not in self._templates.requirements(index)
-                and not template.shelf.masks.values(key, template.admitted)
+                and not template.table.masks.values(key, template.admitted)
             )
         return known
 
     def any_lacking(self, key: str) -> bool:
-        """Tell whether new nodes of some pool will not have the label `key`."""
+        """Return whether new nodes of some pool will not have the label `key`."""
         return any(self.lacking(index, key) for index in range(len(self._templates)))
 
     def of_pool(self, index: int, key: str, wanted: Requirements = ANYTHING) -> list[str]:
@@ -74,10 +74,10 @@ class Universe:
         template = self._templates[index]
         types = template.admitted.copy()
         for requirement in wanted.values():
-            types &= template.shelf.masks.admitting(requirement)
+            types &= template.table.masks.admitting(requirement)
         if not types.any():
             return []
-        values = template.shelf.masks.values(key, types)
+        values = template.table.masks.values(key, types)
         own = known.with_(wanted).get(key)
         if own is None:
             return values
@@ -106,9 +106,9 @@ class Universe:
             for value in self.of_pool(index, key, wanted)
         }
         found |= {
-            room.labels[key]
-            for at, room in enumerate(self._rooms)
-            if key in room.labels and (not group.seen or group.seen[at])
+            existing_node.labels[key]
+            for at, existing_node in enumerate(self._existing_nodes)
+            if key in existing_node.labels and (not group.seen or group.seen[at])
         }
         return tuple(sorted(value for value in found if within is None or within.has(value)))
 

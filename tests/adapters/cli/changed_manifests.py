@@ -44,7 +44,7 @@ def _objects(manifests: Sequence[Manifest], named: str, pods: Sequence[str]) -> 
 
 
 def _change(at: Any, path: Sequence[str], before: Any, after: Any) -> bool:
-    """Change what stands at `path` below `at`; tell whether there was anything to change."""
+    """Change what stands at `path` below `at`; return whether there was anything to change."""
     if not path:
         return _change_mapping(at, before, after)
     name, several = path[0].removesuffix("[]"), path[0].endswith("[]")
@@ -85,7 +85,7 @@ def _has(one: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values say the same: lists of words in any order, and numbers as text too."""
+    """Return whether two values say the same: lists of words in any order, and numbers as text too."""
     if isinstance(one, list) and all(isinstance(word, str) for word in (*one, *other)):
         return sorted(one) == sorted(other)
     return one == other or str(one) == str(other)

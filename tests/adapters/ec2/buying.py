@@ -13,9 +13,9 @@ from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.observed_capacity import CapacityObserved
 
 LIST, FLEET, TEMPLATES, CREATE = (
     "ec2.describe_instances",
@@ -38,14 +38,14 @@ class Shelf:
     def resolve(self, _node_class: NodeClass) -> Resolved:
         return self.resolved
 
-    def standing(self, _node_class: NodeClass) -> NodeClassStanding:
-        return NodeClassStanding()
+    def standing(self, _node_class: NodeClass) -> NodeClassStatus:
+        return NodeClassStatus()
 
     def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return tuple(TYPES.values())
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        raise AssertionError(f"no node joins here, but {lesson}")
+    def learn(self, observation: CapacityObserved) -> bool:
+        raise AssertionError(f"no node joins here, but {observation}")
 
 
 def cloud(account: Account, profile: str = "", shelf: Shelf | None = None, log: Log = unheard) -> EC2Cloud:

@@ -9,8 +9,8 @@ from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, Sale
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
-from treenail.domain.model.learned_sizes import Sizes
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
+from treenail.domain.model.observed_capacity import Sizes
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import Resources
 

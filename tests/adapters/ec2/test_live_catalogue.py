@@ -14,8 +14,8 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.model.instance_types import InstanceType, Offering
-from treenail.domain.model.learned_sizes import MemoryLearned, RoomLearned
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, SelectorTerm
+from treenail.domain.model.observed_capacity import AllocatableObserved, MemoryObserved
 from treenail.domain.model.price_overrides import PriceOverride, PriceOverrides
 from treenail.domain.model.resources import MEMORY, PODS, Resources
 from treenail.domain.model.template_hash import sizing_hash
@@ -227,8 +227,8 @@ def test_types_have_the_memory_that_nodes_of_their_images_had(account: Account) 
     live = catalogue(account)
     before = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
 
-    live.learn(MemoryLearned(instance_type="m5.large", image_id="ami-1", memory=7 * GIB))
-    live.learn(MemoryLearned(instance_type="c5.large", image_id="ami-2", memory=GIB))
+    live.learn(MemoryObserved(instance_type="m5.large", image_id="ami-1", memory=7 * GIB))
+    live.learn(MemoryObserved(instance_type="c5.large", image_id="ami-2", memory=GIB))
     after = {one.name: one for one in live.instance_types(CLASS, DEFAULT_KUBELET)}
 
     assert after["m5.large"].capacity[MEMORY] == 7 * GIB != before["m5.large"].capacity[MEMORY]
@@ -236,8 +236,8 @@ def test_types_have_the_memory_that_nodes_of_their_images_had(account: Account) 
     assert after["c5.large"] == before["c5.large"]
 
 
-def room(account: Account, kubelet: Kubelet) -> RoomLearned:
-    return RoomLearned(
+def room(account: Account, kubelet: Kubelet) -> AllocatableObserved:
+    return AllocatableObserved(
         instance_type="m5.large",
         image_id="ami-1",
         sized_by=sizing_hash(CLASS, kubelet),

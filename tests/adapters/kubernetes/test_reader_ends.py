@@ -85,13 +85,13 @@ def test_one_listener_at_a_time_and_another_after_stop() -> None:
 
 
 def test_an_exception_nobody_expected_is_reported() -> None:
-    class Deaf:
+    class NullRef:
         def tell(self, _: object, /) -> None:
             raise LookupError("nobody is there")
 
     with Rig() as rig:
         rig.server.serve(POD)
-        rig.reader.feed(Deaf())
+        rig.reader.feed(NullRef())
         rig.server.watch(POD)
         while not rig.defects:
             rig.server.wait_for(POD, 1)

@@ -37,7 +37,7 @@ def endless() -> Problem:
     return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Endless()))
 
 
-class Deaf:
+class NullRef:
     """In the packer's process, a sequence in search of whose first item no signal is heard."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,7 +46,7 @@ class Deaf:
 
 def deaf() -> Problem:
     """A problem that keeps the packer busy where it heeds no signal."""
-    return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Deaf()))
+    return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", NullRef()))
 
 
 class Slow:

@@ -10,7 +10,16 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START
-from tests.domain.packing.problems import asking, catalogue, expression, offer, pods, pool, problem, room
+from tests.domain.packing.problems import (
+    asking,
+    catalogue,
+    existing_node,
+    expression,
+    offer,
+    pods,
+    pool,
+    problem,
+)
 from treenail.adapters.solver.wire import (
     Answer,
     ProblemReader,
@@ -55,8 +64,8 @@ def eventful() -> Problem:
             offer(limits={"cpu": 40}),
             offer(pool("other", taints=(TAINT,))),
         ),
-        rooms=tuple(
-            replace(room(f"node-{i}", node_labels={"a": str(i)}), residents=((RESIDENT, i + 1),))
+        existing_nodes=tuple(
+            replace(existing_node(f"node-{i}", node_labels={"a": str(i)}), residents=((RESIDENT, i + 1),))
             for i in range(120)
         ),
         daemons=(asking("100m"),),
@@ -112,7 +121,16 @@ def test_a_problem_arrives_as_it_was() -> None:
 def test_what_rooms_have_in_common_is_still_one_object_on_arrival() -> None:
     arrived = Line().carry(eventful())
 
-    assert len({id(resident) for room in arrived.rooms for resident, _ in room.residents}) == 1
+    assert (
+        len(
+            {
+                id(resident)
+                for existing_node in arrived.existing_nodes
+                for resident, _ in existing_node.residents
+            }
+        )
+        == 1
+    )
 
 
 def test_pods_of_one_spec_still_share_it() -> None:

@@ -24,7 +24,7 @@ def catalogue(name: str, folder: Path) -> Path:
     return CATALOGUES[name](folder)
 
 
-def ladder(types: int) -> list[dict[str, Any]]:
+def relaxation(types: int) -> list[dict[str, Any]]:
     """Return made-up types as in Karpenter's own benchmark: number i has i CPUs, 2i GiB and takes 10i pods.
 
     Price follows size exactly, and spot costs what on demand does.
@@ -59,7 +59,7 @@ def _offering(capacity_type: str, zone: str, price: float) -> dict[str, Any]:
 
 def _fake400(folder: Path) -> Path:
     path = folder / "fake400.json"
-    path.write_text(json.dumps(ladder(FAKE_TYPES)))
+    path.write_text(json.dumps(relaxation(FAKE_TYPES)))
     return path
 
 

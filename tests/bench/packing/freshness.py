@@ -75,7 +75,7 @@ def forget(problem: Problem) -> None:
             if clear is not None:
                 clear()
     for offer in problem.offers:
-        pack(replace(problem, pods=(_SMALL,), offers=(offer,), rooms=(), volumes={}))
+        pack(replace(problem, pods=(_SMALL,), offers=(offer,), existing_nodes=(), volumes={}))
     gc.collect()
 
 

@@ -174,8 +174,8 @@ def decision_of(plan: PackingPlan, read: simulation.Simulation) -> Decision:
     """Return a plan in the names that its manifests use."""
     names = read.pod_names
     existing: dict[str, list[str]] = {}
-    for uid, room in plan.nominations.items():
-        existing.setdefault(read.node_of(room), []).append(names[uid])
+    for uid, existing_node in plan.nominations.items():
+        existing.setdefault(read.node_of(existing_node), []).append(names[uid])
     refused = {names[uid]: sentence(group.refusals) for group in plan.refused for uid in group.pods}
     return Decision(
         node_claims=tuple(_claim(claim, names) for claim in plan.claims),

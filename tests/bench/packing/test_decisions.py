@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.bench.packing.catalogues import ladder
+from tests.bench.packing.catalogues import relaxation
 from tests.bench.packing.decisions import Claim, Decision, Requirement
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.ours import Treenail
@@ -17,7 +17,7 @@ from tests.fuzz.check.verdict import check
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.problem import Settings
 
-TYPES = ladder(40)
+TYPES = relaxation(40)
 ZONES = ("test-zone-1", "test-zone-2", "test-zone-3")
 
 

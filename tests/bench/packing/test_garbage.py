@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.packing.catalogues import ladder
+from tests.bench.packing.catalogues import relaxation
 from tests.bench.packing.freshness import Pods, Pristine
 from tests.bench.packing.ours import problem_of, read_scenario
 from tests.bench.packing.workloads import manifests
@@ -31,7 +31,7 @@ def uncollected() -> Iterator[None]:
 def test_packing_leaves_less_than_an_object_in_ten_pods_to_the_garbage_collector(
     workload: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "types.json").write_text(json.dumps(ladder(50)))
+    (tmp_path / "types.json").write_text(json.dumps(relaxation(50)))
     (tmp_path / "pods.json").write_text(json.dumps(manifests(workload, PODS, 1)))
     types = read_catalogue(tmp_path / "types.json")
     problem = Pristine(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.bench.packing import ours
-from tests.bench.packing.catalogues import ladder
+from tests.bench.packing.catalogues import relaxation
 from tests.bench.packing.decisions import Decision, UndecidedError, cheapest, read_decision
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.ours import Treenail, answer, settings_of
@@ -19,7 +19,7 @@ from treenail.domain.packing.problem import PackingOrder, Problem, Settings
 
 
 def ask(lines: list[str], folder: Path) -> list[bytes]:
-    (folder / "types.json").write_text(json.dumps(ladder(10)))
+    (folder / "types.json").write_text(json.dumps(relaxation(10)))
     side = Treenail(read_catalogue(folder / "types.json"), Settings(), Pods.BARE)
     to = io.BytesIO()
     answer(side, io.BytesIO("".join(f"{line}\n" for line in lines).encode()), to)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.bench.packing import peer
-from tests.bench.packing.catalogues import ladder
+from tests.bench.packing.catalogues import relaxation
 from tests.bench.packing.contestants import karpenter
 from tests.bench.packing.decisions import Decision, UndecidedError
 from tests.bench.packing.workloads import manifests, node_pool, pod
@@ -22,7 +22,7 @@ def decide(folder: Path, *items: dict[str, Any], options: Sequence[str] = ()) ->
         peer.program()
     except peer.PeerNotBuiltError as error:
         pytest.skip(str(error))
-    (folder / "types.json").write_text(json.dumps(ladder(4)))
+    (folder / "types.json").write_text(json.dumps(relaxation(4)))
     path = folder / "manifests.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node_pool(), *items]}))
     with karpenter(folder / "types.json", options=options) as side:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.packing.catalogues import FAKE_TYPES, ladder
+from tests.bench.packing.catalogues import FAKE_TYPES, relaxation
 from tests.bench.packing.ours import problem_of, read_scenario
 from tests.bench.packing.workloads import REQUIRED, WORKLOADS, ZONE, manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
@@ -19,7 +19,7 @@ from treenail.domain.packing.problem import Problem, Settings
 @pytest.fixture
 def types(tmp_path: Path) -> tuple[InstanceType, ...]:
     path = tmp_path / "types.json"
-    path.write_text(json.dumps(ladder(4)))
+    path.write_text(json.dumps(relaxation(4)))
     return read_catalogue(path)
 
 
@@ -82,12 +82,16 @@ def test_deployments_find_their_nodes_there(tmp_path: Path, types: tuple[Instanc
     problem = read(content, tmp_path, types)
 
     assert len(made) == 200
-    assert len(problem.rooms) == 200
-    assert {room.labels[ZONE] for room in problem.rooms} == {"test-zone-1", "test-zone-2", "test-zone-3"}
+    assert len(problem.existing_nodes) == 200
+    assert {existing_node.labels[ZONE] for existing_node in problem.existing_nodes} == {
+        "test-zone-1",
+        "test-zone-2",
+        "test-zone-3",
+    }
     assert 0 < sum("topologySpreadConstraints" in template(d)["spec"] for d in made) < 100
     for resource in ("cpu", "memory", "pods"):
         asked = sum(pod.spec.requests[resource] for pod in problem.pods)
-        assert sum(room.free[resource] for room in problem.rooms) > 1.5 * asked
+        assert sum(existing_node.free[resource] for existing_node in problem.existing_nodes) > 1.5 * asked
 
 
 def template(deployment: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +100,7 @@ def template(deployment: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_prices_of_the_ladder_follow_size() -> None:
-    types = ladder(FAKE_TYPES)
+    types = relaxation(FAKE_TYPES)
     prices = [{offer["Price"] for offer in one["offerings"]} for one in types]
 
     assert len(types) == 400

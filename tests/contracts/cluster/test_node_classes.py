@@ -10,7 +10,7 @@ from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen
 from treenail.domain.model.capacity_reservations import CapacityReservation, MatchCriteria
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     ImageMeant,
     NodeClassMeaning,
     SecurityGroupMeant,

@@ -19,7 +19,7 @@ from tests.builders import (
     spec,
     view,
 )
-from tests.domain.models import IN_USE, LOGS, ROOM, daemon, lose, model, promise, rooms, see
+from tests.domain.models import IN_USE, LOGS, ROOM, daemon, existing_nodes, lose, model, promise, see
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_pools import NodePool
@@ -143,7 +143,7 @@ def test_a_node_that_seemed_nobodys_becomes_part_of_the_claim_that_names_it() ->
 
 def test_a_node_that_learns_its_instance_late_becomes_part_of_its_claim() -> None:
     known = model(claim_of(view()), node("node-c1", room=ROOM), pending_pod("p1"))
-    assert rooms(known) == {"node-c1": 4000, "c1": 4000}
+    assert existing_nodes(known) == {"node-c1": 4000, "c1": 4000}
     promise(known, "p1", "node-c1")
 
     see(known, replace(node_of(view()), resource_version=9))
@@ -204,13 +204,13 @@ def test_a_claim_waiting_for_its_launch_names_what_it_is_launched_from() -> None
 def test_a_room_is_what_is_free_of_pods_promises_and_daemons_to_come() -> None:
     known = model(*IN_USE, bound_pod("p1", "node-c1"), pending_pod("p2"))
     promise(known, "p2", "c1")
-    assert rooms(known) == {"c1": 2000}
+    assert existing_nodes(known) == {"c1": 2000}
 
     see(known, replace(LOGS, spec=spec("500m")))
-    assert rooms(known) == {"c1": 1500}
+    assert existing_nodes(known) == {"c1": 1500}
 
     see(known, replace(daemon("d1", "node-c1"), spec=spec("500m")))
-    assert rooms(known) == {"c1": 1500}
+    assert existing_nodes(known) == {"c1": 1500}
 
 
 def test_nodes_in_use_are_filled_before_those_on_their_way_each_by_the_names_of_nodes() -> None:
@@ -222,7 +222,7 @@ def test_nodes_in_use_are_filled_before_those_on_their_way_each_by_the_names_of_
         node("d", room=ROOM),
     )
 
-    assert list(rooms(known)) == ["b", "d", "c1", "a"]
+    assert list(existing_nodes(known)) == ["b", "d", "c1", "a"]
 
 
 def test_pools_come_heaviest_first_with_what_their_limits_leave() -> None:
@@ -242,7 +242,7 @@ def test_a_snapshot_has_the_labels_of_namespaces() -> None:
     assert known.snapshot(START).namespaces == {"shop": {"team": "a"}}
 
     see(known, Namespace(name="shop", resource_version=2, labels={"team": "b"}))
-    assert known.take_changes().hope
+    assert known.take_changes().retry_refused
     assert known.snapshot(START).namespaces == {"shop": {"team": "b"}}
 
     lose(known, Kind.NAMESPACE, "shop")

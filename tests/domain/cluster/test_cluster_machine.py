@@ -254,10 +254,10 @@ class ClusterMachine(RuleBasedStateMachine):
             claims.append(planned_claim(*uids[:take]))
             uids = uids[take:]
         nominations: dict[str, str] = {}
-        for room in snapshot.rooms:  # what is left goes where there is room
-            fits = max(0, room.free.get("cpu", 0) // 1000)
+        for existing_node in snapshot.existing_nodes:  # what is left goes where there is room
+            fits = max(0, existing_node.free.get("cpu", 0) // 1000)
             for uid in uids[:fits]:
-                nominations[uid] = room.name
+                nominations[uid] = existing_node.name
             uids = uids[fits:]
         self.decisions += 1
         plan = decided(snapshot, *claims, nominations=nominations, name=f"d{self.decisions}")
@@ -288,8 +288,10 @@ class ClusterMachine(RuleBasedStateMachine):
             promised = self.model.promises.reserved(target)
             assert promised == total(p.requests for p in self.model.promises.at(target))
             bound = total(p.spec.requests for p in self.model.pods_on(target))
-            room = view.allocatable if view.launched else ROOM
-            assert promised.plus(bound).fits(room), f"{target} holds {bound}, promised {promised} of {room}"
+            existing_node = view.allocatable if view.launched else ROOM
+            assert promised.plus(bound).fits(existing_node), (
+                f"{target} holds {bound}, promised {promised} of {existing_node}"
+            )
 
     @invariant()
     def a_pod_with_a_node_has_no_promise_unless_it_must_move(self) -> None:
@@ -303,9 +305,9 @@ class ClusterMachine(RuleBasedStateMachine):
     @invariant()
     def what_is_cached_is_what_is(self) -> None:
         for view in self.model.views():
-            cached = self.model.room(view.name)
-            self.model._rooms.pop(view.name, None)
-            assert self.model.room(view.name) == cached
+            cached = self.model.existing_node(view.name)
+            self.model._existing_nodes.pop(view.name, None)
+            assert self.model.existing_node(view.name) == cached
             there = sorted(
                 p.uid for p in self.model.pods.values() if p.bound and p.node_name == view.node_name
             )

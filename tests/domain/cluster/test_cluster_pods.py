@@ -20,7 +20,18 @@ from tests.builders import (
     spec,
     view,
 )
-from tests.domain.models import IN_USE, LASTS, ROOM, daemon, lose, model, promise, rooms, see, to_place
+from tests.domain.models import (
+    IN_USE,
+    LASTS,
+    ROOM,
+    daemon,
+    existing_nodes,
+    lose,
+    model,
+    promise,
+    see,
+    to_place,
+)
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model import labels
@@ -129,11 +140,11 @@ def test_a_node_that_waits_for_a_pods_new_place_is_told_when_that_is_kept_no_lon
 def test_a_pod_that_ends_gives_its_place_back(end: ObjectSeen | ObjectGone) -> None:
     known = model(*IN_USE, pending_pod("p1"))
     promise(known, "p1", "c1")
-    assert rooms(known) == {"c1": 3000}
+    assert existing_nodes(known) == {"c1": 3000}
 
     known.learn(end, START)
 
-    assert rooms(known) == {"c1": 4000}
+    assert existing_nodes(known) == {"c1": 4000}
     assert not known.waiting("p1")
 
 
@@ -146,7 +157,7 @@ def test_a_promise_on_a_node_in_use_expires() -> None:
     known.expire_promises(START + LASTS)
 
     assert known.waiting("p1")
-    assert rooms(known) == {"c1": 4000}
+    assert existing_nodes(known) == {"c1": 4000}
     changes = known.take_changes()
     assert (list(changes.pods), list(changes.views)) == (["p1"], ["c1"])
 
@@ -242,7 +253,7 @@ def test_pods_of_a_node_that_goes_need_other_places(how: str) -> None:
             see(known, replace(IN_USE[1], resource_version=9, deleting_since=START))
 
     assert to_place(known) == ["p1"]
-    assert rooms(known) == {}
+    assert existing_nodes(known) == {}
     known.spare("c1")
     assert to_place(known) == ([] if how == "condemned" else ["p1"])
 
@@ -252,26 +263,26 @@ def test_pods_of_a_node_that_is_only_cordoned_stay_where_they_are(mark: dict[str
     known = model(IN_USE[0], node_of(view(of_node=mark)), bound_pod("p1", "node-c1"))
 
     assert to_place(known) == []
-    assert rooms(known) == {}
+    assert existing_nodes(known) == {}
 
 
 def test_only_of_a_node_that_somebody_else_cordoned_it_is_said_what_is_free() -> None:
     known = model(IN_USE[0], node_of(view(of_node={"unschedulable": True})), bound_pod("p1", "node-c1"))
 
-    (room,) = known.snapshot(START).rooms
-    assert (room.open, room.cordoned) == (False, True)
-    assert room.free == ROOM.minus(resources(cpu=1, pods=1))
+    (existing_node,) = known.snapshot(START).existing_nodes
+    assert (existing_node.open, existing_node.cordoned) == (False, True)
+    assert existing_node.free == ROOM.minus(resources(cpu=1, pods=1))
 
     known.condemn("c1")
 
-    assert not any(one.cordoned for one in known.snapshot(START).rooms)
+    assert not any(one.cordoned for one in known.snapshot(START).existing_nodes)
 
 
 @pytest.mark.parametrize("mark", [{"taints": (DISRUPTED,)}, {"unschedulable": True, "taints": (DISRUPTED,)}])
 def test_of_one_that_is_marked_as_leaving_it_is_not(mark: dict[str, object]) -> None:
     known = model(IN_USE[0], node_of(view(of_node=mark)))
 
-    assert [room.cordoned for room in known.snapshot(START).rooms] == [False]
+    assert [existing_node.cordoned for existing_node in known.snapshot(START).existing_nodes] == [False]
 
 
 def test_sparing_what_was_not_condemned_changes_nothing() -> None:

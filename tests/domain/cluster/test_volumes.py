@@ -13,7 +13,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.pods import Expression, Phase, Pod, PodVolume
 from treenail.domain.model.requirements import Operator, Requirements
 from treenail.domain.model.storage import StorageClass
-from treenail.domain.packing.problem import Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 def needs(pod: Pod, *there: ClusterObject) -> VolumeNeeds:
@@ -258,8 +258,8 @@ def test_what_we_may_not_see_is_a_problem_of_pods_with_volumes_alone(
 # --- places on nodes
 
 
-def room_of(known: ClusterModel) -> Room:
-    return next(r for r in known.snapshot(START).rooms if r.name == "c1")
+def room_of(known: ClusterModel) -> ExistingNode:
+    return next(r for r in known.snapshot(START).existing_nodes if r.name == "c1")
 
 
 def test_a_node_says_how_many_volumes_can_still_be_attached() -> None:
@@ -274,10 +274,10 @@ def test_a_node_says_how_many_volumes_can_still_be_attached() -> None:
         using("data", "new", uid="p2", on="node-c1"),
     )
 
-    room = room_of(known)
+    existing_node = room_of(known)
 
-    assert room.attached == {(EBS, "vol-v1"), (EBS, "default/new")}
-    assert room.attachable == {EBS: 1}
+    assert existing_node.attached == {(EBS, "vol-v1"), (EBS, "default/new")}
+    assert existing_node.attachable == {EBS: 1}
 
 
 def test_a_node_of_whose_drivers_nothing_is_known_has_no_limits() -> None:
@@ -355,7 +355,7 @@ def test_pods_that_wait_for_a_claim_may_hope_when_it_changes() -> None:
     assert not known.take_changes()
 
     see(known, replace(BOUND, resource_version=2))
-    assert known.take_changes().hope
+    assert known.take_changes().retry_refused
 
 
 def test_pods_may_hope_when_a_class_comes() -> None:
@@ -363,7 +363,7 @@ def test_pods_may_hope_when_a_class_comes() -> None:
 
     see(known, FAST)
 
-    assert known.take_changes().hope
+    assert known.take_changes().retry_refused
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["gone", "over"])

@@ -24,9 +24,9 @@ from tests.builders import (
 from tests.domain.models import LASTS, model, promise, see
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject
-from treenail.domain.disruption.acceptance import Judgement, judge
-from treenail.domain.disruption.departures import Departure, departures
+from treenail.domain.disruption.acceptance import Verdict, judge
 from treenail.domain.disruption.disruption import DisruptionAllowed, DisruptionProposed
+from treenail.domain.disruption.disruption_candidates import DisruptionCandidate, disruption_candidates
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_pools import Budget, Disruption, NodePool
 from treenail.domain.model.resources import total
@@ -61,19 +61,19 @@ def plan(*claims: tuple[str, ...], **nominations: str) -> PackingPlan:
     return PackingPlan(claims=tuple(planned_claim(*pods) for pods in claims), nominations=nominations)
 
 
-def judged(known: ClusterModel, made: PackingPlan, *those: DisruptionAllowed) -> Judgement:
-    return judge(known, [one for each in those for one in departures(each)], made, START)
+def judged(known: ClusterModel, made: PackingPlan, *those: DisruptionAllowed) -> Verdict:
+    return judge(known, [one for each in those for one in disruption_candidates(each)], made, START)
 
 
-def accepted(judgement: Judgement) -> list[tuple[str, ...]]:
+def accepted(judgement: Verdict) -> list[tuple[str, ...]]:
     return [one.names for one in judgement.accepted]
 
 
-def refused(judgement: Judgement) -> dict[tuple[str, ...], str]:
+def refused(judgement: Verdict) -> dict[tuple[str, ...], str]:
     return {one.names: why for one, why in judgement.refused}
 
 
-def lacking(judgement: Judgement) -> dict[tuple[str, ...], list[str]]:
+def lacking(judgement: Verdict) -> dict[tuple[str, ...], list[str]]:
     return {one.names: [pod.uid for pod in pods] for one, pods in judgement.lacking}
 
 
@@ -244,7 +244,7 @@ def plans(draw: st.DrawFn, known: ClusterModel) -> PackingPlan:
     return PackingPlan(claims=tuple(claims), nominations=nominations)
 
 
-def carry_out(known: ClusterModel, made: PackingPlan, judgement: Judgement, name: str) -> None:
+def carry_out(known: ClusterModel, made: PackingPlan, judgement: Verdict, name: str) -> None:
     for one in judgement.accepted:
         for node in one.names:
             known.condemn(node)
@@ -268,7 +268,7 @@ def promised(known: ClusterModel) -> dict[str, str]:
     return {p.pod: p.target for p in known.promises.all()}
 
 
-def expect_places(known: ClusterModel, one: Departure) -> None:
+def expect_places(known: ClusterModel, one: DisruptionCandidate) -> None:
     for node in one.names:
         for pod in known.pods_on(node):
             assert promised(known)[pod.uid] not in known.condemned
@@ -288,7 +288,7 @@ def test_whatever_is_proposed_it_is_all_or_nothing_within_budgets_rooms_and_limi
         judgement = judged(known, made, *those)
 
         assert (promised(known), set(known.condemned)) == (before, had)
-        all_of = [one for each in those for one in departures(each)]
+        all_of = [one for each in those for one in disruption_candidates(each)]
         verdicts = [*judgement.accepted, *(one for one, _ in judgement.refused)]
         verdicts += [one for one, _ in judgement.lacking]
         assert sorted(one.names for one in verdicts) == sorted(one.names for one in all_of)

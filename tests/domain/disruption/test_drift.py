@@ -12,7 +12,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import CapacityReservation
 from treenail.domain.model.fleets import Instance, InstanceState
 from treenail.domain.model.instance_types import InstanceType, Offering
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     ImageMeant,
     NodeClassMeaning,
     SecurityGroupMeant,

@@ -6,7 +6,13 @@ import pytest
 
 from tests.builders import START, at, changed, node, view
 from treenail.domain.cluster.changes import NodeChanged
-from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy, Ward, diagnose
+from treenail.domain.disruption.node_repair import (
+    EC2_POLICIES,
+    KWOK_POLICIES,
+    RepairPolicy,
+    UnhealthyNode,
+    diagnose,
+)
 from treenail.domain.model.nodes import READY, Condition, Node, NodeView, Status
 
 MINUTE = 60.0
@@ -69,7 +75,7 @@ def of_pool(name: str, *conditions: Condition, leaving: bool = False) -> NodeCha
 def test_as_long_as_a_fifth_of_the_pool_at_most_is_unhealthy_nodes_are_replaced(
     nodes: int, unhealthy: int, *, allowed: bool
 ) -> None:
-    ward = Ward(EC2_POLICIES)
+    ward = UnhealthyNode(EC2_POLICIES)
     for number in range(nodes):
         ward.note(of_pool(f"c{number}", *((sick(),) if number < unhealthy else ())))
 
@@ -81,7 +87,7 @@ def test_as_long_as_a_fifth_of_the_pool_at_most_is_unhealthy_nodes_are_replaced(
 
 
 def test_who_is_gone_or_recovers_counts_no_longer() -> None:
-    ward = Ward(EC2_POLICIES)
+    ward = UnhealthyNode(EC2_POLICIES)
     ward.note(of_pool("c1", sick()))
     ward.note(of_pool("c2", sick()))
     assert ward.too_many("default") is not None
@@ -95,7 +101,7 @@ def test_who_is_gone_or_recovers_counts_no_longer() -> None:
 
 
 def test_a_node_that_goes_already_is_not_replaced_though_it_counts() -> None:
-    ward = Ward(EC2_POLICIES)
+    ward = UnhealthyNode(EC2_POLICIES)
     ward.note(of_pool("c1", sick()))
 
     assert ward.note(of_pool("c2", sick(), leaving=True)) is None

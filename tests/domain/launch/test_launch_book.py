@@ -18,7 +18,7 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import ClaimGivenUp
 from treenail.domain.launch.launch_book import Batch, GivenUp, Group, LaunchBook
-from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launching import Launch, launches
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
@@ -50,7 +50,7 @@ def grouped(book: LaunchBook, batch: Batch) -> Group:
         book.claims(batch.names),
         pool=batch.pool,
         node_class=batch.node_class,
-        menu=Menu((LARGE,)),
+        buyable=LaunchOptions((LARGE,)),
         cluster_name="demo",
     )
     book.close(batch.id)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import claim, instance_type
-from treenail.domain.launch.launch_options import Menu, options
+from treenail.domain.launch.launch_options import LaunchOptions, options
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.nodes import NodeClaim
@@ -39,7 +39,7 @@ def wanting(types: Sequence[InstanceType], *wanted: Requirement, **fields: objec
 
 def bought(types: Sequence[InstanceType], *wanted: Requirement, **fields: object) -> tuple[str, list[str]]:
     """Return how a claim is bought, and the types it is bought from."""
-    capacity_type, overrides = options(wanting(types, *wanted, **fields), Menu(types))
+    capacity_type, overrides = options(wanting(types, *wanted, **fields), LaunchOptions(types))
     return capacity_type, [o.instance_type for o in overrides]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import claim, instance, instance_type, node_class, node_pool
-from treenail.domain.launch.launch_options import Menu
+from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launching import Launch, deal, launch_again, launch_token, launches
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetRequest, Override
@@ -54,7 +54,7 @@ def group(
         claims,
         pool=node_pool(),
         node_class=node_class(),
-        menu=Menu(types),
+        buyable=LaunchOptions(types),
         cluster_name="demo",
     )
 
@@ -72,7 +72,7 @@ def again(*claims: NodeClaim, types: Sequence[InstanceType] = TYPES) -> Launch |
         claims,
         pool=node_pool(),
         node_class=node_class(),
-        menu=Menu(types),
+        buyable=LaunchOptions(types),
         cluster_name="demo",
     )
 
@@ -227,8 +227,10 @@ def test_a_call_says_what_the_nodes_are_to_be_like() -> None:
 
 def test_a_pools_kubelet_settings_come_before_the_node_classs() -> None:
     pool = replace(node_pool(), kubelet=Kubelet(max_pods=20))
-    menu = Menu(TYPES)
-    calls, _ = launches([wanting("c1")], pool=pool, node_class=node_class(), menu=menu, cluster_name="demo")
+    buyable = LaunchOptions(TYPES)
+    calls, _ = launches(
+        [wanting("c1")], pool=pool, node_class=node_class(), buyable=buyable, cluster_name="demo"
+    )
 
     assert calls[0].request.kubelet == Kubelet(max_pods=20)
     assert only(wanting("c1")).kubelet == node_class().kubelet
@@ -236,8 +238,10 @@ def test_a_pools_kubelet_settings_come_before_the_node_classs() -> None:
 
 def test_a_users_tags_do_not_overrule_ours() -> None:
     tagged = replace(node_class(), tags={"treenail.sh/launch": "mine", "team": "web"})
-    menu = Menu(TYPES)
-    calls, _ = launches([wanting("c1")], pool=node_pool(), node_class=tagged, menu=menu, cluster_name="demo")
+    buyable = LaunchOptions(TYPES)
+    calls, _ = launches(
+        [wanting("c1")], pool=node_pool(), node_class=tagged, buyable=buyable, cluster_name="demo"
+    )
 
     assert calls[0].request.tags["team"] == "web"
     assert calls[0].request.tags["treenail.sh/launch"] == calls[0].request.token

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from tests.domain.packing.company import apart, app, near, of_app, spread, with_terms
-from tests.domain.packing.problems import ZONES, asking, expression, is_in, offer, pods, pool, room
+from tests.domain.packing.colocated import apart, app, near, of_app, spread, with_terms
+from tests.domain.packing.problems import ZONES, asking, existing_node, expression, is_in, offer, pods, pool
 from tests.domain.packing.strategies import DEDICATED, DISLIKED, TEAM, TOLERATIONS, some_types
 from treenail.domain.model import labels
 from treenail.domain.model.pods import (
@@ -23,11 +23,11 @@ from treenail.domain.model.pods import (
 )
 from treenail.domain.model.requirements import Operator, Requirements
 from treenail.domain.packing.problem import (
+    ExistingNode,
     Packing,
     PoolOffer,
     Problem,
     Resident,
-    Room,
     Settings,
     VolumeNeeds,
 )
@@ -160,9 +160,9 @@ def residents(draw: st.DrawFn) -> Resident:
 
 
 @st.composite
-def sociable_rooms(draw: st.DrawFn, number: int) -> Room:
+def sociable_rooms(draw: st.DrawFn, number: int) -> ExistingNode:
     name = f"room-{number}"
-    there = room(
+    there = existing_node(
         name,
         {"cpu": draw(st.sampled_from([1, 3, 8])), "memory": "16Gi", "pods": draw(st.sampled_from([1, 5]))},
         node_labels={
@@ -223,7 +223,7 @@ def sociable_problems(
     ports = draw(PORTS) if draw(st.integers(0, 5)) == 0 else ()
     return Problem(
         pods=some,
-        rooms=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
+        existing_nodes=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
         offers=draw(sociable_offers(limited=limited)),
         daemons=(replace(asking("50m"), host_ports=ports),) if ports else (),
         volumes=volumes,
@@ -258,7 +258,7 @@ def lone_pods(draw: st.DrawFn) -> Problem:
 @st.composite
 def crowds(draw: st.DrawFn, *, limited: bool = True) -> Problem:
     """Problems of many pods of a few apps, most of which matter to each other by node or by zone."""
-    lots: list[Pod] = []
+    pod_groups: list[Pod] = []
     for number in range(draw(st.integers(2, 6))):
         mine, other = draw(st.tuples(APPS, APPS))
         terms = draw(st.sampled_from(_crowd_terms(of_app(mine), of_app(other))))
@@ -270,11 +270,11 @@ def crowds(draw: st.DrawFn, *, limited: bool = True) -> Problem:
                 selector=draw(st.sampled_from([{}, {}, {}, {labels.ZONE: ZONES[0]}])),
             ),
         )
-        lots += app(mine, draw(st.integers(1, 12)), spec, lot=f"lot-{number}")
+        pod_groups += app(mine, draw(st.integers(1, 12)), spec, pod_group=f"lot-{number}")
     limits = draw(st.sampled_from([{"cpu": 16}, {"cpu": 64}])) if limited and draw(st.booleans()) else None
     return Problem(
-        pods=tuple(lots),
-        rooms=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
+        pods=tuple(pod_groups),
+        existing_nodes=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
         offers=(offer(types=draw(some_types()), limits=limits),),
         settings=Settings(packing=draw(st.sampled_from(Packing))),
     )

@@ -28,21 +28,29 @@ def missed(problem: Problem, plan: PackingPlan) -> list[str]:
     found = []
     for refused in plan.refused:
         pod = pods[refused.pods[0]]
-        places = (*_rooms(problem, pod, nodes), *_new_nodes(problem, pod))
+        places = (*_existing_nodes(problem, pod, nodes), *_new_nodes(problem, pod))
         place = next((p for p in places if neighbours.welcome(pod, p)), None)
         if place is not None:
             found.append(f"{pod.uid} could be on {place.name}: {place.may_be[0]}")
     return found
 
 
-def _rooms(problem: Problem, pod: Pod, nodes: list[PlannedNode]) -> Iterator[PlannedNode]:
+def _existing_nodes(problem: Problem, pod: Pod, nodes: list[PlannedNode]) -> Iterator[PlannedNode]:
     for node in nodes:
-        room = node.room
-        if room is None or not accepts_in_room(room, pod.spec) or not reachable(problem, pod, room.labels):
+        existing_node = node.existing_node
+        if (
+            existing_node is None
+            or not accepts_in_room(existing_node, pod.spec)
+            or not reachable(problem, pod, existing_node.labels)
+        ):
             continue
         load = total(one.spec.requests for one in (*node.pods, pod))
         volumes = [needs_of(problem, one) for one in (*node.pods, pod)]
-        if min(room.free.values(), default=0) >= 0 and load.fits(room.free) and attachable(room, volumes):
+        if (
+            min(existing_node.free.values(), default=0) >= 0
+            and load.fits(existing_node.free)
+            and attachable(existing_node, volumes)
+        ):
             yield node
 
 

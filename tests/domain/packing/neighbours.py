@@ -54,10 +54,10 @@ class Neighbours:
                     if spread.hard and not self._even_in_the_end(pod, spread, node):
                         yield f"{pod.uid} on {node.name} is crowded: {spread}"
                 yield from self._kept_off_by_residents(pod, node)
-        yield from self._without_company()
+        yield from self._without_colocated()
 
     def welcome(self, pod: Pod, node: PlannedNode) -> bool:
-        """Tell whether `pod` could come to `node` (one it is not on) with all others where they are."""
+        """Return whether `pod` could come to `node` (one it is not on) with all others where they are."""
         others = [p for n in self._nodes if n.name == node.name for p in n.pods]
         taken = [port for other in others for port in other.spec.host_ports]
         taken += [port for resident, _ in node.residents for port in resident.host_ports]
@@ -70,7 +70,7 @@ class Neighbours:
             return False
         if not all(self._even_now(pod, s, node) for s in pod.spec.spread if s.hard):
             return False
-        return all(t.anti or self._in_company(pod, t, node, ()) for t in hard)
+        return all(t.anti or self._colocated_with(pod, t, node, ()) for t in hard)
 
     # --- keeping apart
 
@@ -95,7 +95,7 @@ class Neighbours:
                         yield f"{pod.uid} on {node.name} is kept off by a pod on {other.name}: {term}"
 
     def _kept_off(self, pod: Pod, node: PlannedNode) -> bool:
-        """Tell whether others keep `pod` off. Where a node lacks their label, even those nowhere yet do."""
+        """Return whether others keep `pod` off. Where a node lacks their label, even those nowhere yet do."""
         for other in self._nodes:
             for namespace, term in _kept_apart(other):
                 if self.selection(term, namespace).has(pod.namespace, pod.labels):
@@ -114,7 +114,7 @@ class Neighbours:
 
     # --- being together
 
-    def _without_company(self) -> Iterator[str]:
+    def _without_colocated(self) -> Iterator[str]:
         """Put pods down one by one where they are: none may come before those it must be near."""
         everybody = [(pod, node) for node in self._nodes for pod in node.pods]
         waiting = [(pod, node) for pod, node in everybody if _seeks_company(pod)]
@@ -135,9 +135,9 @@ class Neighbours:
 
     def _all_in_company(self, pod: Pod, node: PlannedNode, absent: Sequence[str], *, beginning: bool) -> bool:
         terms = [t for t in pod.spec.pod_affinity if not t.anti and t.weight is None]
-        return all(self._in_company(pod, t, node, absent, beginning=beginning) for t in terms)
+        return all(self._colocated_with(pod, t, node, absent, beginning=beginning) for t in terms)
 
-    def _in_company(
+    def _colocated_with(
         self,
         pod: Pod,
         term: PodAffinityTerm,
@@ -191,7 +191,7 @@ class Neighbours:
     # --- spreading
 
     def _even_in_the_end(self, pod: Pod, spread: TopologySpread, node: PlannedNode) -> bool:
-        """Tell whether there is an order in which the last of the pods with this constraint could come.
+        """Return whether there is an order in which the last of the pods with this constraint could come.
 
         Pods that it counts, and that do not have it, may have come after.
         """
@@ -255,7 +255,7 @@ class Neighbours:
                 chosen = required(pod.spec) if spread.honor_node_affinity else ((),)
                 found |= {domain for one in chosen for domain in _sold_in(offer, key, one)}
         for node in self._nodes:
-            if node.room is not None and self._looked_at(pod, spread, node, surely=True):
+            if node.existing_node is not None and self._looked_at(pod, spread, node, surely=True):
                 found |= node.domains(key)
         measured = self._within(found, asked, key)
         if len(measured) < (spread.min_domains or 0):
@@ -272,7 +272,7 @@ class Neighbours:
         return all(met) if surely else any(met)
 
     def _bound_by(self, other: Pod, pod: Pod, spread: TopologySpread) -> bool:
-        """Tell whether a pod is counted by, and held to, what another is (or itself), on the same nodes."""
+        """Return whether a pod is counted by, and held to, what another is (or itself), on the same nodes."""
         selection = self._spread_selection(pod, spread)
         if not selection.has(other.namespace, other.labels) or not selection.has(pod.namespace, pod.labels):
             return False
@@ -311,7 +311,11 @@ class Neighbours:
 
 def _namespaces(problem: Problem) -> dict[str, Mapping[str, str]]:
     named = {pod.namespace for pod in problem.pods}
-    named |= {resident.namespace for room in problem.rooms for resident, _ in room.residents}
+    named |= {
+        resident.namespace
+        for existing_node in problem.existing_nodes
+        for resident, _ in existing_node.residents
+    }
     return {name: {NAMESPACE_NAME: name} for name in named} | dict(problem.namespaces)
 
 
@@ -359,26 +363,28 @@ def _sold_in(offer: PoolOffer, key: str, asked: Iterable[Expression]) -> set[str
 
 
 def conflict(one: HostPort, other: HostPort) -> bool:
-    """Tell whether only one of two ports can be had on a node."""
+    """Return whether only one of two ports can be had on a node."""
     same = (one.port, one.protocol) == (other.port, other.protocol)
     return same and (one.ip == other.ip or one.ip in ANY_ADDRESS or other.ip in ANY_ADDRESS)
 
 
 def sociable(problem: Problem) -> bool:
-    """Tell whether any pod asks anything about others."""
+    """Return whether any pod asks anything about others."""
     specs = [pod.spec for pod in problem.pods]
     asked = any(spec.spread or spec.pod_affinity or spec.host_ports or spec.volumes for spec in specs)
     return asked or any(
-        one.anti_affinity or one.host_ports for room in problem.rooms for one, _ in room.residents
+        one.anti_affinity or one.host_ports
+        for existing_node in problem.existing_nodes
+        for one, _ in existing_node.residents
     )
 
 
 def bound_by_others(problem: Problem, pod: Pod) -> bool:
-    """Tell whether it matters to a pod, or to others for its sake, where others are."""
+    """Return whether it matters to a pod, or to others for its sake, where others are."""
     if pod.spec.spread or pod.spec.pod_affinity or pod.spec.host_ports:
         return True
     asked = [term for one in problem.pods for term in _hard_apart(one)]
-    for room in problem.rooms:
-        asked += [(one.namespace, term) for one, _ in room.residents for term in one.anti_affinity]
+    for existing_node in problem.existing_nodes:
+        asked += [(one.namespace, term) for one, _ in existing_node.residents for term in one.anti_affinity]
     known = Neighbours(problem, ())
     return any(known.selection(term, of).has(pod.namespace, pod.labels) for of, term in asked)

@@ -16,7 +16,7 @@ from treenail.domain.model.pods import Expression, Pod, PodSpec
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator, untolerated
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Problem, Resident, Room
+from treenail.domain.packing.problem import ExistingNode, Problem, Resident
 
 EVERY_PREFERENCE = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
 
@@ -30,7 +30,7 @@ class PlannedNode:
     taints: tuple[Taint, ...]
     pods: tuple[Pod, ...] = ()
     residents: tuple[tuple[Resident, int], ...] = ()
-    room: Room | None = None
+    existing_node: ExistingNode | None = None
 
     @cached_property
     def _domains(self) -> dict[str, frozenset[str]]:
@@ -58,7 +58,7 @@ def nodes_of(problem: Problem, plan: PackingPlan) -> list[PlannedNode]:
         inside.setdefault(name, []).append(pods[uid])
     nodes = [
         PlannedNode(r.name, (r.labels,), r.taints, tuple(inside.get(r.name, ())), r.residents, r)
-        for r in problem.rooms
+        for r in problem.existing_nodes
     ]
     for number, claim in enumerate(plan.claims):
         offer = next(o for o in problem.offers if o.pool.name == claim.pool)
@@ -109,12 +109,12 @@ def _sold_as(offering: Offering) -> dict[str, str]:
 
 
 def tolerates(taints: Iterable[Taint], spec: PodSpec) -> bool:
-    """Tell whether a pod may run beside these taints, wishes left aside."""
+    """Return whether a pod may run beside these taints, wishes left aside."""
     return untolerated(taints, (*spec.tolerations, EVERY_PREFERENCE)) is None
 
 
 def asks_for(spec: PodSpec, node: Mapping[str, str]) -> bool:
-    """Tell whether a node with these labels has what the pod requires."""
+    """Return whether a node with these labels has what the pod requires."""
     return any(meets(asked, node) for asked in required(spec))
 
 
@@ -125,7 +125,7 @@ def required(spec: PodSpec) -> list[tuple[Expression, ...]]:
 
 
 def meets(asked: Iterable[Expression], node: Mapping[str, str]) -> bool:
-    """Tell whether a node with these labels is all that is asked."""
+    """Return whether a node with these labels is all that is asked."""
     return all(_met(expression, node) for expression in asked)
 
 
@@ -134,7 +134,7 @@ def _met(expression: Expression, node: Mapping[str, str]) -> bool:
 
 
 def allows(expression: Expression, value: str | None) -> bool:
-    """Tell whether a label may have this value; None is not to be there."""
+    """Return whether a label may have this value; None is not to be there."""
     match expression.operator:
         case Operator.IN:
             return value in expression.values

@@ -14,7 +14,7 @@ from treenail.domain.model.pods import Expression, NodeAffinity, Pod, PodSpec
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint, Toleration
-from treenail.domain.packing.problem import PoolOffer, Problem, Room, Settings
+from treenail.domain.packing.problem import ExistingNode, PoolOffer, Problem, Settings
 
 ZONES = ("zone-a", "zone-b")
 # As on an EKS cluster: what its four daemons request together.
@@ -46,13 +46,13 @@ def instance_type(
         for zone in zones
         for way, share in (ways or {labels.ON_DEMAND: 1.0, labels.SPOT: 0.4}).items()
     ]
-    family, _, size = name.partition(".")
+    option, _, size = name.partition(".")
     single = {
         labels.INSTANCE_TYPE: name,
         labels.ARCH: arch,
         labels.OS: "linux",
         labels.INSTANCE_CATEGORY: name[0],
-        labels.INSTANCE_FAMILY: family,
+        labels.INSTANCE_FAMILY: option,
         labels.INSTANCE_SIZE: size,
         labels.INSTANCE_CPU: str(cpu),
     }
@@ -73,22 +73,22 @@ def instance_type(
 def catalogue() -> tuple[InstanceType, ...]:
     """Types as on EC2: burstable, compute, general and memory sizes, at their prices."""
     sizes = (("large", 2), ("xlarge", 4), ("2xlarge", 8), ("4xlarge", 16), ("8xlarge", 32))
-    families = (
+    options = (
         ("c5", 2, 0.0425, "amd64"),
         ("m5", 4, 0.048, "amd64"),
         ("r5", 8, 0.063, "amd64"),
         ("m6g", 4, 0.0385, "arm64"),
     )
-    ladder = [
-        instance_type(f"{family}.{size}", cpu=cpu, memory=cpu * ratio, price=cpu * price, arch=arch)
-        for family, ratio, price, arch in families
+    relaxation = [
+        instance_type(f"{option}.{size}", cpu=cpu, memory=cpu * ratio, price=cpu * price, arch=arch)
+        for option, ratio, price, arch in options
         for size, cpu in sizes
     ]
     small = [
         instance_type("t3.large", cpu=2, memory=8, price=0.0832, pods=35),
         instance_type("t3.2xlarge", cpu=8, memory=32, price=0.3328),
     ]
-    return (*ladder, *small)
+    return (*relaxation, *small)
 
 
 def pool(
@@ -157,19 +157,21 @@ def pods(name: str, count: int, spec: PodSpec | None = None, *, age: int = 0) ->
     )
 
 
-def room(
+def existing_node(
     name: str,
     free: Mapping[str, str | int] | None = None,
     *,
     node_labels: Mapping[str, str] | None = None,
     taints: tuple[Taint, ...] = (),
-) -> Room:
+) -> ExistingNode:
     free = {"cpu": 4, "memory": "16Gi", "pods": 20} if free is None else free
-    return Room(name=name, labels=node_labels or {}, taints=taints, free=Resources.parse(free))
+    return ExistingNode(name=name, labels=node_labels or {}, taints=taints, free=Resources.parse(free))
 
 
-def problem(*lots: tuple[Pod, ...], offers: tuple[PoolOffer, ...] | None = None, **more: object) -> Problem:
-    everybody = tuple(pod for lot in lots for pod in lot)
+def problem(
+    *pod_groups: tuple[Pod, ...], offers: tuple[PoolOffer, ...] | None = None, **more: object
+) -> Problem:
+    everybody = tuple(pod for pod_group in pod_groups for pod in pod_group)
     return Problem(pods=everybody, offers=(offer(),) if offers is None else offers, **more)  # type: ignore[arg-type]
 
 

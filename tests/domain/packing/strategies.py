@@ -10,12 +10,12 @@ from tests.domain.packing.problems import (
     ZONES,
     asking,
     catalogue,
+    existing_node,
     expression,
     is_in,
     offer,
     pods,
     pool,
-    room,
 )
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType
@@ -23,7 +23,7 @@ from treenail.domain.model.pods import HostPort, Pod, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
-from treenail.domain.packing.problem import Packing, PackingOrder, PoolOffer, Problem, Room, Settings
+from treenail.domain.packing.problem import ExistingNode, Packing, PackingOrder, PoolOffer, Problem, Settings
 
 TEAM = "team"
 DEDICATED = Taint("dedicated", Effect.NO_SCHEDULE, "x")
@@ -126,8 +126,8 @@ def offers(draw: st.DrawFn, *, limited: bool = True) -> tuple[PoolOffer, ...]:
 
 
 @st.composite
-def rooms(draw: st.DrawFn, number: int = 0) -> Room:
-    return room(
+def existing_nodes(draw: st.DrawFn, number: int = 0) -> ExistingNode:
+    return existing_node(
         f"room-{number}",
         {
             "cpu": draw(st.sampled_from([1, 3, 8])),
@@ -148,10 +148,10 @@ def rooms(draw: st.DrawFn, number: int = 0) -> Room:
 
 @st.composite
 def many_pods(draw: st.DrawFn, *, wishes: bool = True) -> tuple[Pod, ...]:
-    lots = draw(st.lists(st.tuples(specs(wishes=wishes), st.integers(1, 7)), max_size=5))
+    pod_groups = draw(st.lists(st.tuples(specs(wishes=wishes), st.integers(1, 7)), max_size=5))
     return tuple(
         pod
-        for number, (spec, count) in enumerate(lots)
+        for number, (spec, count) in enumerate(pod_groups)
         for pod in pods(f"lot-{number}", count, spec, age=number % 2)
     )
 
@@ -173,7 +173,7 @@ def problems(
 ) -> Problem:
     return Problem(
         pods=draw(many_pods(wishes=wishes)),
-        rooms=tuple(draw(rooms(number)) for number in range(draw(st.integers(0, 3)))),
+        existing_nodes=tuple(draw(existing_nodes(number)) for number in range(draw(st.integers(0, 3)))),
         offers=draw(offers(limited=limited)),
         daemons=draw(daemons()),
         settings=Settings(

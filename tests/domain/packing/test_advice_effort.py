@@ -6,13 +6,13 @@ from typing import Never
 from tests.domain.packing.advised import advised
 from tests.domain.packing.problems import (
     asking,
+    existing_node,
     instance_type,
     is_in,
     offer,
     pods,
     pool,
     problem,
-    room,
 )
 from treenail.domain.model import labels
 from treenail.domain.model.resources import Resources
@@ -64,27 +64,29 @@ def test_tries_are_counted_for_a_class_and_for_all() -> None:
 
 
 def test_tries_are_made_on_the_pools_and_nodes_that_came_nearest() -> None:
-    rooms = tuple(room(f"n{n:02}", {"cpu": n, "memory": "9Gi", "pods": 9}) for n in range(50))
+    existing_nodes = tuple(
+        existing_node(f"n{n:02}", {"cpu": n, "memory": "9Gi", "pods": 9}) for n in range(50)
+    )
     offers = tuple(
         offer(pool(f"p{n}", is_in(labels.ZONE, "zone-c"), taints=(TEAM,) if n % 3 else ())) for n in range(9)
     )
-    of = problem(pods("web", 1, asking(60)), offers=offers, rooms=rooms)
+    of = problem(pods("web", 1, asking(60)), offers=offers, existing_nodes=existing_nodes)
     seen: list[Problem] = []
 
     def packing(one: Problem) -> PackingPlan:
         seen.append(one)
         return pack(one)
 
-    with_remedies(of, pack(of), packing, Effort(pools=2, rooms=3))
+    with_remedies(of, pack(of), packing, Effort(pools=2, existing_nodes=3))
 
     pools = {tuple(o.pool.name for o in one.offers) for one in seen}
     assert {()} < pools <= {(), ("p0",), ("p1",)}
-    assert {tuple(r.name for r in one.rooms) for one in seen} == {("n49", "n48", "n47")}
+    assert {tuple(r.name for r in one.existing_nodes) for one in seen} == {("n49", "n48", "n47")}
 
 
 def test_advice_does_not_depend_on_the_order_of_pods() -> None:
-    lots = [*pods("a", 3, asking(90)), *pods("b", 2, asking(selector={"colour": "red"}))]
-    forth, back = problem(tuple(lots)), problem(tuple(reversed(lots)))
+    pod_groups = [*pods("a", 3, asking(90)), *pods("b", 2, asking(selector={"colour": "red"}))]
+    forth, back = problem(tuple(pod_groups)), problem(tuple(reversed(pod_groups)))
 
     assert advised(forth) == advised(back)
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     ANYBODY,
     DB,
     WEB,
@@ -57,23 +57,37 @@ def test_pods_that_keep_apart_share_their_nodes_with_others() -> None:
 
 
 def test_those_there_keep_their_zones_and_nodes() -> None:
-    rooms = (node("n1", A, there("web")), node("n2", B))
+    existing_nodes = (node("n1", A, there("web")), node("n2", B))
 
-    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(),))) == {B: 1, C: 1}
-    assert set(solved(problem(app("web", 3, BY_NODE), rooms=rooms)).nominations.values()) == {"n2"}
+    assert domains(problem(app("web", 5, BY_ZONE), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        B: 1,
+        C: 1,
+    }
+    assert set(
+        solved(problem(app("web", 3, BY_NODE), existing_nodes=existing_nodes)).nominations.values()
+    ) == {"n2"}
 
 
 def test_those_on_nodes_that_take_no_more_keep_their_zones() -> None:
-    rooms = (closed(node("n1", A, there("web"))),)
+    existing_nodes = (closed(node("n1", A, there("web"))),)
 
-    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(),))) == {B: 1, C: 1}
+    assert domains(problem(app("web", 5, BY_ZONE), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        B: 1,
+        C: 1,
+    }
 
 
 def test_those_that_are_leaving_keep_nothing() -> None:
-    rooms = (node("n1", A, there("web", apart(), apart(key=NODE), leaving=True)),)
+    existing_nodes = (node("n1", A, there("web", apart(), apart(key=NODE), leaving=True)),)
 
-    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
-    assert solved(problem(app("web", 1, BY_NODE), rooms=rooms)).nominations == {"web-0": "n1"}
+    assert domains(problem(app("web", 3, BY_ZONE), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        A: 1,
+        B: 1,
+        C: 1,
+    }
+    assert solved(problem(app("web", 1, BY_NODE), existing_nodes=existing_nodes)).nominations == {
+        "web-0": "n1"
+    }
 
 
 def test_by_capacity_type() -> None:
@@ -86,7 +100,7 @@ def test_by_capacity_type() -> None:
 def test_pods_of_several_sizes_are_one_app() -> None:
     small, large = with_terms(apart(), of=asking("100m")), with_terms(apart(), of=asking(3))
 
-    of = problem(app("web", 2, small, lot="s"), app("web", 2, large, lot="l"), offers=(sold(),))
+    of = problem(app("web", 2, small, pod_group="s"), app("web", 2, large, pod_group="l"), offers=(sold(),))
 
     assert domains(of) == {A: 1, B: 1, C: 1}
 
@@ -98,9 +112,9 @@ def test_a_selector_of_nobody_keeps_nobody_apart() -> None:
 
 
 def test_a_selector_of_everybody_wants_the_zone_alone() -> None:
-    rooms = (node("n1", A, there("db"), cpu=0),)
+    existing_nodes = (node("n1", A, there("db"), cpu=0),)
 
-    of = problem(app("web", 5, with_terms(apart(ANYBODY))), rooms=rooms, offers=(sold(),))
+    of = problem(app("web", 5, with_terms(apart(ANYBODY))), existing_nodes=existing_nodes, offers=(sold(),))
 
     assert domains(of) == {B: 1, C: 1}
 
@@ -109,9 +123,11 @@ def test_a_selector_of_everybody_wants_the_zone_alone() -> None:
 
 
 def test_pods_apart_from_another_app_share_with_each_other() -> None:
-    rooms = (node("n1", A, there("db")),)
+    existing_nodes = (node("n1", A, there("db")),)
 
-    of = problem(app("web", 5, with_terms(apart(DB))), rooms=rooms, offers=(sold(zones=(A, B)),))
+    of = problem(
+        app("web", 5, with_terms(apart(DB))), existing_nodes=existing_nodes, offers=(sold(zones=(A, B)),)
+    )
 
     assert domains(of) == {B: 5}
 
@@ -150,10 +166,10 @@ def test_who_must_be_near_those_that_keep_apart_from_them_goes_nowhere(
 
 
 def test_apart_from_one_app_and_near_another() -> None:
-    rooms = (node("n1", A, there("db"), there("cache")), node("n2", B, there("db")))
+    existing_nodes = (node("n1", A, there("db"), there("cache")), node("n2", B, there("db")))
     spec = with_terms(near(DB), apart(WEB))
 
-    of = problem(app("web", 3, spec), rooms=rooms)
+    of = problem(app("web", 3, spec), existing_nodes=existing_nodes)
 
     assert domains(of) == {A: 1, B: 1}
 
@@ -163,51 +179,55 @@ def test_apart_from_one_app_and_near_another() -> None:
 
 @pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
 def test_a_pod_that_is_there_keeps_others_off(key: str) -> None:
-    rooms = (node("n1", A, there("db", apart(WEB, key)), cpu=9), node("n2", B, cpu=1))
+    existing_nodes = (node("n1", A, there("db", apart(WEB, key)), cpu=9), node("n2", B, cpu=1))
 
-    of = problem(app("web", 1), rooms=rooms, offers=())
+    of = problem(app("web", 1), existing_nodes=existing_nodes, offers=())
 
     assert solved(of).nominations == {"web-0": "n2"}
-    assert len(refused(problem(app("web", 2), rooms=rooms, offers=()))) == 1
+    assert len(refused(problem(app("web", 2), existing_nodes=existing_nodes, offers=()))) == 1
 
 
 def test_a_pod_that_is_there_keeps_others_off_new_nodes_of_its_zone() -> None:
-    rooms = (node("n1", A, there("db", apart(WEB)), cpu=0),)
+    existing_nodes = (node("n1", A, there("db", apart(WEB)), cpu=0),)
 
-    assert domains(problem(app("web", 3), rooms=rooms, offers=(sold(zones=(A, B)),))) == {B: 3}
+    assert domains(problem(app("web", 3), existing_nodes=existing_nodes, offers=(sold(zones=(A, B)),))) == {
+        B: 3
+    }
 
 
 @pytest.mark.parametrize("key", [labels.ZONE, labels.HOSTNAME])
 def test_it_keeps_off_those_too_that_ask_for_the_same(key: str) -> None:
-    rooms = (node("n1", A, there("web", apart(DB, key)), cpu=9), node("n2", B))
+    existing_nodes = (node("n1", A, there("web", apart(DB, key)), cpu=9), node("n2", B))
 
-    of = problem(app("db", 1, with_terms(apart(DB, key))), rooms=rooms, offers=())
+    of = problem(app("db", 1, with_terms(apart(DB, key))), existing_nodes=existing_nodes, offers=())
 
     assert solved(of).nominations == {"db-0": "n2"}
 
 
 def test_it_keeps_off_only_those_it_names() -> None:
-    rooms = (node("n1", A, there("db", apart(WEB, NODE)), cpu=9),)
+    existing_nodes = (node("n1", A, there("db", apart(WEB, NODE)), cpu=9),)
 
-    assert solved(problem(app("cache", 1), rooms=rooms)).nominations == {"cache-0": "n1"}
+    assert solved(problem(app("cache", 1), existing_nodes=existing_nodes)).nominations == {"cache-0": "n1"}
 
 
 def test_it_keeps_off_whom_its_selector_selects_for_all_their_labels() -> None:
-    rooms = (node("n1", A, there("db", apart(ANYBODY, NODE)), cpu=9),)
+    existing_nodes = (node("n1", A, there("db", apart(ANYBODY, NODE)), cpu=9),)
 
-    assert solved(problem(app("web", 1), rooms=rooms)).nominations == {}
+    assert solved(problem(app("web", 1), existing_nodes=existing_nodes)).nominations == {}
 
 
 def test_on_a_node_that_takes_no_more_it_keeps_others_off_its_zone() -> None:
-    rooms = (closed(node("n1", A, there("db", apart(WEB)))),)
+    existing_nodes = (closed(node("n1", A, there("db", apart(WEB)))),)
 
-    assert domains(problem(app("web", 2), rooms=rooms, offers=(sold(zones=(A, B)),))) == {B: 2}
+    assert domains(problem(app("web", 2), existing_nodes=existing_nodes, offers=(sold(zones=(A, B)),))) == {
+        B: 2
+    }
 
 
 def test_where_all_zones_are_kept_nobody_gets_in() -> None:
-    rooms = tuple(node(f"n-{zone}", zone, there("db", apart(WEB)), cpu=0) for zone in (A, B, C))
+    existing_nodes = tuple(node(f"n-{zone}", zone, there("db", apart(WEB)), cpu=0) for zone in (A, B, C))
 
-    assert len(refused(problem(app("web", 2), rooms=rooms, offers=(sold(),)))) == 2
+    assert len(refused(problem(app("web", 2), existing_nodes=existing_nodes, offers=(sold(),)))) == 2
 
 
 # --- wishes
@@ -223,14 +243,16 @@ def test_a_wish_to_be_apart_holds_nobody_up() -> None:
     wish = with_terms(apart(weight=1))
 
     assert refused(problem(app("web", 5, wish), offers=(sold(),))) == []
-    assert len(solved(problem(app("web", 4, wish), rooms=(node("n1", A),), offers=())).nominations) == 4
+    assert (
+        len(solved(problem(app("web", 4, wish), existing_nodes=(node("n1", A),), offers=())).nominations) == 4
+    )
 
 
 def test_a_wish_to_be_apart_keeps_nobody_else_off() -> None:
     wish = with_terms(apart(DB, NODE, weight=1), of=asking(3))
-    rooms = (node("n1", A),)
+    existing_nodes = (node("n1", A),)
 
-    of = problem(app("web", 1, wish), app("db", 1), rooms=rooms, offers=())
+    of = problem(app("web", 1, wish), app("db", 1), existing_nodes=existing_nodes, offers=())
 
     assert solved(of).nominations == {"web-0": "n1", "db-0": "n1"}
 
@@ -242,9 +264,9 @@ BY_RACK = with_terms(apart(key="rack"))
 
 
 def test_who_keeps_apart_by_a_label_may_share_a_node_that_lacks_it() -> None:
-    rooms = (node("n1", A, there("web"), more={"rack": "r1"}), node("n2", B, cpu=2))
+    existing_nodes = (node("n1", A, there("web"), more={"rack": "r1"}), node("n2", B, cpu=2))
 
-    plan = solved(problem(app("web", 3, BY_RACK), rooms=rooms, offers=(sold(),)))
+    plan = solved(problem(app("web", 3, BY_RACK), existing_nodes=existing_nodes, offers=(sold(),)))
 
     assert list(plan.nominations.values()) == ["n2", "n2"]
     assert [len(claim.pods) for claim in plan.claims] == [1]
@@ -271,16 +293,18 @@ def test_who_wants_the_label_goes_where_it_is() -> None:
 
 
 def test_a_pod_that_is_there_keeps_nobody_off_nodes_that_lack_the_label() -> None:
-    rooms = (node("n1", A, there("db", apart(WEB, key="rack")), more={"rack": "r1"}),)
+    existing_nodes = (node("n1", A, there("db", apart(WEB, key="rack")), more={"rack": "r1"}),)
 
-    assert domains(problem(app("web", 2), rooms=rooms, offers=(sold(zones=(B,)),))) == {B: 2}
+    assert domains(problem(app("web", 2), existing_nodes=existing_nodes, offers=(sold(zones=(B,)),))) == {
+        B: 2
+    }
 
 
 def test_a_label_that_pods_choose_is_the_one_they_name() -> None:
     def of_tenant(name: str) -> PodSpec:
         return with_terms(apart(key="tenant"), of=asking(selector={"tenant": name}))
 
-    one, other = app("web", 2, of_tenant("x"), lot="x"), app("web", 2, of_tenant("y"), lot="y")
+    one, other = app("web", 2, of_tenant("x"), pod_group="x"), app("web", 2, of_tenant("y"), pod_group="y")
     open_to_any = sold(Requirement.of("tenant", Operator.EXISTS))
 
     assert len(refused(problem(one, other, offers=(open_to_any,)))) == 2

@@ -35,8 +35,8 @@ MEMORIES = ("100Mi", "256Mi", "512Mi", "1Gi", "2Gi", "4Gi")
 def mixed(count: int) -> Problem:
     """`count` pods in 30 sizes, so that CPU and memory run out at different times."""
     sizes = [(cpu, memory) for cpu in CPUS for memory in MEMORIES]
-    lots = [pods(f"{cpu}-{memory}", count // len(sizes), asking(cpu, memory)) for cpu, memory in sizes]
-    return problem(*lots)
+    pod_groups = [pods(f"{cpu}-{memory}", count // len(sizes), asking(cpu, memory)) for cpu, memory in sizes]
+    return problem(*pod_groups)
 
 
 @pytest.mark.parametrize("count", [300, 600, 6000])
@@ -227,8 +227,8 @@ SMALL_SPECS: st.SearchStrategy[PodSpec] = st.builds(
     types=st.lists(st.sampled_from(catalogue()), min_size=1, max_size=5, unique_by=lambda t: t.name),
 )
 def test_no_way_to_group_pods_costs_less_than_the_bound(specs: list[PodSpec], types: list[object]) -> None:
-    lots = [pods(f"p{number}", 1, spec) for number, spec in enumerate(specs)]
-    of = problem(*lots, offers=(offer(pool(), tuple(types)),), daemons=(asking("100m"),))  # type: ignore[arg-type]
+    pod_groups = [pods(f"p{number}", 1, spec) for number, spec in enumerate(specs)]
+    of = problem(*pod_groups, offers=(offer(pool(), tuple(types)),), daemons=(asking("100m"),))  # type: ignore[arg-type]
     plan = pack(of)
     bought = {uid for claim in plan.claims for uid in claim.pods}
     placed = [pod for pod in of.pods if pod.uid in bought]

@@ -15,7 +15,7 @@ from tests.domain.packing.validity import could_host, faults
 from tests.domain.packing.wishes import in_order, possible, required
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, Problem, Room, Settings
+from treenail.domain.packing.problem import ExistingNode, Packing, Problem, Settings
 
 
 def refused(plan: PackingPlan) -> set[str]:
@@ -50,9 +50,9 @@ def test_a_pod_that_is_refused_has_no_place_left(problem: Problem) -> None:
 
 @given(problem=sociable_problems(limited=False), more=sociable_rooms(9))
 def test_a_room_more_makes_no_pod_unschedulable_but_for_what_pods_ask_about_each_other(
-    problem: Problem, more: Room
+    problem: Problem, more: ExistingNode
 ) -> None:
-    crowd = replace(problem, rooms=(more, *problem.rooms))
+    crowd = replace(problem, existing_nodes=(more, *problem.existing_nodes))
     pods = {pod.uid: pod for pod in problem.pods}
 
     for uid in refused(pack(crowd)) - refused(pack(problem)):

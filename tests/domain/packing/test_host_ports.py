@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     A,
     app,
     closed,
@@ -73,27 +73,33 @@ def test_namespaces_and_labels_do_not_matter() -> None:
 
 
 def test_a_port_that_is_taken_on_a_node() -> None:
-    rooms = (node("n1", A, there("db", ports=(HTTP,))), node("n2", A))
+    existing_nodes = (node("n1", A, there("db", ports=(HTTP,))), node("n2", A))
 
-    assert solved(problem(app("web", 1, with_terms(HTTP)), rooms=rooms)).nominations == {"web-0": "n2"}
+    assert solved(problem(app("web", 1, with_terms(HTTP)), existing_nodes=existing_nodes)).nominations == {
+        "web-0": "n2"
+    }
 
 
 def test_a_pod_that_is_leaving_keeps_its_port() -> None:
-    rooms = (node("n1", A, there("db", ports=(HTTP,), leaving=True)),)
+    existing_nodes = (node("n1", A, there("db", ports=(HTTP,), leaving=True)),)
 
-    assert refused(problem(app("web", 1, with_terms(HTTP)), rooms=rooms, offers=())) == ["web-0"]
+    assert refused(problem(app("web", 1, with_terms(HTTP)), existing_nodes=existing_nodes, offers=())) == [
+        "web-0"
+    ]
 
 
 def test_a_port_elsewhere_is_not_in_the_way() -> None:
-    rooms = (closed(node("n1", A, there("db", ports=(HTTP,)))), node("n2", A))
+    existing_nodes = (closed(node("n1", A, there("db", ports=(HTTP,)))), node("n2", A))
 
-    assert solved(problem(app("web", 1, with_terms(HTTP)), rooms=rooms)).nominations == {"web-0": "n2"}
+    assert solved(problem(app("web", 1, with_terms(HTTP)), existing_nodes=existing_nodes)).nominations == {
+        "web-0": "n2"
+    }
 
 
 def test_each_node_takes_one_of_them() -> None:
-    rooms = (node("n1", A), node("n2", A))
+    existing_nodes = (node("n1", A), node("n2", A))
 
-    of = problem(app("web", 3, with_terms(HTTP)), rooms=rooms, offers=())
+    of = problem(app("web", 3, with_terms(HTTP)), existing_nodes=existing_nodes, offers=())
 
     assert sorted(solved(of).nominations.values()) == ["n1", "n2"]
     assert len(refused(of)) == 1

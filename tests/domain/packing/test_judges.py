@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     DB,
     WEB,
     A,
@@ -32,7 +32,7 @@ from tests.domain.packing.wishes import Wishes, in_order, possible, required
 from treenail.domain.model import labels
 from treenail.domain.model.pods import HostPort, PodVolume
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Problem, Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, Problem, VolumeNeeds
 
 NODE = labels.HOSTNAME
 THREE = (node("a1", A), node("a2", A), node("b1", B))
@@ -43,8 +43,8 @@ def quarrels(of: Problem, where: Mapping[str, str]) -> list[str]:
     return list(Neighbours(of, nodes_of(of, PackingPlan(nominations=where))).faults())
 
 
-def webs(*terms: object, rooms: tuple[Room, ...] = THREE, count: int = 2) -> Problem:
-    return problem(app("web", count, with_terms(*terms)), rooms=rooms, offers=())  # type: ignore[arg-type]
+def webs(*terms: object, existing_nodes: tuple[ExistingNode, ...] = THREE, count: int = 2) -> Problem:
+    return problem(app("web", count, with_terms(*terms)), existing_nodes=existing_nodes, offers=())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_two_pods(term: object, good: tuple[str, str] | None, bad: tuple[str, st
 def test_a_pod_and_one_that_is_there(
     term: object, resident: object, good: str | None, bad: str | None
 ) -> None:
-    rooms = (node("a1", A, resident), *THREE[1:])  # type: ignore[arg-type]
-    of = webs(term, rooms=rooms, count=1)
+    existing_nodes = (node("a1", A, resident), *THREE[1:])  # type: ignore[arg-type]
+    of = webs(term, existing_nodes=existing_nodes, count=1)
 
     for where, right in ((good, True), (bad, False)):
         if where is not None:
@@ -98,7 +98,10 @@ def test_a_pod_and_one_that_is_there(
 
 def test_two_that_wait_for_each_other() -> None:
     of = problem(
-        app("web", 1, with_terms(near(DB))), app("db", 1, with_terms(near(WEB))), rooms=THREE, offers=()
+        app("web", 1, with_terms(near(DB))),
+        app("db", 1, with_terms(near(WEB))),
+        existing_nodes=THREE,
+        offers=(),
     )
 
     assert quarrels(of, {"web-0": "a1", "db-0": "a1"}) != []
@@ -106,7 +109,7 @@ def test_two_that_wait_for_each_other() -> None:
 
 def test_one_that_begins_and_those_that_follow() -> None:
     follows = app("db", 1, with_terms(near(WEB, NODE)))
-    of = problem(app("web", 2, with_terms(near(key=NODE))), follows, rooms=THREE, offers=())
+    of = problem(app("web", 2, with_terms(near(key=NODE))), follows, existing_nodes=THREE, offers=())
 
     assert quarrels(of, {"web-0": "a1", "web-1": "a1", "db-0": "a1"}) == []
     assert quarrels(of, {"web-0": "a1", "web-1": "a1", "db-0": "b1"}) != []
@@ -116,11 +119,13 @@ def test_volumes_and_nodes_that_take_none() -> None:
     spec = replace(asking(), volumes=(PodVolume("data", claim_name="data"),))
     needs = VolumeNeeds(fresh=(("ebs", 2),))
     of = problem(
-        app("web", 1, spec), rooms=(replace(node("a1", A), attachable={"ebs": 1}),), volumes={"web-0": needs}
+        app("web", 1, spec),
+        existing_nodes=(replace(node("a1", A), attachable={"ebs": 1}),),
+        volumes={"web-0": needs},
     )
 
     assert any("attach" in fault for fault in faults(of, PackingPlan(nominations={"web-0": "a1"})))
-    shut = problem(app("web", 1), rooms=(closed(node("a1", A)),))
+    shut = problem(app("web", 1), existing_nodes=(closed(node("a1", A)),))
     assert any("may not run" in fault for fault in faults(shut, PackingPlan(nominations={"web-0": "a1"})))
 
 
@@ -138,16 +143,20 @@ def test_a_pod_that_is_left_though_there_is_a_place() -> None:
     of = webs(apart())
 
     assert misses(of, {"web-0": "a1"}, "web-1")
-    assert not misses(replace(of, rooms=THREE[:2]), {"web-0": "a1"}, "web-1")
-    assert misses(replace(of, rooms=THREE[:2], offers=(sold(),)), {"web-0": "a1"}, "web-1")
-    assert not misses(replace(of, rooms=THREE[:2], offers=(sold(zones=(A,)),)), {"web-0": "a1"}, "web-1")
+    assert not misses(replace(of, existing_nodes=THREE[:2]), {"web-0": "a1"}, "web-1")
+    assert misses(replace(of, existing_nodes=THREE[:2], offers=(sold(),)), {"web-0": "a1"}, "web-1")
+    assert not misses(
+        replace(of, existing_nodes=THREE[:2], offers=(sold(zones=(A,)),)), {"web-0": "a1"}, "web-1"
+    )
 
 
 def test_a_pod_that_is_left_for_want_of_company_or_evenness() -> None:
-    assert misses(webs(near(), rooms=THREE[:2]), {"web-0": "a1"}, "web-1")
-    assert not misses(webs(near(), rooms=(node("a1", A, cpu=1), THREE[2])), {"web-0": "a1"}, "web-1")
+    assert misses(webs(near(), existing_nodes=THREE[:2]), {"web-0": "a1"}, "web-1")
+    assert not misses(webs(near(), existing_nodes=(node("a1", A, cpu=1), THREE[2])), {"web-0": "a1"}, "web-1")
     assert misses(webs(spread()), {"web-0": "a1"}, "web-1")
-    assert not misses(webs(spread(), rooms=(node("a1", A), node("b1", B, cpu=0))), {"web-0": "a1"}, "web-1")
+    assert not misses(
+        webs(spread(), existing_nodes=(node("a1", A), node("b1", B, cpu=0))), {"web-0": "a1"}, "web-1"
+    )
 
 
 # --- wishes
@@ -165,4 +174,4 @@ def test_a_wish_is_possible_or_not() -> None:
 
     assert not possible(required(of, wishes))
     assert possible(required(of, Wishes(None, (), ())))
-    assert possible(required(replace(of, rooms=(node("a1", C, there("db")),)), wishes))
+    assert possible(required(replace(of, existing_nodes=(node("a1", C, there("db")),)), wishes))

@@ -7,8 +7,9 @@ from copy import deepcopy
 import pytest
 
 from tests.domain.packing.problems import asking, catalogue, offer, pods, pool, problem
-from treenail.domain.packing.offers import shelf, templates
-from treenail.domain.packing.offers.shelf import shelf_of
+from treenail.domain.packing.offers import catalogue_table as table
+from treenail.domain.packing.offers import templates
+from treenail.domain.packing.offers.catalogue_table import table_of
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Problem
 
@@ -26,7 +27,7 @@ def decide(*daemons: str) -> Problem:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    shelf._shelf_of.cache_clear()
+    table._table_of.cache_clear()
     asked: list[object] = []
     make = templates._made
 
@@ -54,8 +55,8 @@ def test_other_daemons_are_looked_at_anew(made: list[object]) -> None:
 
 
 def test_what_was_not_asked_for_the_longest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "_KEPT_BESIDE", 2)
-    kept, asked = shelf_of(TYPES), list[str]()
+    monkeypatch.setattr(table, "_KEPT_BESIDE", 2)
+    kept, asked = table_of(TYPES), list[str]()
 
     def ask(key: str) -> None:
         kept.kept(("test", key), lambda: asked.append(key))
@@ -68,8 +69,8 @@ def test_what_was_not_asked_for_the_longest_is_dropped(monkeypatch: pytest.Monke
 
 def test_places_of_a_new_catalogue_are_looked_up_beforehand(made: list[object]) -> None:
     del made
-    known = len(shelf_of(TYPES).offers._cheapest)
+    known = len(table_of(TYPES).offers._cheapest)
 
     decide()
 
-    assert len(shelf_of(TYPES).offers._cheapest) == known
+    assert len(table_of(TYPES).offers._cheapest) == known

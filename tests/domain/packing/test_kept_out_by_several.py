@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.domain.packing.advised import advised
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     A,
     B,
     C,
@@ -44,7 +44,7 @@ def test_pods_to_keep_apart_from_are_told_of_where_they_are() -> None:
     of = problem(
         app("web", 1, with_terms(apart(of_app("db")), apart(of_app("cache")))),
         offers=(sold(zones=(A, B)),),
-        rooms=(db, cache),
+        existing_nodes=(db, cache),
     )
 
     assert only(of).detail == (

@@ -63,7 +63,7 @@ def test_claims_give_up_choice_where_all_of_them_would_else_not_fit() -> None:
 
 
 def test_pods_over_the_limit_are_refused_and_say_so() -> None:
-    for make in (problem, lambda *lots, **more: first_fit(problem(*lots, **more))):
+    for make in (problem, lambda *pod_groups, **more: first_fit(problem(*pod_groups, **more))):
         plan = pack(make(pods("web", 9, asking(3)), offers=(limited(cpu=21),)))
 
         assert used(plan)["cpu"] <= 21_000

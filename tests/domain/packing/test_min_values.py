@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.domain.packing.advised import advised
-from tests.domain.packing.company import A, app, domains, refused, sold, solved, spread, with_terms
+from tests.domain.packing.colocated import A, app, domains, refused, sold, solved, spread, with_terms
 from tests.domain.packing.problems import asking, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodSpec
@@ -65,7 +65,10 @@ def test_pods_that_few_types_hold_get_them_where_no_more_is_asked_for_than_there
 
 
 def test_others_have_the_choice_all_the_same() -> None:
-    small, large = app("small", 12, asking(1), lot="small"), app("large", 1, asking(20), lot="large")
+    small, large = (
+        app("small", 12, asking(1), pod_group="small"),
+        app("large", 1, asking(20), pod_group="large"),
+    )
     of = best_effort(problem(small, large, offers=(sold(at_least(3, labels.INSTANCE_TYPE)),)))
 
     claims = [claim for claim in solved(of).claims if "large-0" not in claim.pods]

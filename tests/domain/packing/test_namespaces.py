@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     ANYBODY,
     DB,
     A,
@@ -46,13 +46,17 @@ SELECTIONS = [
 
 
 def found(term: PodAffinityTerm, where: str, *, batch: bool) -> bool:
-    """Tell whether a pod in the namespace `default` with this term finds a db in the namespace `where`."""
+    """Return whether a pod in the namespace `default` with this term finds a db in the namespace `where`."""
     resident = there("db", namespace=where)
-    rooms = () if batch else (node("n1", A, resident, cpu=0),)
+    existing_nodes = () if batch else (node("n1", A, resident, cpu=0),)
     others = app("db", 1, namespace=where) if batch else ()
     pool_in_a = (sold(zones=(A,)),)
     of = problem(
-        others, app("web", 1, with_terms(term)), rooms=rooms, offers=pool_in_a, namespaces=NAMESPACES
+        others,
+        app("web", 1, with_terms(term)),
+        existing_nodes=existing_nodes,
+        offers=pool_in_a,
+        namespaces=NAMESPACES,
     )
     return (refused(of) == []) is not term.anti
 
@@ -72,14 +76,17 @@ def test_pods_that_are_there_keep_off_those_in_the_namespaces_they_look_at(
     named: tuple[str, ...], selector: LabelSelector | None, expected: set[str]
 ) -> None:
     keeper = there("web", apart(DB, namespaces=named, of_namespaces=selector))
-    rooms = (node("n1", A, keeper, cpu=0),)
+    existing_nodes = (node("n1", A, keeper, cpu=0),)
 
     kept_off = {
         name
         for name in NAMESPACES
         if refused(
             problem(
-                app("db", 1, namespace=name), rooms=rooms, offers=(sold(zones=(A,)),), namespaces=NAMESPACES
+                app("db", 1, namespace=name),
+                existing_nodes=existing_nodes,
+                offers=(sold(zones=(A,)),),
+                namespaces=NAMESPACES,
             )
         )
     }
@@ -88,9 +95,13 @@ def test_pods_that_are_there_keep_off_those_in_the_namespaces_they_look_at(
 
 
 def test_a_namespace_known_only_from_its_pods_has_its_name() -> None:
-    rooms = (node("n1", B, there("db", namespace="data"), cpu=0),)
+    existing_nodes = (node("n1", B, there("db", namespace="data"), cpu=0),)
 
-    of = problem(app("web", 1, with_terms(near(DB, of_namespaces=BY_NAME))), rooms=rooms, offers=(sold(),))
+    of = problem(
+        app("web", 1, with_terms(near(DB, of_namespaces=BY_NAME))),
+        existing_nodes=existing_nodes,
+        offers=(sold(),),
+    )
 
     assert domains(of) == {B: 1}
 
@@ -99,8 +110,8 @@ def test_pods_of_one_template_in_two_namespaces_are_two_apps() -> None:
     spec = with_terms(apart(LabelSelector((("app", "web"),))))
 
     of = problem(
-        app("web", 2, spec, lot="one"),
-        app("web", 2, spec, lot="two", namespace="data"),
+        app("web", 2, spec, pod_group="one"),
+        app("web", 2, spec, pod_group="two", namespace="data"),
         offers=(sold(zones=(A, B)),),
         namespaces=NAMESPACES,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     ANYBODY,
     DB,
     WEB,
@@ -38,65 +38,77 @@ TEAM = "team"
 
 
 def test_a_new_node_is_bought_in_the_zone_of_those_to_be_near() -> None:
-    rooms = (node("n1", B, there("db"), cpu=0),)
+    existing_nodes = (node("n1", B, there("db"), cpu=0),)
 
-    assert domains(problem(app("web", 3, with_terms(near(DB))), rooms=rooms, offers=(sold(),))) == {B: 3}
+    assert domains(
+        problem(app("web", 3, with_terms(near(DB))), existing_nodes=existing_nodes, offers=(sold(),))
+    ) == {B: 3}
 
 
 def test_a_node_of_their_zone_comes_first() -> None:
-    rooms = (node("n0", A), node("n1", B, there("db"), cpu=0), node("n2", B))
+    existing_nodes = (node("n0", A), node("n1", B, there("db"), cpu=0), node("n2", B))
 
-    plan = solved(problem(app("web", 3, with_terms(near(DB))), rooms=rooms, offers=(sold(),)))
+    plan = solved(
+        problem(app("web", 3, with_terms(near(DB))), existing_nodes=existing_nodes, offers=(sold(),))
+    )
 
     assert set(plan.nominations.values()) == {"n2"}
 
 
 def test_on_a_node_that_takes_no_more_they_are_in_their_zone_all_the_same() -> None:
-    rooms = (closed(node("n1", B, there("db"))),)
+    existing_nodes = (closed(node("n1", B, there("db"))),)
 
-    assert domains(problem(app("web", 2, with_terms(near(DB))), rooms=rooms, offers=(sold(),))) == {B: 2}
+    assert domains(
+        problem(app("web", 2, with_terms(near(DB))), existing_nodes=existing_nodes, offers=(sold(),))
+    ) == {B: 2}
 
 
 def test_those_that_are_leaving_are_no_company() -> None:
-    rooms = (node("n1", B, there("db", leaving=True)),)
+    existing_nodes = (node("n1", B, there("db", leaving=True)),)
 
-    assert len(refused(problem(app("web", 2, with_terms(near(DB))), rooms=rooms))) == 2
+    assert len(refused(problem(app("web", 2, with_terms(near(DB))), existing_nodes=existing_nodes))) == 2
 
 
 def test_by_node_only_their_own_nodes_will_do() -> None:
-    rooms = (node("n1", A), node("n2", A, there("db"), cpu=2))
+    existing_nodes = (node("n1", A), node("n2", A, there("db"), cpu=2))
 
-    of = problem(app("web", 3, with_terms(near(DB, labels.HOSTNAME))), rooms=rooms)
+    of = problem(app("web", 3, with_terms(near(DB, labels.HOSTNAME))), existing_nodes=existing_nodes)
 
     assert set(solved(of).nominations.values()) == {"n2"}
     assert len(refused(of)) == 1
 
 
 def test_several_zones_of_those_to_be_near_will_all_do() -> None:
-    rooms = (node("n1", A, there("db"), cpu=1), node("n2", B, there("db"), cpu=1))
+    existing_nodes = (node("n1", A, there("db"), cpu=1), node("n2", B, there("db"), cpu=1))
 
-    assert domains(problem(app("web", 2, with_terms(near(DB))), rooms=rooms, offers=())) == {A: 1, B: 1}
+    assert domains(
+        problem(app("web", 2, with_terms(near(DB))), existing_nodes=existing_nodes, offers=())
+    ) == {A: 1, B: 1}
 
 
 def test_near_two_apps_is_where_both_are() -> None:
-    rooms = (
+    existing_nodes = (
         node("n1", A, there("db"), cpu=9),
         node("n2", B, there("db"), there("cache"), cpu=9),
     )
 
-    assert domains(problem(app("web", 2, with_terms(near(DB), near(of_app("cache")))), rooms=rooms)) == {B: 2}
+    assert domains(
+        problem(app("web", 2, with_terms(near(DB), near(of_app("cache")))), existing_nodes=existing_nodes)
+    ) == {B: 2}
 
 
 def test_a_selector_of_nobody_finds_nobody() -> None:
-    rooms = (node("n1", A, there("db")),)
+    existing_nodes = (node("n1", A, there("db")),)
 
-    assert len(refused(problem(app("web", 1, with_terms(near(None))), rooms=rooms))) == 1
+    assert len(refused(problem(app("web", 1, with_terms(near(None))), existing_nodes=existing_nodes))) == 1
 
 
 def test_a_selector_of_everybody_finds_anybody() -> None:
-    rooms = (node("n1", B, there("db"), cpu=0),)
+    existing_nodes = (node("n1", B, there("db"), cpu=0),)
 
-    assert domains(problem(app("web", 2, with_terms(near(ANYBODY))), rooms=rooms, offers=(sold(),))) == {B: 2}
+    assert domains(
+        problem(app("web", 2, with_terms(near(ANYBODY))), existing_nodes=existing_nodes, offers=(sold(),))
+    ) == {B: 2}
 
 
 # --- near their like: the first may choose
@@ -117,25 +129,32 @@ def test_by_node_all_that_fit_share_one_node_and_the_rest_are_refused() -> None:
 
 
 def test_by_node_they_begin_in_a_room_that_their_spread_lets_them_into() -> None:
-    rooms = (node("n1", A, cpu=8), node("n2", B, cpu=4, more={"rack": "r1"}))
+    existing_nodes = (node("n1", A, cpu=8), node("n2", B, cpu=4, more={"rack": "r1"}))
 
-    plan = solved(problem(app("web", 1, with_terms(near(key=labels.HOSTNAME), spread("rack"))), rooms=rooms))
+    plan = solved(
+        problem(
+            app("web", 1, with_terms(near(key=labels.HOSTNAME), spread("rack"))),
+            existing_nodes=existing_nodes,
+        )
+    )
 
     assert set(plan.nominations.values()) == {"n2"}
 
 
 def test_where_their_like_are_nobody_begins_elsewhere() -> None:
-    rooms = (node("n1", A, there("web"), cpu=1),)
+    existing_nodes = (node("n1", A, there("web"), cpu=1),)
 
-    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=(sold(zones=(B,)),))) == {A: 1}
-    assert len(refused(problem(app("web", 3, BY_NODE), rooms=rooms))) == 2
+    assert domains(
+        problem(app("web", 3, BY_ZONE), existing_nodes=existing_nodes, offers=(sold(zones=(B,)),))
+    ) == {A: 1}
+    assert len(refused(problem(app("web", 3, BY_NODE), existing_nodes=existing_nodes))) == 2
 
 
 def test_who_cannot_get_to_their_like_begins_anew() -> None:
-    rooms = (node("n1", A, there("web"), cpu=0),)
+    existing_nodes = (node("n1", A, there("web"), cpu=0),)
     spec = with_terms(near(), of=asking(selector={labels.ZONE: B}))
 
-    assert domains(problem(app("web", 2, spec), rooms=rooms, offers=(sold(),))) == {B: 2}
+    assert domains(problem(app("web", 2, spec), existing_nodes=existing_nodes, offers=(sold(),))) == {B: 2}
 
 
 def test_who_does_not_select_itself_cannot_begin() -> None:
@@ -143,16 +162,20 @@ def test_who_does_not_select_itself_cannot_begin() -> None:
 
 
 def test_where_a_room_holds_all_of_them_they_begin_there() -> None:
-    rooms = (node("n1", A, cpu=1), node("n2", B, cpu=4))
+    existing_nodes = (node("n1", A, cpu=1), node("n2", B, cpu=4))
 
-    assert set(solved(problem(app("web", 3, BY_NODE), rooms=rooms)).nominations.values()) == {"n2"}
+    assert set(
+        solved(problem(app("web", 3, BY_NODE), existing_nodes=existing_nodes)).nominations.values()
+    ) == {"n2"}
 
 
 def test_by_zone_they_begin_where_there_is_a_place_for_the_most_of_them() -> None:
-    rooms = (node("n1", A, cpu=1), node("n2", B, cpu=4))
+    existing_nodes = (node("n1", A, cpu=1), node("n2", B, cpu=4))
 
-    assert domains(problem(app("web", 3, BY_ZONE), rooms=rooms, offers=())) == {B: 3}
-    assert domains(problem(app("web", 5, BY_ZONE), rooms=rooms, offers=(sold(zones=(A,)),))) == {A: 5}
+    assert domains(problem(app("web", 3, BY_ZONE), existing_nodes=existing_nodes, offers=())) == {B: 3}
+    assert domains(
+        problem(app("web", 5, BY_ZONE), existing_nodes=existing_nodes, offers=(sold(zones=(A,)),))
+    ) == {A: 5}
 
 
 def test_two_that_must_each_be_near_the_other_and_not_their_like_cannot_begin() -> None:
@@ -219,9 +242,9 @@ def test_a_zone_of_ones_own_choice_is_one_where_the_pods_fit() -> None:
 
 
 def test_near_by_capacity_type() -> None:
-    rooms = (node("n1", A, there("db"), cpu=0, more={labels.CAPACITY_TYPE: labels.ON_DEMAND}),)
+    existing_nodes = (node("n1", A, there("db"), cpu=0, more={labels.CAPACITY_TYPE: labels.ON_DEMAND}),)
 
-    of = problem(app("web", 2, with_terms(near(DB, labels.CAPACITY_TYPE))), rooms=rooms)
+    of = problem(app("web", 2, with_terms(near(DB, labels.CAPACITY_TYPE))), existing_nodes=existing_nodes)
 
     assert domains(of, labels.CAPACITY_TYPE) == {labels.ON_DEMAND: 2}
 
@@ -272,9 +295,11 @@ def test_by_node_near_those_that_might_be_in_any_zone_and_apart_by_zone() -> Non
 
 
 def test_a_wish_to_be_near_is_kept_while_it_can_be() -> None:
-    rooms = (node("n1", B, there("db"), cpu=0),)
+    existing_nodes = (node("n1", B, there("db"), cpu=0),)
 
-    of = problem(app("web", 2, with_terms(near(DB, weight=1))), rooms=rooms, offers=(sold(),))
+    of = problem(
+        app("web", 2, with_terms(near(DB, weight=1))), existing_nodes=existing_nodes, offers=(sold(),)
+    )
 
     assert domains(of) == {B: 2}
 
@@ -295,10 +320,10 @@ def test_a_wish_to_be_near_ones_like_holds_nobody_up(key: str) -> None:
 
 
 def test_required_zones_go_before_company() -> None:
-    rooms = (node("n1", A, there("db"), cpu=0),)
+    existing_nodes = (node("n1", A, there("db"), cpu=0),)
     spec = with_terms(near(DB), of=asking(required=[(expression(labels.ZONE, Operator.NOT_IN, A),)]))
 
-    assert len(refused(problem(app("web", 1, spec), rooms=rooms))) == 1
+    assert len(refused(problem(app("web", 1, spec), existing_nodes=existing_nodes))) == 1
 
 
 # --- those that get no node after all
@@ -325,7 +350,7 @@ def test_nobody_goes_to_a_room_near_those_for_whom_no_limit_is_left(limit: int) 
     first = app("cache", 1, asking(30))
     some = (first, app("web", 1, asking(5)), app("db", 1, with_terms(near())))
 
-    of = problem(*some, rooms=(node("n1", A),), offers=offers)
+    of = problem(*some, existing_nodes=(node("n1", A),), offers=offers)
 
     assert "web-0" in refused(of)
     assert "db-0" in refused(of)

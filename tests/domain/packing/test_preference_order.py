@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     DB,
     WEB,
     A,
@@ -26,7 +26,7 @@ from tests.domain.packing.company import (
     together,
     with_terms,
 )
-from tests.domain.packing.problems import asking, expression, problem, room
+from tests.domain.packing.problems import asking, existing_node, expression, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
@@ -46,7 +46,7 @@ DB_IN_A = (node("n1", A, there("db"), cpu=0),)
 
 
 def zone_of(spec: PodSpec, **more: object) -> list[str]:
-    of = problem(app("web", 1, spec), offers=(sold(),), **{"rooms": DB_IN_A, **more})
+    of = problem(app("web", 1, spec), offers=(sold(),), **{"existing_nodes": DB_IN_A, **more})
     return list(domains(of))
 
 
@@ -66,57 +66,66 @@ def test_to_be_apart_is_given_up_before_a_preferred_zone() -> None:
 
 
 def test_a_preferred_zone_is_given_up_before_an_even_spread() -> None:
-    rooms = (node("n1", A, (there("db"), 2), cpu=0),)
+    existing_nodes = (node("n1", A, (there("db"), 2), cpu=0),)
 
-    assert A not in zone_of(wishing(A, spread(selector=DB, hard=False)), rooms=rooms)
+    assert A not in zone_of(wishing(A, spread(selector=DB, hard=False)), existing_nodes=existing_nodes)
 
 
 def test_an_even_spread_is_given_up_before_a_soft_taint_is_put_up_with() -> None:
     offers = (sold(zones=(A,)), sold(name="disliked", zones=(B,), taints=(SOFT,)))
-    rooms = (node("n1", A, there("web"), cpu=0),)
+    existing_nodes = (node("n1", A, there("web"), cpu=0),)
 
-    of = problem(app("web", 1, with_terms(spread(hard=False))), rooms=rooms, offers=offers)
+    of = problem(app("web", 1, with_terms(spread(hard=False))), existing_nodes=existing_nodes, offers=offers)
 
     assert domains(of) == {A: 1}
 
 
 def test_of_several_pods_to_be_near_the_heaviest_is_given_up_first() -> None:
-    rooms = (*DB_IN_A, node("n2", B, there("cache"), cpu=0))
+    existing_nodes = (*DB_IN_A, node("n2", B, there("cache"), cpu=0))
 
-    assert zone_of(with_terms(near(DB, weight=9), near(of_app("cache"), weight=1)), rooms=rooms) == [B]
+    assert zone_of(
+        with_terms(near(DB, weight=9), near(of_app("cache"), weight=1)), existing_nodes=existing_nodes
+    ) == [B]
 
 
 def test_of_several_pods_to_be_apart_from_the_heaviest_is_given_up_first() -> None:
-    rooms = (*DB_IN_A, node("n2", B, there("cache"), cpu=0))
+    existing_nodes = (*DB_IN_A, node("n2", B, there("cache"), cpu=0))
     spec = with_terms(apart(DB, weight=9), apart(of_app("cache"), weight=1))
 
-    of = problem(app("web", 1, spec), rooms=rooms, offers=(sold(zones=(A, B)),))
+    of = problem(app("web", 1, spec), existing_nodes=existing_nodes, offers=(sold(zones=(A, B)),))
 
     assert domains(of) == {A: 1}
 
 
 def test_of_several_spreads_the_first_is_given_up_first() -> None:
-    rooms = (node("n1", A, (there("db"), 2), cpu=0), node("n2", B, (there("cache"), 2), cpu=0))
+    existing_nodes = (node("n1", A, (there("db"), 2), cpu=0), node("n2", B, (there("cache"), 2), cpu=0))
     of_db, of_cache = (spread(selector=of_app(name), hard=False) for name in ("db", "cache"))
 
     for spec, zone in ((with_terms(of_db, of_cache), A), (with_terms(of_cache, of_db), B)):
-        assert domains(problem(app("web", 1, spec), rooms=rooms, offers=(sold(zones=(A, B)),))) == {zone: 1}
+        assert domains(
+            problem(app("web", 1, spec), existing_nodes=existing_nodes, offers=(sold(zones=(A, B)),))
+        ) == {zone: 1}
 
 
 # --- wishes and what must be
 
 
 def test_wishes_bind_while_a_room_or_a_new_node_meets_them() -> None:
-    rooms = (node("n1", A), *DB_IN_A)
+    existing_nodes = (node("n1", A), *DB_IN_A)
 
-    assert solved(problem(app("web", 1, wishing(B)), rooms=rooms, offers=(sold(),))).nominations == {}
-    assert domains(problem(app("web", 1, wishing(B)), rooms=(node("n1", A),), offers=())) == {A: 1}
+    assert (
+        solved(
+            problem(app("web", 1, wishing(B)), existing_nodes=existing_nodes, offers=(sold(),))
+        ).nominations
+        == {}
+    )
+    assert domains(problem(app("web", 1, wishing(B)), existing_nodes=(node("n1", A),), offers=())) == {A: 1}
 
 
 def test_what_one_pod_gives_up_another_may_still_get() -> None:
     spec = with_terms(apart(key=labels.HOSTNAME, weight=1))
 
-    of = problem(app("web", 3, spec), rooms=(node("n1", A), node("n2", A)), offers=())
+    of = problem(app("web", 3, spec), existing_nodes=(node("n1", A), node("n2", A)), offers=())
 
     assert sorted(len(members) for members in together(of)) == [1, 2]
 
@@ -124,7 +133,7 @@ def test_what_one_pod_gives_up_another_may_still_get() -> None:
 def test_given_up_wishes_do_not_loosen_what_is_required() -> None:
     spec = with_terms(near(DB, weight=1), apart(), of=asking())
 
-    of = problem(app("web", 5, spec), rooms=DB_IN_A, offers=(sold(),))
+    of = problem(app("web", 5, spec), existing_nodes=DB_IN_A, offers=(sold(),))
 
     assert domains(of) == {A: 1, B: 1, C: 1}
     assert len(refused(of)) == 2
@@ -142,19 +151,23 @@ def test_wishes_of_another_pod_count_nobody_out() -> None:
 
 
 def test_a_soft_taint_on_a_node_is_put_up_with_last() -> None:
-    rooms = (node("disliked", A, taints=(SOFT,)),)
+    existing_nodes = (node("disliked", A, taints=(SOFT,)),)
 
-    assert solved(problem(app("web", 1), rooms=rooms)).nominations == {}
-    assert solved(problem(app("web", 1), rooms=rooms, offers=())).nominations == {"web-0": "disliked"}
+    assert solved(problem(app("web", 1), existing_nodes=existing_nodes)).nominations == {}
+    assert solved(problem(app("web", 1), existing_nodes=existing_nodes, offers=())).nominations == {
+        "web-0": "disliked"
+    }
     tolerant = asking(tolerations=[Toleration("soft")])
-    assert solved(problem(app("web", 1, tolerant), rooms=rooms)).nominations == {"web-0": "disliked"}
+    assert solved(problem(app("web", 1, tolerant), existing_nodes=existing_nodes)).nominations == {
+        "web-0": "disliked"
+    }
 
 
 def test_a_disliked_node_is_better_than_none() -> None:
     hard = Taint("hard", Effect.NO_SCHEDULE)
-    both = (room("n1", taints=(SOFT, hard)), room("n2", taints=(SOFT,)))
+    both = (existing_node("n1", taints=(SOFT, hard)), existing_node("n2", taints=(SOFT,)))
 
-    assert solved(problem(app("web", 1), rooms=both, offers=())).nominations == {"web-0": "n2"}
+    assert solved(problem(app("web", 1), existing_nodes=both, offers=())).nominations == {"web-0": "n2"}
 
 
 # --- preferences ignored
@@ -176,7 +189,7 @@ def ignoring(of: Problem) -> Problem:
     ],
 )
 def test_preferences_that_are_ignored_cost_no_node_and_no_choice(spec: PodSpec) -> None:
-    of = ignoring(problem(app("web", 6, spec), rooms=DB_IN_A, offers=(sold(),)))
+    of = ignoring(problem(app("web", 6, spec), existing_nodes=DB_IN_A, offers=(sold(),)))
 
     (claim,) = solved(of).claims
     assert sorted(claim.requirements[labels.ZONE].values) == [A, B, C]

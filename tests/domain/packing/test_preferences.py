@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from tests.domain.packing.problems import asking, expression, is_in, offer, pods, pool, problem, room
+from tests.domain.packing.problems import asking, existing_node, expression, is_in, offer, pods, pool, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.pods.demands import Demands
-from treenail.domain.packing.pods.ladder import Wants, ladder_of
+from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 
 A = (expression(labels.ZONE, Operator.IN, "zone-a"),)
 B = (expression(labels.ZONE, Operator.IN, "zone-b"),)
@@ -52,10 +52,14 @@ def test_every_term_is_tried_with_a_preference_before_the_preference_falls() -> 
 
 
 def test_a_preference_is_worth_a_new_node_where_a_room_does_not_fulfil_it() -> None:
-    there = room("there", node_labels={labels.ZONE: "zone-b"})
+    there = existing_node("there", node_labels={labels.ZONE: "zone-b"})
 
-    assert pack(problem(pods("web", 1, asking(preferred=[(1, A)])), rooms=(there,))).nominations == {}
-    assert pack(problem(pods("web", 1, asking(preferred=[(1, NOWHERE)])), rooms=(there,))).nominations
+    assert (
+        pack(problem(pods("web", 1, asking(preferred=[(1, A)])), existing_nodes=(there,))).nominations == {}
+    )
+    assert pack(
+        problem(pods("web", 1, asking(preferred=[(1, NOWHERE)])), existing_nodes=(there,))
+    ).nominations
 
 
 def test_a_pool_with_a_soft_taint_comes_last() -> None:
@@ -83,10 +87,13 @@ def test_preferences_fall_before_a_soft_taint_is_put_up_with() -> None:
 
 
 def test_the_ladder_ends_with_what_a_pod_must_have() -> None:
-    ladder = ladder_of(
+    relaxation = relaxation_of(
         asking(required=[A, B], preferred=[(1, A), (2, NOWHERE)]), Wants(soft_taints=True), Demands()
     )
 
-    assert len(ladder.rungs) == 5 + 2 - 2
-    assert [sorted(r.requirements[labels.ZONE].values) for r in ladder.required] == [["zone-a"], ["zone-b"]]
-    assert all(r.tolerations for r in ladder.required)
+    assert len(relaxation.levels) == 5 + 2 - 2
+    assert [sorted(r.requirements[labels.ZONE].values) for r in relaxation.required] == [
+        ["zone-a"],
+        ["zone-b"],
+    ]
+    assert all(r.tolerations for r in relaxation.required)

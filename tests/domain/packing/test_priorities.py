@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import A, B, apart, app, near, node, refused, solved, spread, with_terms
+from tests.domain.packing.colocated import A, B, apart, app, near, node, refused, solved, spread, with_terms
 from tests.domain.packing.problems import asking, expression, offer, pool, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
@@ -26,7 +26,7 @@ def test_a_placeholder_takes_no_room_that_a_pod_needs(packing: Packing) -> None:
     of = problem(
         app("placeholder", 2, placeholder(3)),
         app("web", 4),
-        rooms=(node("n1", A),),
+        existing_nodes=(node("n1", A),),
         offers=FULL,
         settings=Settings(packing=packing),
     )
@@ -51,7 +51,7 @@ def test_a_placeholder_gets_what_is_left(packing: Packing) -> None:
     of = problem(
         app("placeholder", 2, placeholder(1)),
         app("web", 3),
-        rooms=(node("n1", A),),
+        existing_nodes=(node("n1", A),),
         offers=FULL,
         settings=Settings(packing=packing),
     )
@@ -77,9 +77,9 @@ def test_a_placeholder_with_terms_waits_too(packing: Packing, kind: str) -> None
         "spread": spread(key),
     }
     of = problem(
-        app("web", 2, replace(with_terms(terms[kind], of=asking(3)), priority=-1), lot="placeholder"),
+        app("web", 2, replace(with_terms(terms[kind], of=asking(3)), priority=-1), pod_group="placeholder"),
         app("db", 4),
-        rooms=(node("n1", A),),
+        existing_nodes=(node("n1", A),),
         offers=FULL,
         settings=Settings(packing=packing),
     )
@@ -90,12 +90,12 @@ def test_a_placeholder_with_terms_waits_too(packing: Packing, kind: str) -> None
 @BOTH
 def test_a_placeholder_that_can_go_nowhere_else_has_no_first_choice_of_a_room(packing: Packing) -> None:
     only_here = placeholder(3, selector={"rack": "7"})
-    rooms = (node("n1", A, more={"rack": "7"}),)
+    existing_nodes = (node("n1", A, more={"rack": "7"}),)
 
     of = problem(
         app("placeholder", 1, only_here),
         app("web", 4),
-        rooms=rooms,
+        existing_nodes=existing_nodes,
         offers=FULL,
         settings=Settings(packing=packing),
     )
@@ -109,7 +109,7 @@ def test_other_priorities_do_not_matter(packing: Packing) -> None:
     of = problem(
         app("small", 4, urgent),
         app("large", 1, asking(4)),
-        rooms=(node("n1", A),),
+        existing_nodes=(node("n1", A),),
         offers=FULL,
         settings=Settings(packing=packing),
     )
@@ -124,7 +124,7 @@ def test_a_placeholder_takes_no_room_that_a_pod_would_like_less_but_needs(packin
     of = problem(
         app("placeholder", 2, placeholder(2)),
         app("web", 4, wish),
-        rooms=(node("n1", A),),
+        existing_nodes=(node("n1", A),),
         offers=FULL,
         settings=Settings(packing=packing),
     )

@@ -23,8 +23,8 @@ LIMITED = replace(
 
 def mixed(**more: object) -> Problem:
     sizes = [(cpu, gib) for cpu in ("100m", "500m", "1500m") for gib in (1, 3, 7)]
-    lots = [pods(f"{cpu}-{gib}", 12, asking(cpu, f"{gib}Gi")) for cpu, gib in sizes]
-    return problem(*lots, **more)  # type: ignore[arg-type]
+    pod_groups = [pods(f"{cpu}-{gib}", 12, asking(cpu, f"{gib}Gi")) for cpu, gib in sizes]
+    return problem(*pod_groups, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def no_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> Never:
         raise ValueError("no size will do")
 
-    monkeypatch.setattr(Sizing, "drafts", failing)
+    monkeypatch.setattr(Sizing, "planned_nodes", failing)
 
 
 @pytest.mark.usefixtures("no_sizes")
@@ -47,7 +47,7 @@ def test_where_cheaper_nodes_cannot_be_looked_for_those_of_first_fit_stay(of: Pr
 
 @pytest.mark.usefixtures("no_sizes")
 def test_where_there_is_no_plan_to_fall_back_to_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_planner, "_MANY_LOTS", 2)
+    monkeypatch.setattr(node_planner, "_MANY_POD_GROUPS", 2)
     of = mixed()
     kept_apart = problem(pods("apart", 3, replace(asking(), host_ports=(HostPort(80),))))
 

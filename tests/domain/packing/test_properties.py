@@ -6,10 +6,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.domain.packing.strategies import problems, rooms
+from tests.domain.packing.strategies import existing_nodes, problems
 from tests.domain.packing.validity import faults
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Packing, Problem, Room, Settings
+from treenail.domain.packing.problem import ExistingNode, Packing, Problem, Settings
 
 
 @given(problem=problems())
@@ -33,12 +33,14 @@ def test_the_order_pods_come_in_does_not_matter(problem: Problem, rng: random.Ra
     assert pack(replace(problem, pods=tuple(shuffled))) == pack(problem)
 
 
-@given(problem=problems(limited=False), more=rooms(9))
-def test_a_room_more_makes_no_pod_unschedulable_that_a_pool_would_take(problem: Problem, more: Room) -> None:
-    without = {uid for refused in pack(replace(problem, rooms=())).refused for uid in refused.pods}
+@given(problem=problems(limited=False), more=existing_nodes(9))
+def test_a_room_more_makes_no_pod_unschedulable_that_a_pool_would_take(
+    problem: Problem, more: ExistingNode
+) -> None:
+    without = {uid for refused in pack(replace(problem, existing_nodes=())).refused for uid in refused.pods}
 
-    for crowd in (problem.rooms, (more, *problem.rooms)):
-        refused = {uid for r in pack(replace(problem, rooms=crowd)).refused for uid in r.pods}
+    for crowd in (problem.existing_nodes, (more, *problem.existing_nodes)):
+        refused = {uid for r in pack(replace(problem, existing_nodes=crowd)).refused for uid in r.pods}
         assert refused <= without
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.domain.packing.problems import (
     ZONES,
     asking,
+    existing_node,
     expression,
     instance_type,
     is_in,
@@ -16,7 +17,6 @@ from tests.domain.packing.problems import (
     pods,
     pool,
     problem,
-    room,
 )
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation
@@ -358,9 +358,11 @@ def test_a_class_that_fails_while_it_is_placed_is_set_aside_too() -> None:
         def get(self, key: str, default: object = None, /) -> Never:
             raise ValueError(f"{key} cannot be read, not even as {default}")
 
-    odd = replace(room("a"), labels=Unreadable())
+    odd = replace(existing_node("a"), labels=Unreadable())
 
-    plan = pack(problem(pods("picky", 1, asking(selector={"rack": "1"})), pods("web", 1), rooms=(odd,)))
+    plan = pack(
+        problem(pods("picky", 1, asking(selector={"rack": "1"})), pods("web", 1), existing_nodes=(odd,))
+    )
 
     assert [(r.pods, r.refusals[0].reason) for r in plan.refused] == [(("picky-0",), Reason.SET_ASIDE)]
     assert "rack cannot be read" in plan.refused[0].refusals[0].detail

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.packing.problems import asking, expression, is_in, offer, pods, pool, problem, room
+from tests.domain.packing.problems import asking, existing_node, expression, is_in, offer, pods, pool, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import (
     HostPort,
@@ -24,7 +24,7 @@ from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.packing.advice.advice import Effort, with_remedies
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Problem, Resident, Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, Problem, Resident, VolumeNeeds
 from treenail.domain.packing.reasons import Reason, Refusal, Values
 from treenail.domain.packing.remedies import ChangeKind
 
@@ -52,10 +52,10 @@ def of_app(app: str, *, namespace: str = "default", terms: tuple[PodAffinityTerm
     return Resident(namespace=namespace, labels=(("app", app),), anti_affinity=terms)
 
 
-def home(name: str, zone: str, *residents: tuple[Resident, int], cpu: int = 0) -> Room:
+def home(name: str, zone: str, *residents: tuple[Resident, int], cpu: int = 0) -> ExistingNode:
     own = {labels.ZONE: zone, labels.HOSTNAME: name}
     free: dict[str, str | int] = {"cpu": cpu, "memory": "1Gi", "pods": 9}
-    return replace(room(name, free, node_labels=own), residents=residents)
+    return replace(existing_node(name, free, node_labels=own), residents=residents)
 
 
 def refused(of: Problem) -> RefusedClass:
@@ -80,8 +80,8 @@ def change(of: Problem) -> tuple[ChangeKind, Mapping[str, object] | None, Mappin
 
 def test_a_spread_says_what_it_counts_where() -> None:
     in_a = (offer(pool("default", is_in(labels.ZONE, "zone-a"))),)
-    rooms = (home("n1", "zone-a", (of_app("web"), 1)), home("n2", "zone-b"))
-    of = problem(web(1, replace(asking(), spread=(spread(),))), offers=in_a, rooms=rooms)
+    existing_nodes = (home("n1", "zone-a", (of_app("web"), 1)), home("n2", "zone-b"))
+    of = problem(web(1, replace(asking(), spread=(spread(),))), offers=in_a, existing_nodes=existing_nodes)
 
     assert only(of) == Refusal(
         "default",
@@ -139,7 +139,7 @@ def test_pods_to_be_near_that_are_nowhere() -> None:
 def test_pods_to_be_near_that_are_in_another_namespace(key: str) -> None:
     near = PodAffinityTerm(key, DB)
     there = home("n", "zone-a", (of_app("db", namespace="data"), 1), cpu=4)
-    of = problem(web(1, replace(asking(), pod_affinity=(near,))), rooms=(there,))
+    of = problem(web(1, replace(asking(), pod_affinity=(near,))), existing_nodes=(there,))
 
     refusal = only(of)
 
@@ -168,7 +168,8 @@ def test_pods_to_be_near_that_have_no_place_themselves() -> None:
 def test_pods_to_be_near_that_are_where_there_is_no_room() -> None:
     near = PodAffinityTerm(labels.HOSTNAME, DB)
     of = problem(
-        web(1, replace(asking(), pod_affinity=(near,))), rooms=(home("n", "zone-a", (of_app("db"), 1)),)
+        web(1, replace(asking(), pod_affinity=(near,))),
+        existing_nodes=(home("n", "zone-a", (of_app("db"), 1)),),
     )
 
     assert only(of).detail == (
@@ -197,9 +198,9 @@ def test_more_pods_apart_than_there_are_zones() -> None:
 
 def test_pods_that_keep_others_away() -> None:
     hermit = of_app("hermit", terms=(apart(),))
-    rooms = tuple(home(f"n-{zone}", zone, (hermit, 1)) for zone in ("zone-a", "zone-b"))
+    existing_nodes = tuple(home(f"n-{zone}", zone, (hermit, 1)) for zone in ("zone-a", "zone-b"))
 
-    refusal = only(problem(web(1, asking()), rooms=rooms))
+    refusal = only(problem(web(1, asking()), existing_nodes=existing_nodes))
 
     assert refusal.reason is Reason.OTHERS_ANTI_AFFINITY
     assert refusal.detail == (
@@ -282,8 +283,8 @@ def test_a_pod_that_contradicts_itself_beside_a_volume() -> None:
 # --- on nodes that are there, where there is no pool
 
 
-def at_node(spec: PodSpec, *rooms: Room) -> Refusal:
-    nearest = refused(problem(web(1, spec), offers=(), rooms=rooms)).nearest
+def at_node(spec: PodSpec, *existing_nodes: ExistingNode) -> Refusal:
+    nearest = refused(problem(web(1, spec), offers=(), existing_nodes=existing_nodes)).nearest
     assert nearest is not None
     return nearest
 
@@ -301,7 +302,7 @@ def test_a_node_that_takes_no_more_volumes() -> None:
     full = replace(home("n", "zone-a", cpu=4), attachable={"ebs.csi.aws.com": 1})
     needs = VolumeNeeds(fresh=(("ebs.csi.aws.com", 2),))
 
-    nearest = refused(with_volume(needs, asking(), offers=(), rooms=(full,))).nearest
+    nearest = refused(with_volume(needs, asking(), offers=(), existing_nodes=(full,))).nearest
 
     assert nearest is not None
     assert (nearest.node, nearest.reason) == ("n", Reason.VOLUME_LIMIT)
@@ -310,7 +311,7 @@ def test_a_node_that_takes_no_more_volumes() -> None:
 
 def test_a_node_out_of_a_volumes_reach() -> None:
     nearest = refused(
-        with_volume(reached("zone-b"), asking(), offers=(), rooms=(home("n", "zone-a", cpu=4),))
+        with_volume(reached("zone-b"), asking(), offers=(), existing_nodes=(home("n", "zone-a", cpu=4),))
     ).nearest
 
     assert nearest is not None
@@ -338,10 +339,10 @@ def test_what_keeps_pods_off_a_node_with_room(spec: PodSpec, resident: Resident,
 
 def test_those_on_nodes_that_are_not_tried_have_their_say_too() -> None:
     hermit = of_app("hermit", terms=(apart(),))
-    rooms = tuple(home(f"n{n:02}", ("zone-a", "zone-b")[n % 2], (hermit, 2)) for n in range(40))
-    of = problem(web(1, asking()), rooms=rooms)
+    existing_nodes = tuple(home(f"n{n:02}", ("zone-a", "zone-b")[n % 2], (hermit, 2)) for n in range(40))
+    of = problem(web(1, asking()), existing_nodes=existing_nodes)
 
-    (group,) = with_remedies(of, pack(of), pack, Effort(rooms=2)).refused
+    (group,) = with_remedies(of, pack(of), pack, Effort(existing_nodes=2)).refused
 
     assert group.refusals[0].reason is Reason.OTHERS_ANTI_AFFINITY
     assert group.remedy is None

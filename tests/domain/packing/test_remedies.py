@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.domain.packing.advised import advised
 from tests.domain.packing.problems import (
     asking,
+    existing_node,
     expression,
     instance_type,
     is_in,
@@ -12,7 +13,6 @@ from tests.domain.packing.problems import (
     pods,
     pool,
     problem,
-    room,
 )
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation
@@ -21,7 +21,7 @@ from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import UNSCHEDULABLE, Effect, Taint
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import PoolOffer, Room
+from treenail.domain.packing.problem import ExistingNode, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal, Values
 from treenail.domain.packing.remedies import Change, ChangeKind
 
@@ -30,15 +30,19 @@ GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/
 
 
 def advice(
-    spec: PodSpec, *offers: PoolOffer, rooms: tuple[Room, ...] = (), count: int = 2
+    spec: PodSpec, *offers: PoolOffer, existing_nodes: tuple[ExistingNode, ...] = (), count: int = 2
 ) -> tuple[Change, ...]:
-    (group,) = advised(problem(pods("web", count, spec), offers=offers or (offer(),), rooms=rooms))
+    (group,) = advised(
+        problem(pods("web", count, spec), offers=offers or (offer(),), existing_nodes=existing_nodes)
+    )
     assert group.remedy is not None
     return group.remedy.changes
 
 
-def only(spec: PodSpec, *offers: PoolOffer, rooms: tuple[Room, ...] = ()) -> tuple[ChangeKind, str]:
-    (change,) = advice(spec, *offers, rooms=rooms)
+def only(
+    spec: PodSpec, *offers: PoolOffer, existing_nodes: tuple[ExistingNode, ...] = ()
+) -> tuple[ChangeKind, str]:
+    (change,) = advice(spec, *offers, existing_nodes=existing_nodes)
     return change.kind, change.condition
 
 
@@ -263,9 +267,9 @@ def test_a_wish_for_choice_would_have_to_be_given_up() -> None:
 # --- cordoned nodes
 
 
-def cordoned(name: str, cpu: str, *taints: Taint) -> Room:
+def cordoned(name: str, cpu: str, *taints: Taint) -> ExistingNode:
     known = {labels.NODE_NAME: f"node-{name}"}
-    there = room(name, {"cpu": cpu, "pods": 9}, node_labels=known, taints=(UNSCHEDULABLE, *taints))
+    there = existing_node(name, {"cpu": cpu, "pods": 9}, node_labels=known, taints=(UNSCHEDULABLE, *taints))
     return replace(there, open=False, cordoned=True)
 
 
@@ -273,7 +277,9 @@ def test_a_cordoned_node_that_would_hold_the_pods_could_be_opened() -> None:
     worn, small = cordoned("worn", "8"), cordoned("small", "1")
     nowhere = offer(pool(), limits={"cpu": 0})
 
-    (group,) = advised(problem(pods("web", 2, asking(cpu="3")), offers=(nowhere,), rooms=(small, worn)))
+    (group,) = advised(
+        problem(pods("web", 2, asking(cpu="3")), offers=(nowhere,), existing_nodes=(small, worn))
+    )
 
     assert group.remedy is not None
     assert group.remedy.changes == (
@@ -293,12 +299,12 @@ def test_one_that_would_not_is_no_advice() -> None:
     nowhere = offer(pool(), limits={"cpu": 0})
 
     for refusing in (cordoned("small", "1"), cordoned("dedicated", "8", TEAM)):
-        for change in advice(asking(cpu="3"), nowhere, rooms=(refusing,), count=1):
+        for change in advice(asking(cpu="3"), nowhere, existing_nodes=(refusing,), count=1):
             assert change.kind is not ChangeKind.UNCORDON
 
 
 def test_nothing_goes_to_a_cordoned_node() -> None:
-    plan = pack(problem(pods("web", 1, asking(cpu="3")), rooms=(cordoned("worn", "8"),)))
+    plan = pack(problem(pods("web", 1, asking(cpu="3")), existing_nodes=(cordoned("worn", "8"),)))
 
     assert plan.nominations == {}
     assert len(plan.claims) == 1

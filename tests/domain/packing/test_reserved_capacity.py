@@ -64,9 +64,9 @@ def test_two_pools_share_what_is_left_of_a_reservation(packing: Packing) -> None
     # Each pod can be on one of the pools alone.
     one, other = pool("one", node_labels={"team": "one"}), pool("other", node_labels={"team": "other"})
     both = (*offers(count_of(left=3), of=one), *offers(count_of(left=3), of=other))
-    lots = (pods(name, 2, asking(3, selector={"team": name})) for name in ("one", "other"))
+    pod_groups = (pods(name, 2, asking(3, selector={"team": name})) for name in ("one", "other"))
 
-    plan = pack(problem(*lots, offers=both, settings=Settings(packing=packing)))
+    plan = pack(problem(*pod_groups, offers=both, settings=Settings(packing=packing)))
 
     assert ways(plan)["cr-1"] == 3
     assert not plan.refused

@@ -12,7 +12,7 @@ from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.model import labels
 from treenail.domain.model.pods import HostPort, Owner, Phase, Pod, PodAffinityTerm
 from treenail.domain.model.requirements import Requirement, Requirements
-from treenail.domain.packing.problem import Resident, Room
+from treenail.domain.packing.problem import ExistingNode, Resident
 from treenail.domain.packing.residents import Residents
 
 WEB = {"app": "web", "a": "1"}
@@ -23,8 +23,8 @@ def web(uid: str, on: str = "node-c1") -> Pod:
     return replace(bound_pod(uid, on), labels=WEB)
 
 
-def room_of(known: ClusterModel, name: str = "c1") -> Room:
-    return next(r for r in known.snapshot(START).rooms if r.name == name)
+def room_of(known: ClusterModel, name: str = "c1") -> ExistingNode:
+    return next(r for r in known.snapshot(START).existing_nodes if r.name == name)
 
 
 def there(known: ClusterModel, name: str = "c1") -> dict[str, int]:
@@ -80,11 +80,11 @@ def test_what_others_can_tell_apart_is_apart(other: Pod) -> None:
 def test_what_nobody_is_any_more_is_forgotten() -> None:
     residents = Residents()
     kept = residents.count((web("kept"),))
-    room = Room(name="n1", labels={}, taints=(), free=resources(), residents=kept)
+    existing_node = ExistingNode(name="n1", labels={}, taints=(), free=resources(), residents=kept)
     for number in range(10_000):
         residents.of(replace(web("p"), labels={"number": str(number)}))
 
-    residents.sweep((room, None))
+    residents.sweep((existing_node, None))
 
     assert list(residents._known.values()) == [kept[0][0]]
     assert residents.of(web("p")) is kept[0][0]
@@ -161,7 +161,7 @@ def test_a_node_that_takes_no_pods_is_a_closed_room(close: Callable[[ClusterMode
     close(known)
 
     assert not room_of(known).open
-    assert known.room("c1") is None
+    assert known.existing_node("c1") is None
 
 
 def test_of_a_cordoned_node_it_is_known_what_would_be_free_and_of_one_that_goes_nothing_is() -> None:
@@ -221,15 +221,15 @@ def test_a_claim_not_launched_yet_has_its_promised_pods_and_the_labels_that_are_
     known = model(planned, replace(pending_pod("p1"), labels=WEB))
     promise(known, "p1", "c2")
 
-    room = room_of(known, "c2")
+    existing_node = room_of(known, "c2")
 
-    assert not room.open
-    assert room.labels == {labels.ZONE: "a", "team": "blue"}
+    assert not existing_node.open
+    assert existing_node.labels == {labels.ZONE: "a", "team": "blue"}
     assert there(known, "c2") == {"web": 1}
 
 
 def test_a_claim_not_launched_that_nobody_is_promised_to_is_no_room() -> None:
-    assert model(claim("c2")).snapshot(START).rooms == ()
+    assert model(claim("c2")).snapshot(START).existing_nodes == ()
 
 
 def test_a_node_has_its_name_among_the_labels_and_a_claim_without_node_has_none() -> None:

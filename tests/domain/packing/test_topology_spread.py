@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.domain.packing.company import (
+from tests.domain.packing.colocated import (
     DB,
     A,
     B,
@@ -43,77 +43,99 @@ def test_pods_are_spread_evenly() -> None:
 
 
 def test_pods_that_are_there_count() -> None:
-    rooms = (node("n1", A, (there("web"), 3), cpu=0), node("n2", B, there("web"), cpu=0))
+    existing_nodes = (node("n1", A, (there("web"), 3), cpu=0), node("n2", B, there("web"), cpu=0))
 
-    assert domains(problem(app("web", 5, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {B: 2, C: 3}
+    assert domains(problem(app("web", 5, OVER_ZONES), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        B: 2,
+        C: 3,
+    }
 
 
 def test_pods_on_nodes_that_take_no_more_count() -> None:
-    rooms = (closed(node("n1", A, (there("web"), 2))),)
+    existing_nodes = (closed(node("n1", A, (there("web"), 2))),)
 
-    assert domains(problem(app("web", 4, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {B: 2, C: 2}
+    assert domains(problem(app("web", 4, OVER_ZONES), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        B: 2,
+        C: 2,
+    }
 
 
 def test_pods_that_are_leaving_do_not_count() -> None:
-    rooms = (node("n1", A, (there("web", leaving=True), 2), cpu=0),)
+    existing_nodes = (node("n1", A, (there("web", leaving=True), 2), cpu=0),)
 
-    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
+    assert domains(problem(app("web", 3, OVER_ZONES), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        A: 1,
+        B: 1,
+        C: 1,
+    }
 
 
 def test_pods_of_other_apps_and_of_other_namespaces_do_not_count() -> None:
-    rooms = (node("n1", A, (there("db"), 2), (there("web", namespace="data"), 2), cpu=0),)
+    existing_nodes = (node("n1", A, (there("db"), 2), (there("web", namespace="data"), 2), cpu=0),)
 
-    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=(sold(),))) == {A: 1, B: 1, C: 1}
+    assert domains(problem(app("web", 3, OVER_ZONES), existing_nodes=existing_nodes, offers=(sold(),))) == {
+        A: 1,
+        B: 1,
+        C: 1,
+    }
 
 
 def test_pods_on_nodes_without_the_label_do_not_count() -> None:
     bare = node("n1", A, (there("web"), 2), cpu=0)
     bare = replace(bare, labels={labels.HOSTNAME: "n1"})
 
-    assert domains(problem(app("web", 3, OVER_ZONES), rooms=(bare,), offers=(sold(),))) == {A: 1, B: 1, C: 1}
+    assert domains(problem(app("web", 3, OVER_ZONES), existing_nodes=(bare,), offers=(sold(),))) == {
+        A: 1,
+        B: 1,
+        C: 1,
+    }
 
 
 def test_a_node_without_the_label_takes_no_pod() -> None:
     bare = replace(node("n1", A), labels={labels.HOSTNAME: "n1"})
 
-    assert solved(problem(app("web", 1, OVER_ZONES), rooms=(bare,), offers=(sold(),))).nominations == {}
+    assert (
+        solved(problem(app("web", 1, OVER_ZONES), existing_nodes=(bare,), offers=(sold(),))).nominations == {}
+    )
 
 
 def test_a_greater_skew_leaves_the_first_rooms_more() -> None:
-    rooms = (node("n1", A, cpu=9),)
+    existing_nodes = (node("n1", A, cpu=9),)
 
     for skew, inside in ((1, 1), (2, 2), (5, 5)):
-        of = problem(app("web", inside, with_terms(spread(skew=skew))), rooms=rooms, offers=(sold(),))
+        of = problem(
+            app("web", inside, with_terms(spread(skew=skew))), existing_nodes=existing_nodes, offers=(sold(),)
+        )
         assert set(solved(of).nominations.values()) == {"n1"}
         assert len(solved(of).nominations) == inside
 
 
 def test_rooms_and_new_nodes_make_way_for_each_other() -> None:
-    of = problem(app("web", 6, OVER_ZONES), rooms=(node("n1", A, cpu=9),), offers=(sold(),))
+    of = problem(app("web", 6, OVER_ZONES), existing_nodes=(node("n1", A, cpu=9),), offers=(sold(),))
 
     assert domains(of) == {A: 2, B: 2, C: 2}
     assert len(solved(of).nominations) == 2
 
 
 def test_a_zone_where_nothing_more_fits_keeps_the_others_down() -> None:
-    rooms = (node("n1", A, cpu=0), node("n2", B, cpu=9))
+    existing_nodes = (node("n1", A, cpu=0), node("n2", B, cpu=9))
 
-    of = problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=())
+    of = problem(app("web", 3, OVER_ZONES), existing_nodes=existing_nodes, offers=())
 
     assert domains(of) == {B: 1}
     assert len(refused(of)) == 2
 
 
 def test_a_zone_of_a_node_that_takes_no_more_is_a_zone_all_the_same() -> None:
-    rooms = (closed(node("n1", A)), node("n2", B, cpu=9))
+    existing_nodes = (closed(node("n1", A)), node("n2", B, cpu=9))
 
-    assert domains(problem(app("web", 3, OVER_ZONES), rooms=rooms, offers=())) == {B: 1}
+    assert domains(problem(app("web", 3, OVER_ZONES), existing_nodes=existing_nodes, offers=())) == {B: 1}
 
 
 def test_pods_of_several_sizes_are_counted_together() -> None:
     small, large = with_terms(spread(), of=asking("100m")), with_terms(spread(), of=asking(3))
 
-    of = problem(app("web", 3, small, lot="s"), app("web", 3, large, lot="l"), offers=(sold(),))
+    of = problem(app("web", 3, small, pod_group="s"), app("web", 3, large, pod_group="l"), offers=(sold(),))
 
     assert domains(of) == {A: 2, B: 2, C: 2}
 
@@ -187,9 +209,9 @@ def test_over_nodes_no_node_has_more_than_the_skew() -> None:
 
 
 def test_over_nodes_those_that_are_there_count() -> None:
-    rooms = (node("n1", A, there("web")), node("n2", A), node("n3", A, there("db")))
+    existing_nodes = (node("n1", A, there("web")), node("n2", A), node("n3", A, there("db")))
 
-    of = problem(app("web", 3, with_terms(spread(labels.HOSTNAME))), rooms=rooms, offers=())
+    of = problem(app("web", 3, with_terms(spread(labels.HOSTNAME))), existing_nodes=existing_nodes, offers=())
 
     assert sorted(solved(of).nominations.values()) == ["n2", "n3"]
     assert len(refused(of)) == 1
@@ -197,10 +219,17 @@ def test_over_nodes_those_that_are_there_count() -> None:
 
 def test_over_nodes_an_empty_one_does_not_keep_the_others_down() -> None:
     # What is counted is from zero: a new node could always be had.
-    rooms = (node("n1", A, (there("web"), 1)), node("n2", A, cpu=0))
+    existing_nodes = (node("n1", A, (there("web"), 1)), node("n2", A, cpu=0))
 
     assert (
-        refused(problem(app("web", 1, with_terms(spread(labels.HOSTNAME, 2))), rooms=rooms, offers=())) == []
+        refused(
+            problem(
+                app("web", 1, with_terms(spread(labels.HOSTNAME, 2))),
+                existing_nodes=existing_nodes,
+                offers=(),
+            )
+        )
+        == []
     )
 
 
@@ -225,9 +254,11 @@ def test_over_architectures() -> None:
 
 
 def test_over_a_label_that_only_nodes_there_have() -> None:
-    rooms = tuple(node(f"n{rack}", A, more={"rack": rack}) for rack in ("1", "2"))
+    existing_nodes = tuple(node(f"n{rack}", A, more={"rack": rack}) for rack in ("1", "2"))
 
-    assert domains(problem(app("web", 4, with_terms(spread("rack"))), rooms=rooms), "rack") == {
+    assert domains(
+        problem(app("web", 4, with_terms(spread("rack"))), existing_nodes=existing_nodes), "rack"
+    ) == {
         "1": 2,
         "2": 2,
     }
@@ -267,9 +298,9 @@ def test_a_wish_to_be_spread_is_kept_while_it_can_be() -> None:
 
 def test_a_wish_to_be_spread_holds_nobody_up() -> None:
     soft = with_terms(spread(hard=False))
-    rooms = (closed(node("n1", B)),)
+    existing_nodes = (closed(node("n1", B)),)
 
-    of = problem(app("web", 4, soft), rooms=rooms, offers=(sold(zones=(A,)),))
+    of = problem(app("web", 4, soft), existing_nodes=existing_nodes, offers=(sold(zones=(A,)),))
 
     assert domains(of) == {A: 4}
 
@@ -295,6 +326,8 @@ def test_rooms_take_no_more_than_goes_with_zones_for_which_no_limit_is_left() ->
     alone = with_terms(apart(DB, labels.HOSTNAME), of=asking(2, selector={labels.ZONE: A}))
     wide = with_terms(spread(skew=2), of=asking("500m"))
 
-    of = problem(app("db", 5, alone), app("web", 4, wide), rooms=(node("n1", A, cpu=6),), offers=offers)
+    of = problem(
+        app("db", 5, alone), app("web", 4, wide), existing_nodes=(node("n1", A, cpu=6),), offers=offers
+    )
 
     assert domains(of, of="web") in ({A: 2}, {A: 3, B: 1}, {A: 2, B: 2})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.domain.packing.company import A, app, node, refused, sold, solved
+from tests.domain.packing.colocated import A, app, node, refused, sold, solved
 from tests.domain.packing.problems import asking, expression, is_in, problem
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Expression
@@ -52,10 +52,12 @@ def test_a_label_of_ones_own_must_be_declared_by_the_pool_unless_it_is_not_wante
     ],
 )
 def test_of_a_node_that_is_there_every_label_counts_as_it_is(value: str | None, met: set[str]) -> None:
-    rooms = (node("n1", A, more={} if value is None else {"team": value}),)
+    existing_nodes = (node("n1", A, more={} if value is None else {"team": value}),)
 
     def hosts(wanted: Expression) -> bool:
-        return not refused(problem(app("web", 1, asking(required=[(wanted,)])), rooms=rooms, offers=()))
+        return not refused(
+            problem(app("web", 1, asking(required=[(wanted,)])), existing_nodes=existing_nodes, offers=())
+        )
 
     assert {name for name, wanted in EXPRESSIONS.items() if hosts(wanted)} == met
 
@@ -72,7 +74,7 @@ def test_a_well_known_label_that_a_pool_does_not_name_is_narrowed() -> None:
 def test_a_well_known_label_that_a_node_there_lacks_is_not_there() -> None:
     spec = asking(selector={labels.CAPACITY_TYPE: labels.SPOT})
 
-    assert refused(problem(app("web", 1, spec), rooms=(node("n1", A),), offers=())) == ["web-0"]
+    assert refused(problem(app("web", 1, spec), existing_nodes=(node("n1", A),), offers=())) == ["web-0"]
 
 
 def test_any_node_has_a_hostname() -> None:

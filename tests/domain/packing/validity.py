@@ -15,7 +15,7 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import NOTHING, Resources, total
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
-from treenail.domain.packing.problem import PoolOffer, Problem, Room, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, PoolOffer, Problem, VolumeNeeds
 
 
 def faults(problem: Problem, plan: PackingPlan) -> list[str]:
@@ -24,7 +24,7 @@ def faults(problem: Problem, plan: PackingPlan) -> list[str]:
     return [
         *(f"something failed: {met}" for met in plan.problems),
         *_accounting(problem, plan),
-        *_rooms(problem, plan, pods),
+        *_existing_nodes(problem, plan, pods),
         *(fault for claim in plan.claims for fault in _claim(problem, claim, pods)),
         *_limits(problem, plan),
         *_money(plan),
@@ -51,28 +51,32 @@ def _accounting(problem: Problem, plan: PackingPlan) -> Iterator[str]:
     if bool(plan.deferred) != plan.exhausted or (plan.deferred and problem.settings.steps is None):
         yield f"{plan.deferred} are deferred"
     counted = sum(
-        report.refused + sum(report.to_rooms.values()) + sum(report.to_claims.values())
+        report.refused + sum(report.to_existing_nodes.values()) + sum(report.to_claims.values())
         for report in plan.classes
     )
     if counted + len(plan.deferred) != len(problem.pods):
         yield f"the reports count {counted} pods"
 
 
-def _rooms(problem: Problem, plan: PackingPlan, pods: Mapping[str, Pod]) -> Iterator[str]:
-    for room in problem.rooms:
-        inside = [pods[uid] for uid, name in plan.nominations.items() if name == room.name]
-        if inside and not total(pod.spec.requests for pod in inside).fits(room.free):
-            yield f"{room.name} is overfull"
-        if not attachable(room, [needs_of(problem, pod) for pod in inside]):
-            yield f"{room.name} cannot attach all volumes"
+def _existing_nodes(problem: Problem, plan: PackingPlan, pods: Mapping[str, Pod]) -> Iterator[str]:
+    for existing_node in problem.existing_nodes:
+        inside = [pods[uid] for uid, name in plan.nominations.items() if name == existing_node.name]
+        if inside and not total(pod.spec.requests for pod in inside).fits(existing_node.free):
+            yield f"{existing_node.name} is overfull"
+        if not attachable(existing_node, [needs_of(problem, pod) for pod in inside]):
+            yield f"{existing_node.name} cannot attach all volumes"
         for pod in inside:
-            if not accepts_in_room(room, pod.spec) or not reachable(problem, pod, room.labels):
-                yield f"{pod.uid} may not run in {room.name}"
+            if not accepts_in_room(existing_node, pod.spec) or not reachable(
+                problem, pod, existing_node.labels
+            ):
+                yield f"{pod.uid} may not run in {existing_node.name}"
 
 
-def accepts_in_room(room: Room, spec: PodSpec) -> bool:
-    """Tell whether labels and taints of a room let the pod run there."""
-    return room.open and tolerates(room.taints, spec) and asks_for(spec, room.labels)
+def accepts_in_room(existing_node: ExistingNode, spec: PodSpec) -> bool:
+    """Return whether labels and taints of a room let the pod run there."""
+    return (
+        existing_node.open and tolerates(existing_node.taints, spec) and asks_for(spec, existing_node.labels)
+    )
 
 
 def needs_of(problem: Problem, pod: Pod) -> VolumeNeeds:
@@ -83,19 +87,19 @@ def needs_of(problem: Problem, pod: Pod) -> VolumeNeeds:
 
 
 def reachable(problem: Problem, pod: Pod, node: Mapping[str, str]) -> bool:
-    """Tell whether a node with these labels reaches the pod's volumes."""
+    """Return whether a node with these labels reaches the pod's volumes."""
     needs = needs_of(problem, pod)
     here = Requirements.from_labels(node)
     return not needs.problem and any(here.compatible(alternative) for alternative in needs.alternatives)
 
 
-def attachable(room: Room, needs: Sequence[VolumeNeeds]) -> bool:
-    """Tell whether all these volumes can be attached to a node, those that several share once."""
-    known = {volume for one in needs for volume in one.known} - room.attached
+def attachable(existing_node: ExistingNode, needs: Sequence[VolumeNeeds]) -> bool:
+    """Return whether all these volumes can be attached to a node, those that several share once."""
+    known = {volume for one in needs for volume in one.known} - existing_node.attached
     new = Counter(driver for driver, _ in known)
     for one in needs:
         new.update(dict(one.fresh))
-    return all(count <= room.attachable.get(driver, count) for driver, count in new.items())
+    return all(count <= existing_node.attachable.get(driver, count) for driver, count in new.items())
 
 
 def _claim(problem: Problem, claim: PlannedClaim, pods: Mapping[str, Pod]) -> Iterator[str]:
@@ -182,13 +186,13 @@ def daemons_on(problem: Problem, pool: NodePool, instance_type: InstanceType) ->
 def clear_of_daemons(
     problem: Problem, pool: NodePool, instance_type: InstanceType, ports: Sequence[HostPort]
 ) -> bool:
-    """Tell whether no daemon on a node of this type takes one of these ports."""
+    """Return whether no daemon on a node of this type takes one of these ports."""
     taken = [port for daemon in daemons_on(problem, pool, instance_type) for port in daemon.host_ports]
     return not any(conflict(mine, theirs) for mine in ports for theirs in taken)
 
 
 def could_host(problem: Problem, offer: PoolOffer, spec: PodSpec) -> bool:
-    """Tell whether a node of the pool, alone and with no limit, could hold the pod, wishes left aside."""
+    """Return whether a node of the pool, alone and with no limit, could hold the pod, wishes left aside."""
     if not tolerates(offer.pool.taints, spec):
         return False
     for instance_type in offer.instance_types:
@@ -200,7 +204,7 @@ def could_host(problem: Problem, offer: PoolOffer, spec: PodSpec) -> bool:
 
 
 def _opened_by_rank(problem: Problem, offer: PoolOffer, specs: list[PodSpec]) -> bool:
-    """Tell whether some pod of a claim could not have a node of any pool before this one."""
+    """Return whether some pod of a claim could not have a node of any pool before this one."""
     before = problem.offers[: problem.offers.index(offer)]
     unlimited = [o for o in before if o.limits_left is None]
     return sociable(problem) or any(
@@ -210,7 +214,7 @@ def _opened_by_rank(problem: Problem, offer: PoolOffer, specs: list[PodSpec]) ->
 
 
 def has_choice(problem: Problem, spec: PodSpec) -> bool:
-    """Tell whether something but the pools' order decides too: wishes, terms in order, a disliked taint."""
+    """Return whether something but the pools' order decides too: wishes, terms in order, a disliked taint."""
     taints = [t for o in problem.offers for t in o.pool.taints]
     affinity = spec.node_affinity
     ordered = len(affinity.required) > 1 or bool(affinity.preferred)

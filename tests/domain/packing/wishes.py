@@ -39,7 +39,7 @@ def in_order(spec: PodSpec) -> Iterator[Wishes]:
 def required(problem: Problem, wishes: Wishes) -> Problem:
     """Return a problem of one pod in which it must have what it wishes, and what is disliked is forbidden."""
     (pod,) = problem.pods
-    taints = [t for room in problem.rooms for t in room.taints]
+    taints = [t for existing_node in problem.existing_nodes for t in existing_node.taints]
     taints += [t for offer in problem.offers for t in offer.pool.taints]
     disliked = sorted({taint.key for taint in taints if _soft(taint)})
     put_up = tuple(Toleration(key, TolerationOperator.EXISTS) for key in disliked)
@@ -50,7 +50,10 @@ def required(problem: Problem, wishes: Wishes) -> Problem:
         pods=(replace(pod, spec=_required(pod.spec, wishes)),),
         volumes={} if needs is None else {pod.uid: needs},
         daemons=tuple(replace(d, tolerations=(*d.tolerations, *put_up)) for d in problem.daemons),
-        rooms=tuple(replace(room, taints=_hard(room.taints)) for room in problem.rooms),
+        existing_nodes=tuple(
+            replace(existing_node, taints=_hard(existing_node.taints))
+            for existing_node in problem.existing_nodes
+        ),
         offers=tuple(
             replace(offer, pool=replace(offer.pool, taints=_hard(offer.pool.taints)))
             for offer in problem.offers
@@ -59,7 +62,7 @@ def required(problem: Problem, wishes: Wishes) -> Problem:
 
 
 def possible(problem: Problem) -> bool:
-    """Tell whether the only pod of a problem has a place anywhere."""
+    """Return whether the only pod of a problem has a place anywhere."""
     (pod,) = problem.pods
     nowhere = PackingPlan(refused=(RefusedClass(pods=(pod.uid,), refusals=()),))
     return bool(missed(problem, nowhere))

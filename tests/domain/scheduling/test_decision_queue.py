@@ -128,7 +128,7 @@ def snapshot(waiting: int, losing: int) -> Snapshot:
         revision=1,
         taken_at=START,
         pods=tuple(pods),
-        rooms=(),
+        existing_nodes=(),
         pools=(),
         node_classes={},
         daemons=(),

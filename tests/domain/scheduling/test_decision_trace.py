@@ -7,7 +7,7 @@ from treenail.domain.cluster.batching import Decision
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Room
+from treenail.domain.packing.problem import ExistingNode
 from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.packing.remedies import Change, ChangeKind, Remedy
 from treenail.domain.scheduling.decision_trace import decision_spans
@@ -31,7 +31,7 @@ REMEDY = Remedy(
 )
 REFUSED = RefusedClass(pods=("p4",), refusals=REFUSALS, nearest=REFUSALS[1], remedy=REMEDY)
 REPORTS = (
-    ClassReport(example="default/web-1", pods=3, to_rooms={"n1": 1}, to_claims={0: 2}),
+    ClassReport(example="default/web-1", pods=3, to_existing_nodes={"n1": 1}, to_claims={0: 2}),
     ClassReport(
         example="default/job-1", pods=1, refused=1, refusals=REFUSALS, nearest=REFUSALS[1], remedy=REMEDY
     ),
@@ -51,7 +51,7 @@ def decided(plan: PackingPlan = PLAN) -> PlanDecided:
         revision=7,
         taken_at=at(1.1),
         pods=tuple(pending_pod(f"p{n}") for n in range(1, 5)),
-        rooms=(Room(name="n1", labels={}, taints=(), free=Resources()),),
+        existing_nodes=(ExistingNode(name="n1", labels={}, taints=(), free=Resources()),),
         pools=(),
         node_classes={},
         daemons=(),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import START, claim, conditions, instance_type, node_class, node_pool
 from tests.domain.reserved import count
-from treenail.domain.launch.launch_options import Menu, options
+from treenail.domain.launch.launch_options import LaunchOptions, options
 from treenail.domain.launch.launching import exhausted_offerings, launches
 from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import Count, with_reserved
@@ -42,7 +42,7 @@ def offers(
     return stock.offers(pool or node_pool(), None, taken=taken or {}, ran_out=frozenset(ran_out))
 
 
-def rooms(found: tuple[PoolOffer, ...]) -> dict[str, int]:
+def existing_nodes(found: tuple[PoolOffer, ...]) -> dict[str, int]:
     return {offer.reservation: offer.reserved_left for offer in found if offer.reservation}
 
 
@@ -77,9 +77,9 @@ def test_claims_of_a_reservation_count_unless_they_were_counted_already() -> Non
     taken = in_reservations(claims)
 
     assert taken == {"cr-1": (START - timedelta(seconds=1), START + timedelta(seconds=1), None)}
-    assert rooms(offers(count(left=5), taken=taken)) == {"cr-1": 3}
-    assert rooms(offers(count(left=5, at=LATER), taken=taken)) == {"cr-1": 4}
-    assert rooms(offers(count(left=2), taken=taken)) == {}
+    assert existing_nodes(offers(count(left=5), taken=taken)) == {"cr-1": 3}
+    assert existing_nodes(offers(count(left=5, at=LATER), taken=taken)) == {"cr-1": 4}
+    assert existing_nodes(offers(count(left=2), taken=taken)) == {}
 
 
 @pytest.mark.parametrize(
@@ -97,13 +97,13 @@ def test_a_pool_buys_in_the_reservations_that_it_admits(
 ) -> None:
     found = offers(count("cr-1"), count("cr-2", zone="b"), pool=pool_with(*wanted))
 
-    assert set(rooms(found)) == bought
+    assert set(existing_nodes(found)) == bought
 
 
 def test_a_reservation_that_ran_out_is_left_out_and_others_are_not() -> None:
     gone = (labels.RESERVED, "m5.large", "cr-1")
 
-    assert set(rooms(offers(count("cr-1"), count("cr-2"), ran_out=(gone,)))) == {"cr-2"}
+    assert set(existing_nodes(offers(count("cr-1"), count("cr-2"), ran_out=(gone,)))) == {"cr-2"}
 
 
 def test_pools_share_what_is_left_until_something_else_runs_out_or_is_back() -> None:
@@ -124,10 +124,10 @@ def test_pools_share_what_is_left_until_something_else_runs_out_or_is_back() -> 
 
 def test_a_claim_on_reserved_capacity_is_bought_as_that() -> None:
     types = with_reserved((LARGE,), [count("cr-1"), count("cr-2", left=9)])
-    menu = Menu(types)
+    buyable = LaunchOptions(types)
 
-    way, (override,) = options(on_reserved(), menu)
-    _, others = options(replace(claim("c2"), instance_types=("m5.large",)), menu)
+    way, (override,) = options(on_reserved(), buyable)
+    _, others = options(replace(claim("c2"), instance_types=("m5.large",)), buyable)
 
     assert (way, override.zone, override.reservation and override.reservation.id) == ("reserved", "a", "cr-1")
     assert others
@@ -138,7 +138,7 @@ def test_of_several_reservations_that_a_claim_admits_the_one_with_the_most_left_
     types = with_reserved((LARGE,), [count("cr-1"), count("cr-2", left=9), count("cr-3")])
     wanted = replace(on_reserved(), requirements=Requirements((of_way("reserved"),)))
 
-    _, (override,) = options(wanted, Menu(types))
+    _, (override,) = options(wanted, LaunchOptions(types))
 
     assert override.reservation is not None
     assert override.reservation.id == "cr-2"
@@ -150,7 +150,7 @@ def request() -> FleetRequest:
         [on_reserved("c1"), on_reserved("c2")],
         pool=node_pool(),
         node_class=node_class(),
-        menu=Menu(types),
+        buyable=LaunchOptions(types),
         cluster_name="demo",
     )
     assert not hopeless

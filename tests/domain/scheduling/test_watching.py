@@ -5,22 +5,22 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import START, at, pending_pod
-from treenail.domain.scheduling.watching import WaitingRoom
+from treenail.domain.scheduling.watching import PendingPods
 
 
-def room(*uids: str) -> WaitingRoom:
-    made = WaitingRoom()
+def room(*uids: str) -> PendingPods:
+    made = PendingPods()
     for uid in uids:
         made.enter(pending_pod(uid), at(5))
     return made
 
 
-def ready(known: WaitingRoom, seconds: float) -> list[str]:
+def ready(known: PendingPods, seconds: float) -> list[str]:
     return [uid for uid, _ in known.ready(at(seconds))]
 
 
 def test_a_pod_waits_since_the_scheduler_said_so_or_since_it_was_seen() -> None:
-    known = WaitingRoom()
+    known = PendingPods()
 
     assert known.enter(pending_pod("p1"), at(5)) == START
     assert known.enter(replace(pending_pod("p2"), unschedulable_since=None), at(5)) == at(5)
@@ -28,7 +28,7 @@ def test_a_pod_waits_since_the_scheduler_said_so_or_since_it_was_seen() -> None:
 
 
 def test_a_pod_that_is_put_off_is_asked_for_when_its_time_has_come() -> None:
-    known = WaitingRoom()
+    known = PendingPods()
 
     assert known.enter(pending_pod("p1"), at(5), at(9)) is None
     assert known.next_retry() == at(9)
@@ -37,7 +37,7 @@ def test_a_pod_that_is_put_off_is_asked_for_when_its_time_has_come() -> None:
 
 
 def test_a_pod_whose_time_has_come_is_not_put_off() -> None:
-    assert WaitingRoom().enter(pending_pod("p1"), at(5), at(5)) == START
+    assert PendingPods().enter(pending_pod("p1"), at(5), at(5)) == START
 
 
 def test_a_pod_is_let_in_once() -> None:
@@ -113,7 +113,7 @@ def test_news_of_pools_let_all_be_tried_at_once_and_refused_anew() -> None:
     known.refuse("p1", at(0))
     known.refuse("p2", at(0))
 
-    known.hope()
+    known.retry_refused()
 
     assert ready(known, 0) == ["p1", "p2"]
     assert known.next_retry() is None

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.builders import node_class
-from treenail.domain.model.node_class_standing import ImageMeant, NodeClassMeaning
+from treenail.domain.model.node_class_status import ImageMeant, NodeClassMeaning
 from treenail.domain.status.discoveries import Discoveries, Discovery
 
 

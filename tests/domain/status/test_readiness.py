@@ -7,7 +7,7 @@ import pytest
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import IMAGES_READY, SUBNETS_READY, NodeClassStanding
+from treenail.domain.model.node_class_status import IMAGES_READY, SUBNETS_READY, NodeClassStatus
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, NodeClassRef
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import Condition, Status
@@ -137,8 +137,8 @@ def test_a_provisioner_is_told_of_its_own_field() -> None:
     assert ready[3] == "spec.providerRef: there is no EC2NodeClass default"
 
 
-def lacking(*parts: Condition) -> NodeClassStanding:
-    return NodeClassStanding(conditions=parts)
+def lacking(*parts: Condition) -> NodeClassStatus:
+    return NodeClassStatus(conditions=parts)
 
 
 def test_a_node_class_that_leads_nowhere_names_the_selector() -> None:

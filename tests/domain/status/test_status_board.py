@@ -6,12 +6,12 @@ from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.set_aside import ObjectUnderstood
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_standing import (
+from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     SUBNETS_READY,
     NodeClassMeaning,
-    NodeClassStanding,
-    NodeClassStood,
+    NodeClassStatus,
+    NodeClassStatusSeen,
     SubnetMeant,
 )
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, NodeClassRef
@@ -38,7 +38,9 @@ def checked(problem: str = "", *, version: int = 1, certain: bool = True) -> Nod
     return NodeClassChecked(key=key, problem=problem, certain=certain)
 
 
-def stood(*lacking: str, of: NodeClass | None = None, meaning: NodeClassMeaning = NOTHING) -> NodeClassStood:
+def stood(
+    *lacking: str, of: NodeClass | None = None, meaning: NodeClassMeaning = NOTHING
+) -> NodeClassStatusSeen:
     """Tell that these parts of a node class are not there, and that its subnets and images otherwise are."""
     conditions = tuple(
         Condition(part, Status.FALSE, "NotFound", f"no {part}")
@@ -46,8 +48,8 @@ def stood(*lacking: str, of: NodeClass | None = None, meaning: NodeClassMeaning 
         else Condition(part, Status.TRUE)
         for part in (IMAGES_READY, SUBNETS_READY)
     )
-    return NodeClassStood(
-        node_class=of or node_class(), standing=NodeClassStanding(meaning=meaning, conditions=conditions)
+    return NodeClassStatusSeen(
+        node_class=of or node_class(), standing=NodeClassStatus(meaning=meaning, conditions=conditions)
     )
 
 
@@ -205,9 +207,9 @@ def test_before_anything_is_known_no_answer_is_shown_as_such() -> None:
 
 def test_a_part_that_cannot_be_looked_up_changes_nothing_of_what_is_known() -> None:
     board = a_board()
-    unanswered = NodeClassStanding(conditions=(Condition(SUBNETS_READY, Status.UNKNOWN, "LookupFailed"),))
+    unanswered = NodeClassStatus(conditions=(Condition(SUBNETS_READY, Status.UNKNOWN, "LookupFailed"),))
 
-    assert not board.stand(NodeClassStood(node_class=node_class(), standing=unanswered))
+    assert not board.stand(NodeClassStatusSeen(node_class=node_class(), standing=unanswered))
     assert board.due() == ()
 
 

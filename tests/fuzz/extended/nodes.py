@@ -49,10 +49,10 @@ def node_with_pods(dice: random.Random, number: int, pools: int, storage: Storag
             "karpenter.sh/registered": "true",
             "karpenter.sh/initialized": "true",
         }
-    room = {"cpu": str(cpus), "memory": f"{cpus * 4}Gi", "pods": "30", "ephemeral-storage": "20Gi"}
+    existing_node = {"cpu": str(cpus), "memory": f"{cpus * 4}Gi", "pods": "30", "ephemeral-storage": "20Gi"}
     if dice.random() < 0.2:
-        room["example.com/widget"] = "2"
-    items = [node(name, labels, room, _taints(dice))]
+        existing_node["example.com/widget"] = "2"
+    items = [node(name, labels, existing_node, _taints(dice))]
     items[0].setdefault("spec", {})["providerID"] = f"kwok:///{name}"
     if dice.random() < 0.4:
         storage.limit(name, dice.randint(1, 4))

@@ -19,9 +19,9 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, Override
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import SizeLearned
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.runtime import Clock
 from treenail.domain.model.taints import UNREGISTERED
@@ -57,14 +57,14 @@ class LaidOut:
             images=self.images,
         )
 
-    def standing(self, _node_class: NodeClass) -> NodeClassStanding:
-        return NodeClassStanding()
+    def standing(self, _node_class: NodeClass) -> NodeClassStatus:
+        return NodeClassStatus()
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         return shipped().instance_types(node_class, kubelet, zones=ZONES)
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        raise AssertionError(f"no node joins here, but {lesson}")
+    def learn(self, observation: CapacityObserved) -> bool:
+        raise AssertionError(f"no node joins here, but {observation}")
 
 
 @cache

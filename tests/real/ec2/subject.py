@@ -19,9 +19,9 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.domain.interruption.interruption import InterruptionKind
 from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.learned_sizes import LearnedSizes, SizeLearned, Sizes
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity, Sizes
 from treenail.domain.model.template_hash import sizing_hash
 
 CLUSTER: Final = "demo"
@@ -47,12 +47,12 @@ class NodeClassesOnLab:
 
     def __init__(self, live: LiveCatalogue) -> None:
         self._live = live
-        self._learned = LearnedSizes()
+        self._learned = ObservedCapacity()
 
     def resolve(self, node_class: NodeClass) -> Resolved:
         return self._live.resolve(node_class)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStanding:
+    def standing(self, node_class: NodeClass) -> NodeClassStatus:
         return self._live.standing(node_class)
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
@@ -61,8 +61,8 @@ class NodeClassesOnLab:
         learned = self._learned.of(images, sized_by, SystemClock().now())
         return with_reserved(_types(resolved.zones, learned), resolved.reservations)
 
-    def learn(self, lesson: SizeLearned) -> bool:
-        return self._learned.learn(lesson)
+    def learn(self, observation: CapacityObserved) -> bool:
+        return self._learned.learn(observation)
 
 
 @cache

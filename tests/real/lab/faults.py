@@ -41,7 +41,7 @@ class Fault:
     cut: bool = False
 
     def about(self, call: Call) -> bool:
-        """Tell whether it concerns a call."""
+        """Return whether it concerns a call."""
         return (
             self.service in (None, call.service)
             and self.action in (None, call.action)
@@ -49,7 +49,7 @@ class Fault:
         )
 
     def hit(self, dice: random.Random) -> bool:
-        """Tell whether a call it concerns is hit, and count it."""
+        """Return whether a call it concerns is hit, and count it."""
         if self.times == 0 or dice.random() >= self.prob:
             return False
         if self.skip > 0:

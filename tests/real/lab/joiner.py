@@ -110,7 +110,7 @@ class Joiner:
         self._joined[machine.id] = machine.name
 
     def _may_take_over(self, machine: Machine) -> bool:
-        """Tell whether the node of a machine's name was made for it."""
+        """Return whether the node of a machine's name was made for it."""
         try:
             there = json.loads(self._api.request("GET", f"{NODES}/{machine.name}"))
         except NotFoundError:

@@ -11,6 +11,6 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 def says(thing: Mapping[str, Any], *conditions: str) -> bool:
-    """Tell whether one of these conditions of an object is True."""
+    """Return whether one of these conditions of an object is True."""
     there = thing.get("status", {}).get("conditions", ())
     return any(c["type"] in conditions and c["status"] == "True" for c in there)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
-from tests.real.system.departures import Departure, Moment
+from tests.real.system.departures import DisruptionCandidate, Moment
 from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.loners import ground
 from tests.real.system.scene import Scene
@@ -59,7 +59,7 @@ class Departing:
         self.scene.cluster.apply(nodes + _WEB)
         eventually(self._rests, self.scene.summary, within=WITHIN)
 
-    def kill_at(self, way: Departure, moment: Moment) -> set[str]:
+    def kill_at(self, way: DisruptionCandidate, moment: Moment) -> set[str]:
         """Let nodes leave, and kill the controller when the moment has come; return whose nodes must go."""
         reached = moment.arm(self.scene, self.checkpoint)
         going = way.begin(self.scene)
@@ -81,12 +81,12 @@ class Departing:
         return not going & {i["InstanceId"] for i in self.scene.instances()} and self._rests()
 
     def _rests(self) -> bool:
-        """Tell whether all pods run, on nodes of which none bears a mark of leaving."""
+        """Return whether all pods run, on nodes of which none bears a mark of leaving."""
         cluster = self.scene.cluster
         all_run = cluster.running() == len(cluster.pods()) == PODS
         return all_run and is_whole(self.scene, MACHINES) and not any(map(_marked, cluster.nodes()))
 
-    def expect_cause(self, way: Departure, going: set[str]) -> None:
+    def expect_cause(self, way: DisruptionCandidate, going: set[str]) -> None:
         """Every one of these was said to have gone, for one reason."""
         launched = self.scene.controller.said("launched nodeclaim")
         claims = {line["provider_id"].rpartition("/")[2]: line["nodeclaim"] for line in launched}

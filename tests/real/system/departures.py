@@ -19,7 +19,7 @@ _WHOLE_SECONDS: Final = 12.0
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class DisruptionCandidate:
     """A way for nodes to leave. `begin` starts it, and returns the ids of the instances that must go."""
 
     name: str
@@ -54,10 +54,10 @@ def _change_pool(scene: Scene) -> set[str]:
     return there
 
 
-CLAIM_DELETED: Final = Departure("kubectl delete nodeclaim", _delete_claim, "deleted")
-NODE_DELETED: Final = Departure("kubectl delete node", _delete_node, "deleted")
-WARNED: Final = Departure("spot warning", _warn, "spot_interrupted")
-DRIFTED: Final = Departure("drift of all", _change_pool, "drifted")
+CLAIM_DELETED: Final = DisruptionCandidate("kubectl delete nodeclaim", _delete_claim, "deleted")
+NODE_DELETED: Final = DisruptionCandidate("kubectl delete node", _delete_node, "deleted")
+WARNED: Final = DisruptionCandidate("spot warning", _warn, "spot_interrupted")
+DRIFTED: Final = DisruptionCandidate("drift of all", _change_pool, "drifted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ _NEW_ID = around("the new provider id", "PATCH", "/nodeclaims/[^/]+/status$", '"
 _NEW_READY = around("the new claim's initialization", "PATCH", "/nodeclaims/[^/]+/status$", '"Initialized"')
 
 # The most telling first, for a run of a few.
-_EXACT: Final[tuple[tuple[Departure, Moment], ...]] = (
+_EXACT: Final[tuple[tuple[DisruptionCandidate, Moment], ...]] = (
     (WARNED, _CORDON[0]),
     (DRIFTED, _CORDON[1]),
     (CLAIM_DELETED, _LATER_EVICTION[1]),
@@ -119,7 +119,7 @@ _WAYS: Final = (WARNED, DRIFTED, CLAIM_DELETED)
 _RANDOM_EVERY: Final = 5
 
 
-def departure(seed: int) -> tuple[Departure, Moment]:
+def departure(seed: int) -> tuple[DisruptionCandidate, Moment]:
     """Return a seed's (from 1 on) way and moment: every fifth moment is random, the others are exact."""
     if seed % _RANDOM_EVERY == 0:
         way = _WAYS[seed // _RANDOM_EVERY % len(_WAYS)]

@@ -135,7 +135,7 @@ class Migration:
         return self.scene.cluster.running() == len(self.scene.cluster.pods()) == self.pods
 
     def _moved(self) -> bool:
-        """Tell whether all pods run, on new machines alone, each of them in use."""
+        """Return whether all pods run, on new machines alone, each of them in use."""
         cluster = self.scene.cluster
         return (
             not cluster.all(*_MACHINE)

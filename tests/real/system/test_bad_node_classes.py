@@ -62,7 +62,7 @@ def of_role(tree: Tree, role: str) -> Tree:
 
 
 def describes(kubectl: Kubectl, kind: str, name: str, words: tuple[str, ...]) -> bool:
-    """Tell whether the events of an object say all that."""
+    """Return whether the events of an object say all that."""
     events = kubectl("describe", kind, name).partition("Events:")[2]
     return all(word in events for word in words)
 
@@ -79,7 +79,7 @@ def shown(cluster: Cluster, kind: tuple[str, str], name: str) -> dict[str, tuple
 
 
 def is_ready(cluster: Cluster, kind: tuple[str, str], name: str, status: str) -> bool:
-    """Tell whether this is what the condition Ready says."""
+    """Return whether this is what the condition Ready says."""
     return shown(cluster, kind, name).get("Ready", ("",))[0] == status
 
 

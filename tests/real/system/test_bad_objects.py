@@ -30,7 +30,7 @@ COUNTED: Final = Counter(bad.counted for bad in BAD if bad.counted)
 
 
 @dataclass
-class Ward:
+class UnhealthyNode:
     """A cluster with all bad objects in it and one good pool, and what was seen while they were bad."""
 
     cluster: Cluster
@@ -111,7 +111,7 @@ class Ward:
 
 
 @pytest.fixture(scope="module")
-def ward(control_plane: ControlPlane, kubectl: Kubectl) -> Iterator[Ward]:
+def ward(control_plane: ControlPlane, kubectl: Kubectl) -> Iterator[UnhealthyNode]:
     cluster = Cluster(control_plane)
     cluster.install()
     env = {"CLOUD": "kwok", "CLUSTER_NAME": "demo", "KUBECONFIG": str(control_plane.kubeconfig)}
@@ -119,14 +119,14 @@ def ward(control_plane: ControlPlane, kubectl: Kubectl) -> Iterator[Ward]:
         cluster.apply(*(bad.wrong for bad in BAD if bad.loose))
     try:
         with Controller(env) as controller:
-            there = Ward(cluster, controller, kubectl)
+            there = UnhealthyNode(cluster, controller, kubectl)
             _fall_ill(there)
             yield there
     finally:
         cluster.clear()
 
 
-def _fall_ill(ward: Ward) -> None:
+def _fall_ill(ward: UnhealthyNode) -> None:
     cluster = ward.cluster
     cluster.apply(*(bad.beside for bad in BAD if bad.beside is not None))
     cluster.apply(*(bad.wrong for bad in BAD if not bad.loose), *GOOD)
@@ -141,13 +141,13 @@ def _fall_ill(ward: Ward) -> None:
     ward.count = ward.controller.metric("treenail_objects_set_aside_total")
 
 
-def _told(ward: Ward, bad: Bad) -> str:
+def _told(ward: UnhealthyNode, bad: Bad) -> str:
     warnings = [(e["reason"], e["message"]) for e in ward.warnings(bad)]
     return f"{bad.name}: {warnings}, {ward.conditions(bad.wrong)}\n{ward.controller.last_lines()}"
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
-def test_a_bad_object_says_what_is_wrong_with_it(ward: Ward, bad: Bad) -> None:
+def test_a_bad_object_says_what_is_wrong_with_it(ward: UnhealthyNode, bad: Bad) -> None:
     reason, part = bad.event
 
     assert reason in ward.described[bad.name]
@@ -159,17 +159,17 @@ def test_a_bad_object_says_what_is_wrong_with_it(ward: Ward, bad: Bad) -> None:
         assert any(part in line["problem"] for line in lines)
 
 
-def test_the_good_are_served_meanwhile(ward: Ward) -> None:
+def test_the_good_are_served_meanwhile(ward: UnhealthyNode) -> None:
     assert ward.controller.metric("treenail_provisioning_enabled") == 1
     assert "good" in ward.columns
     assert len(ward.pods_of("web")) == ward.running("web") == 5
 
 
-def test_each_is_counted_once(ward: Ward) -> None:
+def test_each_is_counted_once(ward: UnhealthyNode) -> None:
     assert ward.count == COUNTED.total()
 
 
-def test_kubectl_shows_which_are_ready(ward: Ward) -> None:
+def test_kubectl_shows_which_are_ready(ward: UnhealthyNode) -> None:
     rows = [line.split() for line in ward.columns.splitlines() if "/" in line]
     # Name, class, nodes, ready and age; a class has no more than its name, ready and age.
     ready = {row[0].rpartition("/")[2]: "True" in row for row in rows if "False" in row or "True" in row}
@@ -181,7 +181,7 @@ def test_kubectl_shows_which_are_ready(ward: Ward) -> None:
 
 
 @pytest.fixture(scope="module")
-def mended(ward: Ward) -> Ward:
+def mended(ward: UnhealthyNode) -> UnhealthyNode:
     """Put everything right, and wait until it is used."""
     for bad in BAD:
         gone = bad.wrong if bad.made_anew else bad.beside
@@ -194,7 +194,7 @@ def mended(ward: Ward) -> Ward:
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
-def test_an_object_that_was_put_right_says_so_and_is_used(mended: Ward, bad: Bad) -> None:
+def test_an_object_that_was_put_right_says_so_and_is_used(mended: UnhealthyNode, bad: Bad) -> None:
     wanted = bad.wanted or (bad.wrong if bad.kind == "Deployment" else None)
 
     if wanted is not None:
@@ -206,16 +206,16 @@ def test_an_object_that_was_put_right_says_so_and_is_used(mended: Ward, bad: Bad
         eventually(lambda: _is_understood(mended, bad), lambda: _told(mended, bad))
 
 
-def _all_true(ward: Ward, bad: Bad) -> bool:
+def _all_true(ward: UnhealthyNode, bad: Bad) -> bool:
     conditions = ward.conditions(bad.wrong)
     return "Ready" in conditions and all(c["status"] == "True" for c in conditions.values())
 
 
-def _is_understood(ward: Ward, bad: Bad) -> bool:
+def _is_understood(ward: UnhealthyNode, bad: Bad) -> bool:
     return any(bad.called in line["about"] for line in ward.controller.said("object set aside no longer"))
 
 
-def test_writing_what_people_see_leads_to_no_other_writing(mended: Ward) -> None:
+def test_writing_what_people_see_leads_to_no_other_writing(mended: UnhealthyNode) -> None:
     def versions() -> dict[str, str]:
         things = [thing for kind in SHOWING for thing in mended.cluster.all(*kind)]
         return {f"{t['kind']} {t['metadata']['name']}": t["metadata"]["resourceVersion"] for t in things}
@@ -234,7 +234,7 @@ def test_writing_what_people_see_leads_to_no_other_writing(mended: Ward) -> None
 
 
 def test_a_claim_nobody_understands_keeps_its_node_over_a_restart_and_is_understood_again(
-    mended: Ward, request: pytest.FixtureRequest
+    mended: UnhealthyNode, request: pytest.FixtureRequest
 ) -> None:
     [node] = {pod["spec"]["nodeName"] for pod in mended.pods_of("web")}
     [claim] = [c for c in mended.cluster.claims() if c["status"].get("nodeName") == node]

@@ -94,7 +94,7 @@ class World:
         self.around = around
 
     def settled(self, pods: int = AT_REST) -> bool:
-        """Tell whether so many pods run, each on a machine of its own, and there is nothing else."""
+        """Return whether so many pods run, each on a machine of its own, and there is nothing else."""
         cluster, scene = self.scene.cluster, self.scene
         assert scene.controller.running, scene.controller.last_lines()
         return cluster.running() == len(cluster.pods()) == pods and all(

@@ -11,7 +11,7 @@ from tests.real.system.traces import orphans, spans_of, tree
 
 
 def is_whole(scene: Scene, machines: int) -> bool:
-    """Tell whether there are so many claims, nodes and instances, one of each for each other, in use."""
+    """Return whether there are so many claims, nodes and instances, one of each for each other, in use."""
     claims, nodes, instances = scene.cluster.claims(), scene.cluster.nodes(), scene.instances()
     ids = {_instance_id(claim.get("status", {}).get("providerID", "")) for claim in claims}
     return (
@@ -27,7 +27,7 @@ def _instance_id(provider_id: str) -> str:
 
 
 def _initialized(claim: dict[str, Any]) -> bool:
-    """Tell whether a claim says so, in its generation's words."""
+    """Return whether a claim says so, in its generation's words."""
     return says(claim, "Initialized", "MachineInitialized")
 
 

@@ -63,7 +63,7 @@ def test_durations_of_go_are_those_that_are_read(text: str) -> None:
 
 
 def well_formed(check: Callable[[], object]) -> bool:
-    """Tell whether text is read, but for amounts that are too large: those a rule refuses."""
+    """Return whether text is read, but for amounts that are too large: those a rule refuses."""
     try:
         check()
     except FieldError as error:

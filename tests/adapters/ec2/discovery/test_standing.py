@@ -11,7 +11,7 @@ from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.standing import image_meant, standing_of
 from treenail.adapters.ec2.resolved import Image, Variant
-from treenail.domain.model.node_class_standing import NodeClassStanding
+from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 from treenail.domain.model.nodes import Status
 
@@ -26,7 +26,7 @@ SUBNET = {
 }
 
 
-def stands(account: Account, of: NodeClass) -> NodeClassStanding:
+def stands(account: Account, of: NodeClass) -> NodeClassStatus:
     return standing_of(
         of,
         subnets=Subnets(account.aws, account.memory),

@@ -64,12 +64,12 @@ class Rules:
         return used.plus(pod.spec.requests).fits(node.allocatable)
 
     def _shares(self, node: Node, there: Pod, key: str) -> bool:
-        """Tell whether a pod is in the same domain of `key` as a node."""
+        """Return whether a pod is in the same domain of `key` as a node."""
         other = self.nodes.get(there.node_name)
         return other is not None and key in node.labels and other.labels.get(key) == node.labels[key]
 
     def _selects(self, term: PodAffinityTerm, owner: Pod, other: Pod) -> bool:
-        """Tell whether a term of `owner` selects `other`."""
+        """Return whether a term of `owner` selects `other`."""
         if term.selector is None or not term.selector.selects(other.labels):
             return False
         if not term.namespaces and term.namespace_selector is None:
@@ -131,14 +131,14 @@ def _chosen(pod: Pod, node: Node) -> bool:
 
 
 def _counts(pod: Pod, node: Node, spread: TopologySpread) -> bool:
-    """Tell whether a spread of `pod` looks at `node`, whose labels do."""
+    """Return whether a spread of `pod` looks at `node`, whose labels do."""
     if spread.honor_node_affinity and not _chosen(pod, node):
         return False
     return not spread.honor_node_taints or _tolerated(pod, node)
 
 
 def _alike(pod: Pod, other: Pod, spread: TopologySpread) -> bool:
-    """Tell whether a spread of `pod` counts `other`."""
+    """Return whether a spread of `pod` counts `other`."""
     if spread.selector is None or other.namespace != pod.namespace or other.deleting_since is not None:
         return False
     own: Mapping[str, str] = pod.labels

@@ -4,8 +4,8 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import Rig, request
 from treenail.adapters.fake.ec2 import Shortfall
-from treenail.domain.model.learned_sizes import RoomLearned
 from treenail.domain.model.node_classes import Kubelet
+from treenail.domain.model.observed_capacity import AllocatableObserved
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.template_hash import sizing_hash
 
@@ -55,7 +55,7 @@ def test_what_was_learned_of_nodes_changes_what_is_promised_and_no_node() -> Non
     rig = Rig()
     first = rig.launch_one()
     made_from = request().node_class
-    lesson = RoomLearned(
+    observation = AllocatableObserved(
         instance_type="m5.large",
         image_id=first.image_id,
         sized_by=sizing_hash(made_from, Kubelet()),
@@ -64,7 +64,7 @@ def test_what_was_learned_of_nodes_changes_what_is_promised_and_no_node() -> Non
         room=Resources({"cpu": 1000}),
     )
 
-    rig.ec2.learn(lesson)
+    rig.ec2.learn(observation)
     (second,) = rig.ec2.launch(request(call="call-2")).instances
 
     assert second.allocatable["cpu"] == 1000

@@ -1,0 +1,86 @@
+"""What disruptors are told of the nodes of their pools: which are in use, and which stand empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import empty_since
+from treenail.domain.disruption.disruption import (
+    CandidateChanged,
+    DisruptionRefused,
+    NodeEmptied,
+    PoolChanged,
+)
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.runtime import Ref
+
+# After a start, pods that wait are first given places on nodes that may have been empty for long enough.
+_PODS_FIRST: Final = timedelta(seconds=15)
+
+DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | DisruptionRefused
+
+
+class CandidatePublisher:
+    """Tells the disruptor of each node's pool what is news of it; `disruptor` finds, or makes, that.
+
+    A node that was in use when it was first heard of has been empty for as long as the API says.
+    """
+
+    def __init__(self, model: ClusterModel, disruptor: Callable[[str], Ref[DisruptorHears]]) -> None:
+        self._model = model
+        self._disruptor = disruptor
+        self._in_use: dict[str, NodeClaim] = {}
+        self._empty: dict[str, str] = {}
+        # When those were first heard of of which nobody here knows how they came to stand as they do.
+        self._found: dict[str, datetime] = {}
+
+    def tell(self, changed: NodeChanged, now: datetime, *, first: bool) -> None:
+        """Tell what a change of a node means to its pool's disruptor; it is heard of for the `first` time."""
+        name, view = changed.name, changed.view
+        if view is None:
+            self._found.pop(name, None)
+        elif first and view.initialized:
+            self._found[name] = now
+        claim = view.claim if view is not None and self._used(view) else None
+        self._tell_use(name, claim)
+        self._tell_emptiness(name, view if claim is not None else None, now)
+        if claim is not None:
+            self._found.pop(name, None)
+
+    def _used(self, view: NodeView) -> bool:
+        """Return whether a node may be given up: one that somebody cordoned may, as it is paid for too."""
+        return view.initialized and not self._model.ending(view) and not marked(view)
+
+    def _tell_use(self, name: str, claim: NodeClaim | None) -> None:
+        before = self._in_use.get(name)
+        if claim is before:
+            return
+        if claim is not None:
+            self._in_use[name] = claim
+            self._disruptor(claim.pool).tell(CandidateChanged(name=name, claim=claim))
+        elif before is not None:
+            del self._in_use[name]
+            self._disruptor(before.pool).tell(CandidateChanged(name=name, claim=None))
+
+    def _tell_emptiness(self, name: str, view: NodeView | None, now: datetime) -> None:
+        empty = view is not None and self._model.empty(name)
+        if empty == (name in self._empty):
+            return
+        if empty and view is not None:
+            self._empty[name] = view.pool
+            self._disruptor(view.pool).tell(self._emptied(name, view, now))
+        else:
+            pool = self._empty.pop(name)
+            self._disruptor(pool).tell(NodeEmptied(name=name, since=None))
+
+    def _emptied(self, name: str, view: NodeView, now: datetime) -> NodeEmptied:
+        found_at = self._found.get(name)
+        since = empty_since(view) if found_at is not None else None
+        if found_at is None or since is None or since >= now:
+            return NodeEmptied(name=name, since=now)
+        return NodeEmptied(name=name, since=since, not_before=found_at + _PODS_FIRST)

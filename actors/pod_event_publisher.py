@@ -1,0 +1,44 @@
+"""Who writes down when pods came and left is told of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
+from treenail.domain.model.nodes import Node, NodeClaim, NodeView
+from treenail.domain.model.runtime import Ref
+
+
+class PodEventPublisher:
+    """Tells the `recorder` of the nodes of claims to which pods came, or that they left."""
+
+    def __init__(self, model: ClusterModel, recorder: Ref[PodsMoved]) -> None:
+        self._model = model
+        self._recorder = recorder
+        # Nodes of the old API, by view: what was told last that their annotation does not say yet.
+        self._told: dict[str, bool] = {}
+
+    def tell(self, name: str, view: NodeView | None, now: datetime, *, moved: bool, first: bool) -> None:
+        """Tell what a change of a view means. Nobody knows when what stood there at `first` happened."""
+        if view is None or view.claim is None or view.node is None or self._model.ending(view):
+            self._told.pop(name, None)
+            return
+        claim, node = view.claim, view.node
+        if claim.generation is Generation.V1ALPHA5:
+            self._tell_emptiness(name, claim, node, now)
+        elif moved and (not first or claim.last_pod_event_at is None):
+            self._recorder.tell(PodsMoved(claim=claim, node=node.name, at=now, empty=False))
+
+    def _tell_emptiness(self, name: str, claim: NodeClaim, node: Node, now: datetime) -> None:
+        """Tell where an annotation should say something else; only a pool that counts the time wants one."""
+        pool = self._model.pools.get(claim.pool)
+        counts = pool is not None and pool.disruption.empty_after is not None
+        empty = counts and claim.initialized and self._model.empty(name)
+        if empty == (labels.EMPTY_SINCE in node.annotations):
+            self._told.pop(name, None)
+        elif self._told.get(name) is not empty:
+            self._told[name] = empty
+            self._recorder.tell(PodsMoved(claim=claim, node=node.name, at=now, empty=empty))

@@ -1,0 +1,94 @@
+"""Show people how much each pool has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.base import DomainActor, Runtime
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.runtime import Failed, Outcome
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.status.pool_usage import PoolUsage, UsageBook
+
+# What changes together is written once.
+_GATHERED: Final = 5.0
+_AGAIN_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Show:
+    """Private timer tick: write what is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A pool's status was written, or was not."""
+
+    about: ObjectRef
+    outcome: Outcome[None]
+
+
+PoolUsageReporterInbox: TypeAlias = PoolsSeen | NodeChanged | _Show | _Written
+
+
+class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
+    """Write the resources in use, and the number of nodes, into the status of each pool.
+
+    Owns what every pool shows of that. Nothing is decided by it.
+    """
+
+    def __init__(self, runtime: Runtime, *, writer: ClusterWriter) -> None:
+        super().__init__(runtime)
+        self._writer = writer
+        self._book = UsageBook()
+        self._showing = False
+
+    def handle(self, message: PoolUsageReporterInbox) -> None:
+        match message:
+            case PoolsSeen():
+                self._book.see(message)
+                self._show_in(_GATHERED)
+            case NodeChanged():
+                if self._book.note(message):
+                    self._show_in(_GATHERED)
+            case _Show():
+                self._showing = False
+                self._show()
+            case _Written():
+                self._note(message)
+            case _:
+                assert_never(message)
+
+    def _show_in(self, seconds: float) -> None:
+        if not self._showing:
+            self._showing = True
+            self.later("show", _Show(), seconds=seconds)
+
+    def _show(self) -> None:
+        for about, usage in self._book.due():
+            key = ("kubernetes", "usage", f"{about.kind} {about.name}")
+            self._tasks.run(key, _setting(self._writer, about, usage), self.me, _written(about))
+
+    def _note(self, written: _Written) -> None:
+        match written.outcome:
+            case Failed(error=InvalidError() | NotFoundError()):
+                # It cannot be shown there, or it is gone: trying again as it is will not help.
+                pass
+            case Failed():
+                self._book.unwritten(written.about)
+                self._show_in(_AGAIN_SECONDS)
+            case _:
+                pass
+
+
+def _setting(writer: ClusterWriter, about: ObjectRef, usage: PoolUsage) -> Callable[[], None]:
+    return lambda: writer.set_usage(about, usage)
+
+
+def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:
+    return lambda outcome: _Written(about, outcome)

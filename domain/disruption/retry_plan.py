@@ -1,0 +1,59 @@
+"""What becomes of nodes that would go, but whose pods have no places: whether it is tried again, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
+from treenail.domain.model.pods import Pod
+from treenail.domain.packing.plan import PackingPlan
+
+_OTHERS_FIRST: Final = "there are no places for the pods of all nodes that would go"
+_NOT_DECIDED: Final = "it was not decided where all pods of the node would go, or that does not hold any more"
+# Each time half of those that found no places are tried again: so a thousand come down to one.
+_MOST_TRIES: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPlan:
+    """Departures whose pods lack places: those to plan for `again` at once, and those refused, with why.
+
+    Of the `blocked` it is known that there are no places; the `later` ones may be lucky soon.
+    """
+
+    again: tuple[DisruptionCandidate, ...]
+    blocked: tuple[tuple[DisruptionCandidate, str], ...]
+    later: tuple[tuple[DisruptionCandidate, str], ...]
+
+
+def retry_plan_for(
+    lacking: Sequence[tuple[DisruptionCandidate, tuple[Pod, ...]]], plan: PackingPlan, *, beside: int
+) -> RetryPlan:
+    """Return what becomes of departures, some of whose pods have no place in a plan on `beside` departures.
+
+    What is left to be had may do for some of them, though it does not for all: half are tried again, until
+    one alone shows whether there is a place for it.
+    """
+    why = {uid: group.sentence for group in plan.refused for uid in group.pods}
+    nowhere = [(one, _sentence(pods, why)) for one, pods in lacking if _refused(pods, why)]
+    later = [(one, _NOT_DECIDED) for one, pods in lacking if not _refused(pods, why)]
+    alone = beside <= 1
+    blocked = [(one, said) for one, said in nowhere if alone or one.tried >= _MOST_TRIES]
+    several = [one for one, _ in nowhere if not alone and one.tried < _MOST_TRIES]
+    half = (len(several) + 1) // 2
+    later += [(one, _OTHERS_FIRST) for one in several[half:]]
+    again = tuple(replace(one, tried=one.tried + 1) for one in several[:half])
+    return RetryPlan(again=again, blocked=tuple(blocked), later=tuple(later))
+
+
+def _refused(pods: Sequence[Pod], why: Mapping[str, str]) -> bool:
+    return any(pod.uid in why for pod in pods)
+
+
+def _sentence(pods: Sequence[Pod], why: Mapping[str, str]) -> str:
+    """Return, as one line, which pods would have no place, the first with what was said of it."""
+    said = [pod for pod in pods if pod.uid in why]
+    others = f", and {len(said) - 1} more" if len(said) > 1 else ""
+    return f"not all pods would schedule, {said[0].key} => {why[said[0].uid]}{others}"

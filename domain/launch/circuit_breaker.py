@@ -1,0 +1,73 @@
+"""How launches are held back while none of a node class comes to anything: one of them tries for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from treenail.domain.launch.launch_steps import CallFleet
+from treenail.domain.model.node_classes import NodeClassRef
+
+# So often in a row calls may fail before they are held back.
+_AT_ONCE: Final = 3
+_FIRST_PAUSE: Final = 2.0
+# Trouble is over for nobody longer than that after it is over.
+_LONGEST_PAUSE: Final = 30.0
+_JITTER: Final = 4
+
+
+@dataclass(slots=True)
+class _Held:
+    """How often calls of a class failed in a row, those that wait, and how often one of them was let go."""
+
+    failures: int = 0
+    probes: int = 0
+    waiting: dict[str, CallFleet] = field(default_factory=dict)
+    armed: bool = False
+
+
+class CircuitBreaker:
+    """Which calls wait, by node class. A class that calls came to something of has none. Mutable."""
+
+    def __init__(self) -> None:
+        self._classes: dict[NodeClassRef, _Held] = {}
+
+    def holds(self, node_class: NodeClassRef, call: CallFleet) -> bool:
+        """Return whether a call is to wait; then it does."""
+        held = self._classes.get(node_class)
+        if held is None or held.failures <= _AT_ONCE:
+            return False
+        held.waiting[call.token] = call
+        return True
+
+    def failed(self, node_class: NodeClassRef) -> None:
+        """Take in that nobody answered a call, or that it was one too many."""
+        self._classes.setdefault(node_class, _Held()).failures += 1
+
+    def answered(self, node_class: NodeClassRef) -> tuple[CallFleet, ...]:
+        """Take in that a call was answered, and return those that waited: all may be made."""
+        held = self._classes.pop(node_class, None)
+        return () if held is None else tuple(held.waiting.values())
+
+    def pause(self, node_class: NodeClassRef, chance: float) -> float | None:
+        """Return in how many seconds one of those that wait is to be tried; None where that is known.
+
+        None too where none waits. It doubles up to half a minute, less up to a quarter by `chance` (from 0
+        to 1).
+        """
+        held = self._classes.get(node_class)
+        if held is None or held.armed or not held.waiting:
+            return None
+        held.armed = True
+        held.probes += 1
+        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(1 << min(held.probes - 1, 10)))
+        return longest * (1 - chance / _JITTER)
+
+    def probe(self, node_class: NodeClassRef) -> CallFleet | None:
+        """Return the call that has waited longest, to be made now for all; None where none does."""
+        held = self._classes.get(node_class)
+        if held is None:
+            return None
+        held.armed = False
+        token = next(iter(held.waiting), None)
+        return None if token is None else held.waiting.pop(token)

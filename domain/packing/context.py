@@ -1,0 +1,44 @@
+"""What every attempt at a plan for one problem stands on."""
+
+from __future__ import annotations
+
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.existing.existing_nodes import ExistingNodes
+from treenail.domain.packing.offers.node_options import NodeOptions
+from treenail.domain.packing.offers.option_order import OptionOrder
+from treenail.domain.packing.offers.relaxed_offers import with_relaxed_offers
+from treenail.domain.packing.offers.templates import Templates
+from treenail.domain.packing.parsed_problem import read
+from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.topology.blockers import Blockers
+from treenail.domain.packing.topology.choices import Choices
+from treenail.domain.packing.topology.constraints import ConstraintReader
+from treenail.domain.packing.topology.universe import Universe
+
+
+class PackingContext:
+    """A problem, read, and what is found out about it once; only counts and what is in rooms change."""
+
+    def __init__(self, problem: Problem) -> None:
+        problem = with_relaxed_offers(problem)
+        self.problem = problem
+        self.parsed = read(problem)
+        self.steps = Steps(problem.settings.steps)
+        templates = Templates(problem.offers, problem.daemons, self.parsed.axis, pods=len(problem.pods))
+        self.options = NodeOptions(templates, problem.settings.min_values)
+        self.option_order = OptionOrder(self.options)
+        self.existing_nodes = ExistingNodes(problem.existing_nodes, self.parsed.axis)
+        self.universe = Universe(templates, problem.existing_nodes)
+        self.choices = Choices(self.option_order, self.parsed.demands, self.universe)
+        self.constraint_reader = ConstraintReader(self.parsed.groups)
+        self.blockers = Blockers(
+            problem, self.constraint_reader, self.choices, self.option_order, self.universe
+        )
+        self._clear = True
+
+    def clear(self) -> None:
+        """Count nobody any longer but who was there before."""
+        if not self._clear:
+            self.parsed.groups.recount()
+            self.existing_nodes.clear()
+        self._clear = False

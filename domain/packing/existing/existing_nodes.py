@@ -1,0 +1,91 @@
+"""The nodes that are there, or on their way, and what is left on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from treenail.domain.model.taints import Taint, Toleration, untolerated
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, count_fitting, holds
+from treenail.domain.packing.arrays.attachments import Attachments
+from treenail.domain.packing.offers.masks import NodeMasks
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
+
+
+class ExistingNodes:
+    """N rooms in the order they are filled, and what is free on each."""
+
+    def __init__(self, existing_nodes: Sequence[ExistingNode], axis: Axis) -> None:
+        self.names = tuple(existing_node.name for existing_node in existing_nodes)
+        self._existing_nodes = existing_nodes
+        self._free: Floats = axis.rooms([existing_node.free for existing_node in existing_nodes])
+        # Overdrawn in whatever resource, a node holds nothing more.
+        self._usable = np.array(
+            [
+                existing_node.open and min(existing_node.free.values(), default=0) >= 0
+                for existing_node in existing_nodes
+            ],
+            dtype=np.bool_,
+        )
+        self._masks = NodeMasks([existing_node.labels for existing_node in existing_nodes])
+        self._attachments = Attachments(existing_nodes)
+        self._open_to: dict[Demand, Indices] = {}
+        self._at_first = self._free.copy()
+        # Which rows were looked at last, for which requests, and what fits there, as long as nobody comes.
+        self._looked: tuple[Indices, Floats, Floats] | None = None
+
+    def clear(self) -> None:
+        """Take out again all who were put in."""
+        self._free = self._at_first.copy()
+        self._attachments = Attachments(self._existing_nodes)
+        self._looked = None
+
+    def open_to(self, demand: Demand) -> Indices:
+        """Return, in order, the rooms whose labels and taints suit `demand`."""
+        rows = self._open_to.get(demand)
+        if rows is None:
+            mask = self._usable & tolerated(self._existing_nodes, demand.tolerations)
+            if np.logical_or.reduce(mask):
+                mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
+            rows = self._open_to[demand] = mask.nonzero()[0]
+        return rows
+
+    def could_take(self, demand: Demand, requests: Floats) -> bool:
+        """Return whether some room that suits `demand` could hold `requests` (R) before anybody was placed."""
+        rows = self.open_to(demand)
+        return bool(len(rows)) and bool(np.logical_or.reduce(holds(self._at_first[rows], requests)))
+
+    def labels(self, row: int) -> Mapping[str, str]:
+        """Return the labels of a room."""
+        return self._existing_nodes[row].labels
+
+    def values(self, key: str) -> tuple[list[str | None], Indices]:
+        """Return the different values rooms have for the label `key`, and which of them each has (N)."""
+        return self._masks.values(key)
+
+    def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
+        """Return how many pods of `requests` (R) each of `rows` can take: not to be changed."""
+        looked = self._looked
+        if looked is None or looked[0] is not rows or looked[1] is not requests:
+            looked = self._looked = (rows, requests, count_fitting(self._free[rows], requests))
+        if volumes is not None:
+            return np.minimum(looked[2], self._attachments.fits(rows, volumes))
+        return looked[2]
+
+    def take(self, rows: Indices, counts: Floats, requests: Floats, volumes: VolumeNeeds | None) -> None:
+        """Put so many pods (`counts`, by row) of `requests` (R) into `rows`."""
+        self._free[rows] -= counts[:, np.newaxis] * requests
+        self._looked = None
+        if volumes is not None:
+            self._attachments.take(rows, counts, volumes)
+
+
+def tolerated(existing_nodes: Sequence[ExistingNode], tolerations: tuple[Toleration, ...]) -> Bools:
+    """Return which rooms (N) have no taint but those tolerated."""
+    verdicts: dict[tuple[Taint, ...], bool] = {}
+    for existing_node in existing_nodes:
+        if existing_node.taints not in verdicts:
+            verdicts[existing_node.taints] = untolerated(existing_node.taints, tolerations) is None
+    return np.array([verdicts[existing_node.taints] for existing_node in existing_nodes], dtype=np.bool_)

@@ -1,0 +1,105 @@
+"""Find places for those who got none, with all others where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.nodes.backfill import backfill
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
+from treenail.domain.packing.planned.pod_groups import PodGroup
+
+
+class LatePlacement:
+    """Adds units to planned nodes (`planned_nodes`), one lot after the other.
+
+    First where that costs nothing, then on nodes that become larger by it, and last on nodes of their own,
+    as far as what limits leave, which `remaining_limits` tells, goes. `stands` tells whether all drafts may be bought.
+    """
+
+    def __init__(
+        self,
+        planned_nodes: Sequence[PlannedNode],
+        options: NodeOptions,
+        remaining_limits: RemainingLimits,
+        rules: NodeRules,
+        stands: Callable[[list[PlannedNode]], bool],
+    ) -> None:
+        self.planned_nodes = list(planned_nodes)
+        self._options = options
+        self._remaining_limits = remaining_limits
+        self._rules = rules
+        self._stands = stands
+
+    def place(self, pod_group: PodGroup, units: int) -> int:
+        """Place up to `units` of a lot; return how many are left."""
+        left = np.array([float(units)])
+        while True:
+            for link in pod_group.options_in_order:
+                self.planned_nodes = backfill(
+                    self.planned_nodes, link.option, [pod_group], left, self._options, self._rules
+                )
+            if not left[0] or not self._one_more(pod_group):
+                return int(left[0])
+            left[0] -= 1
+
+    def _one_more(self, pod_group: PodGroup) -> bool:
+        options = [link.option for link in pod_group.options_in_order]
+        return any(self._grown(pod_group, one) for one in options) or any(
+            self._opened(pod_group, one) for one in options
+        )
+
+    def _grown(self, pod_group: PodGroup, option: NodeOption) -> bool:
+        """Put a unit of the lot on a node that becomes another type by it; return whether there was one."""
+        for at, planned_node in enumerate(self.planned_nodes):
+            narrowed = self._options.meet(planned_node.option, option)
+            if narrowed is None or not self._may_join(planned_node, pod_group):
+                continue
+            load = planned_node.load + pod_group.requests
+            own = planned_node.option.capacity[planned_node.row]
+            row = _cheapest(narrowed, load, self._remaining_limits.allowed(narrowed, own))
+            if row is None:
+                continue
+            grown = PlannedNode(narrowed, row, load, added(planned_node.parts, {pod_group.index: 1}))
+            rest = [replace(planned_node, copies=planned_node.copies - 1)] if planned_node.copies > 1 else []
+            changed = [*self.planned_nodes[:at], grown, *rest, *self.planned_nodes[at + 1 :]]
+            if self._taken(narrowed.capacity[row] - own, narrowed, changed):
+                return True
+        return False
+
+    def _opened(self, pod_group: PodGroup, option: NodeOption) -> bool:
+        """Plan a node for one unit of the lot; return whether the limits leave any."""
+        row = _cheapest(option, pod_group.requests, self._remaining_limits.allowed(option))
+        if row is None:
+            return False
+        opened = PlannedNode(option, row, pod_group.requests, {pod_group.index: 1})
+        return self._taken(option.capacity[row], option, [*self.planned_nodes, opened])
+
+    def _taken(self, capacity: Floats, option: NodeOption, planned_nodes: list[PlannedNode]) -> bool:
+        self._remaining_limits.take(option.template, capacity)
+        if not self._stands(planned_nodes):
+            self._remaining_limits.take(option.template, -capacity)
+            return False
+        self.planned_nodes = planned_nodes
+        return True
+
+    def _may_join(self, planned_node: PlannedNode, pod_group: PodGroup) -> bool:
+        return (
+            self._rules.free(pod_group)
+            or self._rules.most(self._rules.colocated(planned_node.parts), pod_group) >= 1
+        )
+
+
+def _cheapest(option: NodeOption, load: Floats, allowed: Bools) -> int | None:
+    """Return the row of the cheapest type that holds `load` (R), of those that leave enough choice."""
+    able = holds(option.whole, load) & allowed
+    row = int(able.argmax())
+    if not able[row] or (option.choice is not None and not option.choice.enough(able)):
+        return None
+    return row

@@ -1,0 +1,385 @@
+"""Nodes for pods that terms per node keep apart, filled up with others so that they are worth their price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import (
+    Floats,
+    Indices,
+    count_fitting,
+    exceeds,
+    first_holding,
+    holds,
+)
+from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.nodes.first_fit import cheapest_allowed
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.planned.node_rules import ColocatedPods, NodeRules
+from treenail.domain.packing.planned.planned_nodes import PlannedNode
+from treenail.domain.packing.planned.pod_groups import PodGroup
+
+# So many lots of one shape are tried for a place before it stays empty.
+_TRIED: Final = 24
+# What room beyond that for the pods a node is opened for is worth, as others may fill it: all but a tenth.
+_FILLED: Final = 0.9
+# Where nodes must be fewer, more than all: of types that cost the same for what they hold, the largest.
+_FILLED_AT_ANY_PRICE: Final = 1.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stock:
+    """Lots and how many units of each are left (by index of the lot)."""
+
+    pod_groups: Sequence[PodGroup]
+    left: dict[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A node while it is filled, of one type (its row in the template), which counts with `capacity` (L).
+
+    `met` is what it becomes with units of another family, by its index; None where they cannot join.
+    """
+
+    option: NodeOption
+    type: int
+    capacity: Floats
+    colocated: ColocatedPods = field(default_factory=ColocatedPods)
+    parts: dict[int, int] = field(default_factory=dict)
+    met: dict[int, NodeOption | None] = field(default_factory=dict)
+
+
+class SeparatedPods:
+    """Opens a node for each unit that must not share one with its like.
+
+    All nodes of those who keep apart from each other are opened at once, each with one unit of those that
+    other terms keep apart, the largest with the smallest. They are of the type that is cheapest for these;
+    then each shape of all that is left, the most valuable first, goes onto those nodes that it fills best.
+    `worth` (R) is what a unit of each resource is worth. With a `ration`, nodes have room for so many
+    times their share of the rest; `settled` says that they would be the same with any.
+    """
+
+    def __init__(
+        self,
+        stock: Stock,
+        options: NodeOptions,
+        rules: NodeRules,
+        remaining_limits: RemainingLimits,
+        steps: Steps,
+        worth: Floats,
+    ) -> None:
+        self._left = stock.left
+        self._options = options
+        self._rules = rules
+        self._remaining_limits = remaining_limits
+        self._steps = steps
+        self._worth = worth
+        by_shape: dict[int, list[PodGroup]] = {}
+        # The hardest to place first: those with terms, then those that may be in few places.
+        for pod_group in sorted(stock.pod_groups, key=_hardest_first):
+            by_shape.setdefault(id(pod_group.requests), []).append(pod_group)
+        self._queues = list(by_shape.values())
+        self._shape_of = {
+            pod_group.index: at for at, pod_groups in enumerate(self._queues) for pod_group in pod_groups
+        }
+        self._shapes: Floats = np.array([pod_groups[0].requests for pod_groups in self._queues])
+        self._values: list[float] = (self._shapes @ worth).tolist()
+        self.settled = True
+        self._types: dict[int, tuple[Indices, Floats, Floats, Floats]] = {}
+        self._units = [
+            sum([self._left[pod_group.index] for pod_group in pod_groups]) for pod_groups in self._queues
+        ]
+        # What each lot asks for now, and after how many that it could have no more of.
+        self._asked: dict[int, NodeOption] = {
+            pod_group.index: pod_group.options_in_order[0].option for pod_group in stock.pod_groups
+        }
+        self._turned: dict[int, int] = {}
+
+    def planned_nodes(self, seeds: Sequence[PodGroup], ration: float) -> list[PlannedNode]:
+        """Return nodes for all units of `seeds`, and for what of the rest is on them."""
+        planned_nodes: list[PlannedNode] = []
+        waiting = list(seeds)
+        while waiting and not self._steps.exhausted:
+            group, others = _apart_from_first(waiting)
+            made = self._for_group(group, others, ration)
+            planned_nodes += made
+            # Those that limits left no node for ask for another family, if there is one for them.
+            turned = [] if made else [pod_group for pod_group in group if self._turn(pod_group)]
+            waiting = [
+                pod_group
+                for pod_group in (waiting if made else [*turned, *others])
+                if self._left[pod_group.index]
+            ]
+        return planned_nodes
+
+    def _turn(self, pod_group: PodGroup) -> bool:
+        """Have a lot ask for the next family of its chain; return whether there is one."""
+        turns = self._turned.get(pod_group.index, 0) + 1
+        if turns == len(pod_group.options_in_order):
+            return False
+        self._turned[pod_group.index], self._asked[pod_group.index] = (
+            turns,
+            pod_group.options_in_order[turns].option,
+        )
+        return True
+
+    def _for_group(
+        self, group: Sequence[PodGroup], others: Sequence[PodGroup], ration: float
+    ) -> list[PlannedNode]:
+        """Open nodes for the units left of a group, as far as the limits go with the types chosen now."""
+        units, alone = self._with_colocated(group)
+        nodes, free = self._opened(units, self._seconds(len(units), others), ration)
+        if nodes:
+            self._fill(nodes, free)
+            return self._planned_nodes(nodes, free)
+        return [
+            planned_node for pod_group, copies in alone for planned_node in self._alone(pod_group, copies)
+        ]
+
+    def _with_colocated(self, group: Sequence[PodGroup]) -> tuple[list[PodGroup], list[tuple[PodGroup, int]]]:
+        """Return who of a group, unit by unit, may get company, as far as the rest goes, and who is left."""
+        units: list[PodGroup] = []
+        alone: list[tuple[PodGroup, int]] = []
+        most = sum(self._units) - sum([self._left[pod_group.index] for pod_group in group])
+        for pod_group in group:
+            left = self._left[pod_group.index]
+            some = min(left, most - len(units))
+            units += [pod_group] * some
+            if some < left:
+                alone.append((pod_group, left - some))
+        return units, alone
+
+    def _seconds(self, nodes: int, others: Sequence[PodGroup]) -> list[PodGroup | None]:
+        """Return who of `others`, the smallest first, is to share each of so many nodes."""
+        none: list[PodGroup | None] = [None] * nodes
+        by_value = sorted(others, key=lambda pod_group: self._values[self._shape_of[pod_group.index]])
+        units = [pod_group for pod_group in by_value for _ in range(self._left[pod_group.index])]
+        picked = min(len(units), nodes)
+        # Of too many, some of every size.
+        evenly = [units[(2 * at + 1) * len(units) // (2 * picked)] for at in range(picked)]
+        return [*evenly, *none[picked:]]
+
+    def _opened(
+        self, units: Sequence[PodGroup], seconds: Sequence[PodGroup | None], ration: float
+    ) -> tuple[list[_Node], Floats]:
+        """Return a node for each unit and its second, and what is free on each (N, R)."""
+        spare = sum([a * b for a, b in zip(self._values, self._units, strict=True)]) / max(len(units), 1)
+        rows: dict[tuple[int, int, int], int | None] = {}
+        nodes: list[_Node] = []
+        free: list[Floats] = []
+        for pod_group, second in zip(units, seconds, strict=True):
+            option = self._asked[pod_group.index]
+            key = (option.index, id(pod_group.requests), 0 if second is None else id(second.requests))
+            if key not in rows:
+                self._steps.spend()
+                asked = pod_group.requests if second is None else pod_group.requests + second.requests
+                rows[key] = self._row(option, asked, spare, ration)
+                if rows[key] is None and second is not None:
+                    rows[key] = self._row(option, pod_group.requests, spare, ration)
+            row = rows[key]
+            if row is None:
+                continue
+            capacity = option.capacity[row]
+            if self._steps.exhausted or not self._affordable(option, capacity):
+                break
+            self._remaining_limits.take(option.template, capacity)
+            node = _Node(option, int(option.types[row]), capacity)
+            rest: Floats = option.room[row] - pod_group.requests
+            self._put(node, pod_group, 1)
+            if second is not None and holds(rest, second.requests) and self._join(node, second, 1):
+                rest = rest - second.requests
+            nodes.append(node)
+            free.append(rest)
+        return nodes, np.array(free).reshape(len(free), len(self._worth))
+
+    def _affordable(self, option: NodeOption, capacity: Floats) -> bool:
+        template = option.template
+        return (
+            not template.limited
+            or not exceeds(capacity[np.newaxis], self._remaining_limits.left(template))[0]
+        )
+
+    def _row(self, option: NodeOption, asked: Floats, spare: float, ration: float) -> int | None:
+        """Return the row of the type for what is `asked` (R); a node's share of the rest is `spare` ($/h)."""
+        rows, room, prices, worth = self._types_of(option)
+        holding = holds(room, asked)
+        if option.template.limited:
+            holding &= self._remaining_limits.allowed(option)[rows]
+        able = holding.nonzero()[0]
+        if not len(able):
+            return None
+        used = np.minimum(worth[able], float(asked @ self._worth) + spare * max(ration, 1.0))
+        prices = prices[able]
+        cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
+        self.settled = self.settled and cheap == large
+        return int(rows[able[large if ration else cheap]])
+
+    def _types_of(self, option: NodeOption) -> tuple[Indices, Floats, Floats, Floats]:
+        """Return the types to choose from, by row, the room and the price of each, and what it is worth."""
+        known = self._types.get(option.index)
+        if known is None:
+            rows = option.undominated
+            room, prices = option.room[rows], option.prices[rows]
+            known = self._types[option.index] = rows, room, prices, np.minimum(room @ self._worth, prices)
+        return known
+
+    def _alone(self, pod_group: PodGroup, units: int) -> list[PlannedNode]:
+        """Return nodes of one unit each for which there is no company."""
+        planned_nodes: list[PlannedNode] = []
+        option = self._asked[pod_group.index]
+        while units:
+            row = cheapest_allowed(option, pod_group.requests, self._remaining_limits, 0.0)
+            if row is None:
+                break
+            copies = int(min(units, self._remaining_limits.copies(option, row)))
+            self._remaining_limits.take(option.template, option.capacity[row] * copies)
+            planned_nodes.append(PlannedNode(option, row, pod_group.requests, {pod_group.index: 1}, copies))
+            self._take(pod_group, copies)
+            units -= copies
+        return planned_nodes
+
+    def _fill(self, nodes: Sequence[_Node], free: Floats) -> None:
+        """Put on `nodes`, which have so much `free` (N, R), whatever fits, the most valuable first."""
+        for shape in sorted(range(len(self._queues)), key=lambda shape: -self._values[shape]):
+            queue, asked = self._queues[shape], self._shapes[shape]
+            if not queue:
+                continue
+            fits = np.minimum(count_fitting(free, asked), self._units[shape])
+            able = fits.nonzero()[0]
+            # What it fills best comes first.
+            rest = (free[able] - fits[able, np.newaxis] * asked) @ self._worth
+            able = able[rest.argsort(kind="stable")]
+            for at, most in zip(able.tolist(), fits[able].tolist(), strict=True):
+                placed = self._fill_slot(nodes[at], queue, int(most))
+                if placed:
+                    free[at] -= placed * asked
+                if not queue:
+                    break
+
+    def _fill_slot(self, node: _Node, queue: Sequence[PodGroup], units: int) -> int:
+        """Put up to `units` of one shape on a node; return how many found a place."""
+        wanted, tried = units, 0
+        for pod_group in tuple(queue):
+            if node.met.get(self._asked[pod_group.index].index, node.option) is None:
+                continue
+            units -= self._join(node, pod_group, units)
+            tried += 1
+            if not units or tried == _TRIED:
+                break
+        return wanted - units
+
+    def _join(self, node: _Node, pod_group: PodGroup, units: int) -> int:
+        """Put up to `units` of a lot on a node, where there is room for them; return how many may join."""
+        both = self._met(node, self._asked[pod_group.index])
+        if both is None:
+            return 0
+        units, joined = min(units, self._left[pod_group.index]), 0
+        if self._rules.free(pod_group):
+            joined = units
+            self._put(node, pod_group, units)
+        else:
+            while joined < units and self._rules.admits(node.colocated, pod_group):
+                self._put(node, pod_group, 1)
+                joined += 1
+        if joined and both is not node.option:
+            node.option, node.met = both, {}
+        return joined
+
+    def _met(self, node: _Node, option: NodeOption) -> NodeOption | None:
+        """Return what a node becomes as one of `option`, too; None where its type would not do."""
+        if option is node.option:
+            return option
+        if option.index not in node.met:
+            both = self._options.meet(node.option, option)
+            if both is not None and both is not node.option:
+                both = both if both.choice is None and node.type in both.types else None
+            node.met[option.index] = both
+        return node.met[option.index]
+
+    def _planned_nodes(self, nodes: Sequence[_Node], free: Floats) -> list[PlannedNode]:
+        """Return the nodes, alike ones as copies, each of the cheapest type for what it holds."""
+        rooms: Floats = np.array([node.option.template.room[node.type] for node in nodes])
+        loads = rooms - free
+        planned_nodes: dict[tuple[object, ...], PlannedNode] = {}
+        for node, load, row in zip(nodes, loads, self._cheapest(nodes, loads), strict=True):
+            key = (node.option.index, row, *node.parts.items())
+            known = planned_nodes.get(key)
+            copies = 1 if known is None else known.copies + 1
+            planned_nodes[key] = PlannedNode(node.option, row, load, node.parts, copies)
+        return list(planned_nodes.values())
+
+    def _cheapest(self, nodes: Sequence[_Node], loads: Floats) -> list[int]:
+        """Return the cheapest type, by row, for each node and its load (N, R): its own type holds it, too."""
+        rows = [0] * len(nodes)
+        by_option: dict[int, list[int]] = {}
+        for at, node in enumerate(nodes):
+            template = node.option.template
+            if not template.limited:
+                by_option.setdefault(node.option.index, []).append(at)
+                continue
+            row = cheapest_allowed(node.option, loads[at], self._remaining_limits, node.capacity)
+            assert row is not None  # noqa: S101 (its own type is allowed)
+            self._remaining_limits.take(template, node.option.capacity[row] - node.capacity)
+            rows[at] = row
+        for members in by_option.values():
+            found = first_holding(nodes[members[0]].option.room, loads[members])
+            for at, row in zip(members, found.tolist(), strict=True):
+                rows[at] = row
+        return rows
+
+    def _put(self, node: _Node, pod_group: PodGroup, units: int) -> None:
+        node.parts[pod_group.index] = node.parts.get(pod_group.index, 0) + units
+        self._rules.join(node.colocated, pod_group, units)
+        self._take(pod_group, units)
+
+    def _take(self, pod_group: PodGroup, units: int) -> None:
+        self._left[pod_group.index] -= units
+        shape = self._shape_of[pod_group.index]
+        self._units[shape] -= units
+        if not self._left[pod_group.index]:
+            self._queues[shape].remove(pod_group)
+
+
+def _hardest_first(pod_group: PodGroup) -> tuple[bool, int, int]:
+    return (not pod_group.rules.owned, pod_group.options_in_order[0].option.choices, pod_group.index)
+
+
+def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list[PodGroup]]:
+    """Return the first lot and those that keep apart from it and from each other, and all the rest."""
+    first, *rest = waiting
+    counted = {group for group, _ in first.rules.counted}
+    common = next((group for group in first.rules.owned if group in counted), None)
+    if common is None:
+        return [first], rest
+    alike = [
+        common in pod_group.rules.owned and any(g == common for g, _ in pod_group.rules.counted)
+        for pod_group in rest
+    ]
+    group = [first, *(pod_group for pod_group, same in zip(rest, alike, strict=True) if same)]
+    return group, [pod_group for pod_group, same in zip(rest, alike, strict=True) if not same]
+
+
+def seeds_of(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGroup]:
+    """Return the lots with terms per node, in the order to open nodes for them: the most of a kind first."""
+    owned: dict[int, int] = {}
+    for pod_group in pod_groups:
+        for group in pod_group.rules.owned:
+            owned[group] = owned.get(group, 0) + left[pod_group.index]
+    ruled = [pod_group for pod_group in pod_groups if pod_group.rules.owned]
+    # Many lots share one array of requests.
+    shapes = {id(pod_group.requests): pod_group.requests for pod_group in ruled}
+    largest = {shape: (-requests[:2]).tolist() for shape, requests in shapes.items()}
+    return sorted(
+        ruled,
+        key=lambda pod_group: (
+            -max(owned[g] for g in pod_group.rules.owned),
+            *largest[id(pod_group.requests)],
+            pod_group.index,
+        ),
+    )

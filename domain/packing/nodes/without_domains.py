@@ -1,0 +1,63 @@
+"""Pods to get new nodes as they are before any domain is chosen for them: what a bound must be true of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from treenail.domain.packing.offers.option_order import OptionOrder
+from treenail.domain.packing.planned.pod_groups import PodGroup
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
+from treenail.domain.packing.topology.constraints import TopologyConstraints
+
+
+def without_domains(
+    pod_groups: Sequence[PodGroup], option_order: OptionOrder
+) -> tuple[list[PodGroup], dict[int, int]]:
+    """Return the pods of `pod_groups` as lots that may be in any domain, and how many units of each (by index).
+
+    They keep the wishes they have, and keep apart by node as before, but need not be near any others.
+    """
+    kept: list[PodGroup] = []
+    narrowed: list[PodGroup] = []
+    for pod_group in pod_groups:
+        (kept if _loose(pod_group) else narrowed).append(pod_group)
+    units = {pod_group.index: pod_group.units for pod_group in kept}
+    made: dict[tuple[int, Demand, int], PodGroup] = {}
+    first = max(units, default=-1) + 1
+    for pod_group in narrowed:
+        for one, level, constraints, pods in _members(pod_group):
+            # Equal rules are one object.
+            key = (id(one.requests), level.demand, id(constraints.rules))
+            if key not in made:
+                asked = ((level.demand,),)
+                options_in_order = option_order.known(asked, one.requests)
+                made[key] = PodGroup(
+                    first + len(made), one.requests, asked, options_in_order, constraints.rules
+                )
+            index = made[key].index
+            units[index] = units.get(index, 0) + pods
+    return [*kept, *made.values()], units
+
+
+def _loose(pod_group: PodGroup) -> bool:
+    if pod_group.bundle:
+        return False
+    return all(
+        placed_pods.placement.constraints.free
+        or placed_pods.placement.choice.demand is placed_pods.placement.level.demand
+        for placed_pods in pod_group.waiting
+    )
+
+
+def _members(pod_group: PodGroup) -> Iterator[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]]:
+    if pod_group.bundle:
+        yield from pod_group.members
+    for placed_pods in pod_group.waiting:
+        yield (
+            placed_pods.placement.one,
+            placed_pods.placement.level,
+            placed_pods.placement.constraints,
+            placed_pods.pods,
+        )

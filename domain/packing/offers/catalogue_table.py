@@ -1,0 +1,93 @@
+"""A catalogue as arrays, made once as long as it stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.offers.masks import Offers, TypeMasks
+
+T = TypeVar("T")
+
+# As many catalogues as are in use at a time: each is of some hundred kilobytes.
+_KEPT: Final = 16
+# And so much of each that pools and daemons make of it.
+_KEPT_BESIDE: Final = 64
+
+
+class CatalogueTable:
+    """T instance types as arrays."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self.types = types
+        self.masks = TypeMasks(types)
+        self.offers = Offers(types)
+        self._rooms: dict[tuple[str, ...], Floats] = {}
+        self._kept: dict[Hashable, Any] = {}
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what follows from the catalogue and `key` alone: it is kept for further decisions."""
+        if key in self._kept:
+            known: T = self._kept.pop(key)
+        else:
+            known = make()
+        # Of many, those go that were not asked for the longest.
+        self._kept[key] = known
+        if len(self._kept) > _KEPT_BESIDE:
+            del self._kept[next(iter(self._kept))]
+        return known
+
+    def room(self, axis: Axis) -> Floats:
+        """Return what is allocatable of each type (T, R), daemons not counted."""
+        known = self._rooms.get(axis.names)
+        if known is None:
+            names, amounts = self._allocatable
+            known = np.zeros((len(self.types), len(axis.names)))
+            for column, name in enumerate(axis.names):
+                if name in names:
+                    known[:, column] = amounts[names[name]]
+            self._rooms[axis.names] = known
+        return known
+
+    @Lazy
+    def _allocatable(self) -> tuple[Mapping[str, int], Floats]:
+        """What is allocatable of each type, by resource (A, T), and at which place each resource is."""
+        axis = Axis([t.allocatable for t in self.types])
+        places = {name: place for place, name in enumerate(axis.names)}
+        return places, axis.rooms([t.allocatable for t in self.types]).T
+
+    @Lazy
+    def capacities(self) -> tuple[tuple[str, ...], Floats]:
+        """The resources any type has, and how much of them each has (T, C)."""
+        names = tuple(sorted({name for t in self.types for name in t.capacity}))
+        rows = [[t.capacity.get(name, 0) for name in names] for t in self.types]
+        return names, np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+class _Same:
+    """Types told apart by identity: to compare hundreds of them takes longer than what it would save."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self.types = types
+
+    def __hash__(self) -> int:
+        return id(self.types)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.types is other.types
+
+
+@lru_cache(maxsize=_KEPT)
+def _table_of(same: _Same) -> CatalogueTable:
+    return CatalogueTable(same.types)
+
+
+def table_of(types: tuple[InstanceType, ...]) -> CatalogueTable:
+    """Return `types` as arrays. Pools and problems that offer the very same tuple share one."""
+    return _table_of(_Same(types))

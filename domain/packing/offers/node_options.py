@@ -1,0 +1,239 @@
+"""What a claim may be: a template narrowed by what its pods require."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.pods import HostPort
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import untolerated
+from treenail.domain.packing.arrays.arrays import Floats, Indices, holds, maximal_rows, unequalled
+from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.offers.choice import Choice
+from treenail.domain.packing.offers.templates import Template, Templates
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.terms import ports_conflict
+from treenail.domain.packing.problem import MinValuesPolicy
+
+# To look at so many types and loads takes no longer than to tell which types are bargains.
+_FEW: Final = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class NodeOption:
+    """All nodes of one template that meet `requirements` and `present`: U usable types, cheapest first.
+
+    `types` (U) are their rows in the template, `prices` (U) those of their cheapest offering that
+    meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
+    with against limits. `index` numbers families in the order they came up, `choices` is how many
+    offerings a node may be bought as. `taken` are ports that daemons would take on some types: those are out.
+    `choice` is what other types a node of one must leave, where that matters.
+    """
+
+    index: int
+    template: Template
+    requirements: Requirements
+    present: Requirements
+    types: Indices
+    prices: Floats
+    choices: int
+    taken: tuple[HostPort, ...] = ()
+    choice: Choice | None = None
+
+    @Lazy
+    def room(self) -> Floats:
+        return self.whole if self.choice is None else self.choice.room(self.whole)
+
+    @Lazy
+    def whole(self) -> Floats:
+        """What pods would get of each type (U, R) if no other had to do as well."""
+        return self.template.room[self.types]
+
+    @Lazy
+    def rows(self) -> frozenset[int]:
+        """The rows of its types in the template."""
+        return frozenset(self.types.tolist())
+
+    @Lazy
+    def capacity(self) -> Floats:
+        return self.template.capacity[self.types]
+
+    @Lazy
+    def largest(self) -> Floats:
+        """The rooms (F, R) no other room of the family exceeds: what fits in any fits in one of these."""
+        return maximal_rows(self.room)
+
+    @Lazy
+    def most(self) -> Floats:
+        """The most of each resource (R) that any type has room for."""
+        most: Floats = np.maximum.reduce(self.room)
+        return most
+
+    @Lazy
+    def undominated(self) -> Indices:
+        """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
+        merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
+        return unequalled(merits)
+
+    def weighed_with(self, loads: int) -> Indices | slice:
+        """Return the rows to be looked at to find the cheapest type for each of so many loads.
+
+        Either bargains, or all: for a few, to tell bargains takes longer than it saves.
+        """
+        few = loads * len(self.types) <= _FEW and "bargains" not in self.__dict__
+        return slice(None) if few else self.undominated
+
+    def undominated_within(self, price: float) -> list[float] | None:
+        """Return the most of each resource (R) that types of up to `price` ($/h) have; None without one."""
+        prices, most = self._by_price
+        number = bisect_right(prices, price)
+        return most[number - 1] if number else None
+
+    @Lazy
+    def _by_price(self) -> tuple[list[float], list[list[float]]]:
+        return self.prices.tolist(), np.maximum.accumulate(self.room).tolist()
+
+    @Lazy
+    def _largest_one(self) -> Floats:
+        """The room (R) of the type with the most of the first resource."""
+        room: Floats = self.room[int(self.room[:, 0].argmax())]
+        return room
+
+    def holds(self, load: Floats) -> bool:
+        """Return whether some type holds `load` (R)."""
+        if np.logical_and.reduce(self._largest_one >= load):
+            return True
+        return bool(np.logical_or.reduce(holds(self.room, load)))
+
+    def cheapest_holding(self, load: Floats) -> int | None:
+        """Return the row of the cheapest type that holds `load` (R), None where none does."""
+        able = holds(self.room, load)
+        row = int(able.argmax())
+        return row if able[row] else None
+
+
+def may_meet(one: NodeOption, other: NodeOption) -> bool:
+    """Return whether the labels of a node may be such as both families require, its offerings left aside."""
+    return (
+        one.requirements.intersects(other.requirements)
+        and one.requirements.intersects(other.present)
+        and other.requirements.intersects(one.present)
+    )
+
+
+class NodeOptions:
+    """The families of a problem, each made once."""
+
+    def __init__(self, templates: Templates, min_values: MinValuesPolicy = MinValuesPolicy.STRICT) -> None:
+        self.templates = templates
+        self._min_values = min_values
+        self._by_demand: dict[tuple[int, Demand], NodeOption | None] = {}
+        self._by_requirements: dict[
+            tuple[int, Requirements, Requirements, tuple[HostPort, ...]], NodeOption | None
+        ] = {}
+        self._meets: dict[tuple[int, int], NodeOption | None] = {}
+        self._count = 0
+
+    def of(self, template: int, demand: Demand) -> NodeOption | None:
+        """Return what a new node of the template may be for a pod of this demand, None where nothing."""
+        key = (template, demand)
+        if key not in self._by_demand:
+            self._by_demand[key] = self._for_demand(template, demand)
+        return self._by_demand[key]
+
+    def of_all(self, template: int, demands: tuple[Demand, ...]) -> NodeOption | None:
+        """Return what a new node of the template may be that meets all `demands`, None where nothing."""
+        option = self.of(template, demands[0])
+        for demand in demands[1:]:
+            other = self.of(template, demand)
+            option = self.meet(option, other) if option is not None and other is not None else None
+        return option
+
+    def meet(self, one: NodeOption, other: NodeOption) -> NodeOption | None:
+        """Return the nodes that belong to both families, None where there are none."""
+        if one is other:
+            return one
+        if one.template is not other.template:
+            return None
+        key = (one.index, other.index)
+        if key not in self._meets:
+            met = None
+            if may_meet(one, other):
+                requirements = one.requirements.with_(other.requirements)
+                met = self._option(
+                    one.template, requirements, one.present.with_(other.present), one.taken + other.taken
+                )
+            self._meets[key] = self._meets[(other.index, one.index)] = met
+        return self._meets[key]
+
+    def _for_demand(self, index: int, demand: Demand) -> NodeOption | None:
+        if untolerated(self.templates.offer(index).pool.taints, demand.tolerations) is not None:
+            return None
+        template = self.templates[index]
+        for asked in (demand.requirements, demand.present):
+            if not template.requirements.compatible(asked, may_be_undefined=LEFT_OPEN):
+                return None
+        requirements = template.requirements.with_(demand.requirements)
+        return self._option(template, requirements, demand.present, demand.ports)
+
+    def _option(
+        self,
+        template: Template,
+        requirements: Requirements,
+        present: Requirements,
+        ports: tuple[HostPort, ...],
+    ) -> NodeOption | None:
+        taken = (
+            tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)})) if ports else ()
+        )
+        key = (template.index, requirements, present, taken)
+        known = self._by_requirements.get(key)
+        if known is None and key not in self._by_requirements:
+            known = self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
+        return known
+
+    def _narrowed(
+        self,
+        template: Template,
+        requirements: Requirements,
+        present: Requirements,
+        taken: tuple[HostPort, ...],
+    ) -> NodeOption | None:
+        table = template.table
+        usable = template.usable.copy()
+        for port in taken:
+            usable &= ~template.ports[port]
+        for requirement in (*requirements.values(), *present.values()):
+            # What the pool requires itself is in the mask already.
+            if requirement is not template.requirements.get(requirement.key):
+                usable &= table.masks.admitting(requirement)
+        cheapest = table.offers.cheapest(requirements)
+        types = cheapest.order[usable[cheapest.order]]
+        if not len(types):
+            return None
+        choice = None
+        if any(requirement.min_values is not None for requirement in requirements.values()):
+            choice = Choice([table.types[t] for t in types], requirements, self._min_values)
+            if not choice.possible:
+                return None
+        self._count += 1
+        return NodeOption(
+            self._count - 1,
+            template,
+            requirements if choice is None else choice.requirements,
+            present,
+            types,
+            cheapest.prices[types],
+            int(np.add.reduce(cheapest.counts[types])),
+            taken,
+            choice,
+        )
+
+
+def _conflict(daemon: HostPort, ports: tuple[HostPort, ...]) -> bool:
+    return any(ports_conflict(daemon, port) for port in ports)

@@ -1,0 +1,76 @@
+"""Where pods may get a new node, in the order to be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.pods.demands import Demand
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedOption:
+    """A family of nodes that may be opened, and the number of the alternative that leads there."""
+
+    alternative: int
+    option: NodeOption
+
+
+class OptionOrder:
+    """Finds chains, and remembers which families hold what."""
+
+    def __init__(self, options: NodeOptions) -> None:
+        self.options = options
+        self._held: dict[tuple[int, int], bool] = {}
+        self._allowed: dict[int, bool] = {}
+        self._known: dict[tuple[tuple[tuple[Demand, ...], ...], int], tuple[OrderedOption, ...]] = {}
+        self._kept: list[Floats] = []
+
+    def holds(self, option: NodeOption, requests: Floats) -> bool:
+        """Return whether some type of `option` holds `requests` (R)."""
+        key = (option.index, id(requests))
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = option.holds(requests)
+            # As long as it is kept, nothing else has its identity.
+            self._kept.append(requests)
+        return held
+
+    def affordable(self, option: NodeOption) -> bool:
+        """Return whether the limits leave a single node of the family."""
+        if not option.template.limited:
+            return True
+        known = self._allowed.get(option.index)
+        if known is None:
+            known = self._allowed[option.index] = bool(RemainingLimits().allowed(option).any())
+        return known
+
+    def known(
+        self, alternatives: tuple[tuple[Demand, ...], ...], requests: Floats
+    ) -> tuple[OrderedOption, ...]:
+        """Return the same as `of`, found once for each array of requests."""
+        key = (alternatives, id(requests))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self.of(alternatives, requests)
+            self._kept.append(requests)
+        return found
+
+    def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[OrderedOption, ...]:
+        """Return the families in which a node can hold `requests`, by alternative, pools in their order.
+
+        The first whose limits cannot be reached is the last: it takes all that comes to it.
+        """
+        links = []
+        for number, demands in enumerate(alternatives):
+            for template in range(len(self.options.templates)):
+                option = self.options.of_all(template, demands)
+                if option is None or not self.affordable(option) or not self.holds(option, requests):
+                    continue
+                links.append(OrderedOption(number, option))
+                if not option.template.limited:
+                    return tuple(links)
+        return tuple(links)

@@ -1,0 +1,199 @@
+"""Read a problem: its pods as classes, and those set aside that cannot be packed for what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.taints import Effect
+from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.pods.classes import Kind, PodClass, alike, by_spec
+from treenail.domain.packing.pods.demands import Demands
+from treenail.domain.packing.pods.groups import Groups
+from treenail.domain.packing.pods.relaxation import NOWHERE_SPECIAL, Relaxation, Wants, relaxation_of
+from treenail.domain.packing.pods.terms import NO_TERMS, TermReader, Terms
+from treenail.domain.packing.pods.terms import Kind as TermKind
+from treenail.domain.packing.problem import PreferencePolicy, Problem
+from treenail.domain.packing.reasons import Reason, Refusal, Values
+
+# The label every namespace has of itself.
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedProblem:
+    """The pods of a problem: `parts` are all of them by kind, numbered.
+
+    Of those, `classes` can be packed; `refused` says, by number, why the others cannot.
+    """
+
+    axis: Axis
+    parts: tuple[tuple[Kind, tuple[Pod, ...]], ...]
+    groups: Groups
+    demands: Demands
+    classes: list[PodClass] = field(default_factory=list)
+    refused: dict[int, Refusal] = field(default_factory=dict)
+
+    def set_aside(self, index: int, error: Exception) -> None:
+        """Leave the part `index` out, for packing it failed; the rest goes on without it."""
+        self.classes[:] = [one for one in self.classes if one.index != index]
+        detail = f"it was set aside, for packing it failed: {type(error).__name__}: {error}"
+        self.refused[index] = Refusal("", Reason.SET_ASIDE, detail)
+
+
+def read(problem: Problem) -> ParsedProblem:
+    """Part the pods of `problem` into classes."""
+    return _ProblemParser(problem).read()
+
+
+class _ProblemParser:
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._by_spec = by_spec(problem.pods)
+        self._terms = TermReader(_namespaces(problem))
+        self._groups = Groups(problem.existing_nodes, self._terms)
+        self._soft = _soft_taints(problem)
+        self._demands = Demands()
+        self._relaxations: dict[object, Relaxation] = {}
+        self._known_terms: dict[object, Terms] = {}
+        # Pods of one spec whose labels say nothing more have one ladder. Equal specs are one object.
+        self._of_spec: dict[tuple[int, str], Relaxation] = {}
+        self._rows: dict[object, Floats] = {}
+        vectors = [spec.requests for spec, _ in self._by_spec]
+        self._axis = Axis(vectors + [daemon.requests for daemon in problem.daemons])
+
+    def read(self) -> ParsedProblem:
+        self._groups.oppose_residents()
+        looked_at = _looked_at(self._problem, [spec for spec, _ in self._by_spec])
+        parsed = ParsedProblem(
+            axis=self._axis,
+            parts=tuple(alike(self._by_spec, looked_at, self._problem.volumes)),
+            groups=self._groups,
+            demands=self._demands,
+        )
+        relaxations: dict[int, Relaxation] = {}
+        for index, (kind, pods) in enumerate(parsed.parts):
+            reason = _refused(kind)
+            if reason is not None:
+                parsed.refused[index] = reason
+                continue
+            try:
+                relaxations[index] = self._relaxation(kind, pods[0].labels)
+            except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
+                parsed.set_aside(index, error)
+        for index, relaxation in relaxations.items():
+            kind, pods = parsed.parts[index]
+            try:
+                parsed.classes.append(self._class(index, kind, pods, relaxation))
+            except Exception as error:  # noqa: BLE001 (as above)
+                parsed.set_aside(index, error)
+        return parsed
+
+    def _relaxation(self, kind: Kind, of: Mapping[str, str]) -> Relaxation:
+        """Return the ladder of a kind of pods; their terms are groups from then on."""
+        if kind.volumes is not None or any(spread.match_label_keys for spread in kind.spec.spread):
+            return self._relaxation_of(kind, of)
+        key = (id(kind.spec), kind.namespace)
+        if key not in self._of_spec:
+            self._of_spec[key] = self._relaxation_of(kind, of)
+        return self._of_spec[key]
+
+    def _relaxation_of(self, kind: Kind, of: Mapping[str, str]) -> Relaxation:
+        spec = kind.spec
+        terms = self._read_terms(kind, of)
+        volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
+        key = (spec.node_selector, spec.node_affinity, spec.tolerations, id(terms), volumes)
+        if key not in self._relaxations:
+            wishes = self._problem.settings.preferences is PreferencePolicy.RESPECT
+            wants = Wants(terms, volumes, self._soft, wishes)
+            self._relaxations[key] = relaxation = relaxation_of(spec, wants, self._demands)
+            for term in terms.hard:
+                if term.kind is TermKind.APART and term.port is None:
+                    self._groups.keep_apart(term)
+            for term in (term for level in relaxation.levels for term in level.terms):
+                self._groups.ask(term)
+        return self._relaxations[key]
+
+    def _read_terms(self, kind: Kind, of: Mapping[str, str]) -> Terms:
+        spec = kind.spec
+        if not (spec.spread or spec.pod_affinity or spec.host_ports):
+            return NO_TERMS
+        keys = [key for spread in spec.spread for key in spread.match_label_keys]
+        own = (spec.node_selector, spec.node_affinity.required, spec.tolerations) if spec.spread else None
+        key = (
+            spec.spread,
+            spec.pod_affinity,
+            spec.host_ports,
+            kind.namespace,
+            tuple((key, of[key]) for key in keys if key in of),
+            own,
+        )
+        if key not in self._known_terms:
+            self._known_terms[key] = self._terms.read(spec, kind.namespace, of)
+        return self._known_terms[key]
+
+    def _class(self, index: int, kind: Kind, pods: tuple[Pod, ...], relaxation: Relaxation) -> PodClass:
+        counted = self._groups.matching(kind.namespace, kind.labels, kind.spec.host_ports)
+        asked = kind.spec.requests
+        row = self._rows.get(asked)
+        if row is None:
+            # Equal requests are one array: what holds them is remembered by it.
+            row = self._rows[asked] = self._axis.requests(asked)
+        return PodClass(index, kind, pods, row, relaxation, counted)
+
+
+def _refused(kind: Kind) -> Refusal | None:
+    """Return why no node would do for the pods of a kind, whatever it is like."""
+    if kind.spec.resource_claims:
+        name = kind.spec.resource_claims[0]
+        detail = f"it has the resource claim {name}: nodes are not chosen by such claims"
+        return Refusal("", Reason.RESOURCE_CLAIM, detail, Values(name, name))
+    if kind.spec.volumes and kind.volumes is None:
+        name = kind.spec.volumes[0].name
+        return Refusal("", Reason.VOLUME_CLAIM, f"nothing is known of the volume {name}", Values(name))
+    if kind.volumes is not None and kind.volumes.problem:
+        return Refusal("", Reason.VOLUME_CLAIM, kind.volumes.problem)
+    return None
+
+
+def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...] | None:
+    """Return, sorted, the labels of pods that some selector of pods looks at; None where there is none."""
+    residents = {
+        id(one): one
+        for existing_node in problem.existing_nodes
+        for one, _ in existing_node.residents
+        if one.anti_affinity
+    }
+    selectors = {term.selector for one in residents.values() for term in one.anti_affinity}
+    keys: set[str] = set()
+    for spec in specs:
+        for spread in spec.spread:
+            selectors.add(spread.selector)
+            keys.update(spread.match_label_keys)
+        for term in spec.pod_affinity:
+            selectors.add(term.selector)
+    for selector in selectors:
+        if selector is not None:
+            keys.update(key for key, _ in selector.match_labels)
+            keys.update(e.key for e in selector.expressions)
+    return tuple(sorted(keys)) if selectors else None
+
+
+def _namespaces(problem: Problem) -> dict[str, Mapping[str, str]]:
+    """Return the labels of all namespaces; of one that only pods tell of, its name."""
+    found = dict(problem.namespaces)
+    for pod in problem.pods:
+        if pod.namespace not in found:
+            found[pod.namespace] = {_NAMESPACE_NAME: pod.namespace}
+    for existing_node in problem.existing_nodes:
+        for resident, _ in existing_node.residents:
+            if resident.namespace not in found:
+                found[resident.namespace] = {_NAMESPACE_NAME: resident.namespace}
+    return found
+
+
+def _soft_taints(problem: Problem) -> bool:
+    taints = [t for existing_node in problem.existing_nodes for t in existing_node.taints]
+    taints += [t for offer in problem.offers for t in offer.pool.taints]
+    return any(t.effect is Effect.PREFER_NO_SCHEDULE for t in taints)

@@ -1,0 +1,354 @@
+"""Decide where pods may go: into which rooms, and in which domains they are to get new nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from treenail.domain.packing.offers.option_order import OptionOrder
+from treenail.domain.packing.placement.bundles import Bundles
+from treenail.domain.packing.placement.existing_placement import ExistingPlacement
+from treenail.domain.packing.planned.outcome import Outcome
+from treenail.domain.packing.planned.placements import Placement
+from treenail.domain.packing.planned.pod_groups import PlacedPods, PodGroup
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.relaxation import Relaxation, RelaxationLevel
+from treenail.domain.packing.pods.terms import Kind
+from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True)
+class _Relying:
+    """Pods with a seat that may depend on others.
+
+    They were the `number`-th to take it. The calls count so many of them there, tell how many may be there,
+    and take so many away.
+    """
+
+    number: int
+    pods: int
+    count: Callable[[int], None]
+    quota: Callable[[], float]
+    leave: Callable[[int], None]
+
+
+class Placer:
+    """Seats one class after the other, rung by rung: in rooms first, then on nodes to be bought.
+
+    Those for new nodes are gathered as `pod_groups`.
+    """
+
+    def __init__(
+        self,
+        existing_nodes: ExistingPlacement,
+        option_order: OptionOrder,
+        choices: Choices,
+        constraint_reader: ConstraintReader,
+        universe: Universe,
+        outcome: Outcome,
+    ) -> None:
+        self._existing_nodes = existing_nodes
+        self._option_order = option_order
+        self._choices = choices
+        self._constraint_reader = constraint_reader
+        self._universe = universe
+        self._outcome = outcome
+        # How many pods of a class, at a rung, a choice holds, and how many it can, as limits have shown.
+        self._held: dict[tuple[int, RelaxationLevel, int], int] = {}
+        self._most: dict[tuple[int, RelaxationLevel, int], int] = {}
+        self._free: dict[tuple[Relaxation, int], tuple[tuple[Demand, ...], ...]] = {}
+        self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], int], PodGroup] = {}
+        self._listed: dict[int, PodGroup] = {}
+        self._late_placement = False
+        self._placed_late: list[tuple[PodGroup, int]] = []
+        self.bundles = Bundles(
+            existing_nodes, option_order, choices, universe, outcome, constraint_reader.terms
+        )
+
+    @property
+    def pod_groups(self) -> list[PodGroup]:
+        """The lots there are, bundles included."""
+        pod_groups = [pod_group for pod_group in self._listed.values() if pod_group.waiting]
+        return pod_groups + self.bundles.pod_groups()
+
+    def placement(self, one: PodClass) -> None:
+        """Seat as many pods of a class as can be."""
+        for number, level in enumerate(one.relaxation.levels):
+            left = self._outcome.waiting(one.index)
+            if not left or self._placed_late:
+                break
+            constraints = self._constraint_reader.of(one, level)
+            if constraints.together:
+                alone = None if self._late_placement else self._listed
+                self.bundles.placement(one, level, constraints, left, alone)
+            elif constraints.by_domain:
+                self._by_turns(one, level, constraints, left)
+            else:
+                left -= self._existing_nodes.placement(one, level, constraints, left)
+                if left:
+                    self._open(one, number, level, constraints, left)
+
+    def take_back(self, pod_group: PodGroup, units: int) -> None:
+        """Note that so many units of a lot got no node: their pods are to be seated anew, elsewhere."""
+        if pod_group.bundle:
+            self.bundles.take_back(pod_group)
+            return
+        for placement, pods in pod_group.take_last(units):
+            self._leave(placement, pods)
+            self._cap(placement)
+            if not self._late_placement and any(
+                r.owned and r.group.term.kind is Kind.SPREAD for r in placement.constraints.by_domain
+            ):
+                # Those in other domains relied on these: all are spread anew.
+                self._empty(placement)
+
+    def undo_dependants(self) -> bool:
+        """Take back those who relied on others that got no node after all; return whether there are any.
+
+        All who have a seat for which it matters are counted anew, in the order they took it, for as long as
+        that helps.
+        """
+        relying = [*self._planned(), *self._guests()]
+        relying.sort(key=lambda one: one.number)
+        for one in relying:
+            one.count(-one.pods)
+        left = [one.pods for one in relying]
+        before = -1
+        while before != sum(left):
+            before = sum(left)
+            for at, one in enumerate(relying):
+                pods = int(min(left[at], one.quota())) if left[at] else 0
+                if pods:
+                    one.count(pods)
+                    left[at] -= pods
+        for one, pods in zip(relying, left, strict=True):
+            if pods:
+                one.leave(pods)
+        return before > 0
+
+    def _planned(self) -> Iterator[_Relying]:
+        for pod_group in self._listed.values():
+            for placed_pods in pod_group.waiting:
+                yield _Relying(
+                    placed_pods.number,
+                    placed_pods.pods,
+                    partial(placed_pods.placement.constraints.note_new, placed_pods.placement.choice),
+                    partial(
+                        placed_pods.placement.constraints.quota,
+                        placed_pods.placement.choice.known,
+                        self._universe,
+                    ),
+                    partial(self._unseat, placed_pods, pod_group),
+                )
+
+    def _guests(self) -> Iterator[_Relying]:
+        for guests in self._existing_nodes.guests:
+            yield _Relying(
+                guests.number,
+                guests.pods,
+                partial(self._existing_nodes.count, guests),
+                partial(self._existing_nodes.may_stay, guests),
+                partial(self._existing_nodes.vacate, guests),
+            )
+
+    def _unseat(self, placed_pods: PlacedPods, pod_group: PodGroup, pods: int) -> None:
+        self._outcome.unseat(
+            placed_pods.placement.one.index, pods, placed_pods.placement.constraints.given_up
+        )
+        self._held[placed_pods.placement.key] -= pods
+        pod_group.remove(placed_pods, pods)
+
+    def place_late(self) -> None:
+        """From now on, take every choice for open again, and go where there is a hole, one by one."""
+        self._most.clear()
+        self._late_placement = True
+
+    def placed_late(self) -> list[tuple[PodGroup, int]]:
+        """Return the lots that pods have joined since this was last asked, and how many: it is one seat's."""
+        found, self._placed_late = self._placed_late, []
+        return found
+
+    def _leave(self, placement: Placement, pods: int) -> None:
+        self._outcome.unseat(placement.one.index, pods, placement.constraints.given_up)
+        placement.constraints.note_new(placement.choice, -pods)
+        self._held[placement.key] -= pods
+
+    def _cap(self, placement: Placement) -> None:
+        """Let the class have no more of a choice than it has now."""
+        # Those that might have any node have been tried on all rungs.
+        levels = placement.one.relaxation.levels if placement.constraints.free else (placement.level,)
+        for level in levels:
+            key = (placement.one.index, level, placement.choice.number)
+            self._most[key] = self._held.get(key, 0)
+
+    def _empty(self, placement: Placement) -> None:
+        for pod_group in self._listed.values():
+            for placed_pods in tuple(pod_group.waiting):
+                if placed_pods.placement.one is placement.one and placed_pods.placement.constraints.by_domain:
+                    pods = placed_pods.pods
+                    pod_group.remove(placed_pods, pods)
+                    self._leave(placed_pods.placement, pods)
+
+    def _left_in(self, one: PodClass, level: RelaxationLevel, choice: Choice) -> float:
+        """Return how many more pods of the class the choice may have."""
+        key = (one.index, level, choice.number)
+        return self._most.get(key, inf) - self._held.get(key, 0)
+
+    def _by_turns(
+        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
+    ) -> None:
+        """Fill rooms and new nodes by turns: each may make way for the other."""
+        bought_in = self._bought_in(one, level, constraints) if constraints.gathers else ()
+        while left:
+            placed = self._existing_nodes.placement(one, level, constraints, left, bought_in)
+            if not placed:
+                placed = self._choose(one, level, constraints, left)
+            if not placed or self._late_placement:
+                return
+            left -= placed
+
+    def _bought_in(
+        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints
+    ) -> list[Mapping[str, str]]:
+        """Return the domains in which there are new nodes for all pods of a class: no limit is near."""
+        choices = self._choices.by_price(
+            level.demand,
+            constraints.keys,
+            constraints.targets,
+            one.requests,
+            unlimited_first=True,
+            apart_keys=constraints.apart_keys,
+        )
+        return [choice.known for choice in choices if not self._choices.limited(choice, one.requests)]
+
+    def _open(
+        self, one: PodClass, number: int, level: RelaxationLevel, constraints: TopologyConstraints, left: int
+    ) -> None:
+        if constraints.free:
+            self._open_freely(one, number, level, constraints, left)
+        else:
+            self._choose(one, level, constraints, left)
+
+    def _open_freely(
+        self, one: PodClass, number: int, level: RelaxationLevel, constraints: TopologyConstraints, left: int
+    ) -> None:
+        """Let pods that nothing but nodes matters to have whatever node the rest of their ladder leads to."""
+        key = (one.relaxation, number)
+        if key not in self._free:
+            self._free[key] = tuple((level.demand,) for level in one.relaxation.levels[number:])
+        pod_group = self._pod_group(one, self._free[key], constraints)
+        # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
+        if pod_group.options_in_order and pod_group.options_in_order[0].alternative == 0:
+            (anywhere,) = self._choices.of(level.demand, (), ())
+            pods = int(min(left, self._left_in(one, level, anywhere)))
+            if pods > 0:
+                self._add(pod_group, Placement(one, level, constraints, anywhere), pods)
+                constraints.note_new(anywhere, pods)
+
+    def _choose(
+        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
+    ) -> int:
+        """Choose domains for pods that get new nodes; return for how many it was possible."""
+        # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
+        in_order = self._choices.by_price(
+            level.demand,
+            constraints.keys,
+            constraints.targets,
+            one.requests,
+            unlimited_first=constraints.gathers,
+            apart_keys=constraints.apart_keys,
+        )
+        choices: Sequence[Choice] = in_order
+        if self._most:
+            choices = [choice for choice in in_order if self._left_in(one, level, choice) > 0]
+        if not choices:
+            return 0
+        if constraints.sole_spread is not None:
+            return self._spread(one, level, constraints, constraints.sole_spread, choices, left)
+        best, most = self._least_crowded(constraints, choices) if constraints.by_domain else (0, inf)
+        if not most:
+            return 0
+        chosen = choices[best]
+        if self._late_placement or constraints.spreads:
+            most = min(most, 1.0)
+        pods = int(min(left, most, self._left_in(one, level, chosen)))
+        self._take(one, level, constraints, chosen, pods)
+        return pods
+
+    def _least_crowded(
+        self, constraints: TopologyConstraints, choices: Sequence[Choice]
+    ) -> tuple[int, float]:
+        """Return which choice has the fewest pods of those that may have some more, and how many: or none."""
+        domains = [choice.known for choice in choices]
+        quotas = constraints.quotas(domains, self._universe)
+        ranked = [(constraints.crowding(domains[at]), at) for at, quota in enumerate(quotas) if quota]
+        if not ranked:
+            return 0, 0.0
+        best = min(ranked)[1]
+        return best, quotas[best]
+
+    def _spread(
+        self,
+        one: PodClass,
+        level: RelaxationLevel,
+        constraints: TopologyConstraints,
+        spread: Restriction,
+        choices: Sequence[Choice],
+        left: int,
+    ) -> int:
+        """Spread pods over the domains there are new nodes in, as evenly as may be."""
+        domains = [choice.known[spread.group.term.key] for choice in choices]
+        pods = left
+        if self._late_placement:
+            pods = 1
+        elif self._existing_nodes.any_left(one, level, constraints):
+            # Once the emptiest domain has one more, rooms in the others may take pods again.
+            held = spread.held(domains)
+            pods = min(left, held.count(min(held)))
+        fits = np.array([min(pods, self._left_in(one, level, choice)) for choice in choices])
+        dealt = spread.dealt(domains, fits, pods, self._universe, constraints.strict)
+        for choice, count in zip(choices, dealt, strict=True):
+            if count:
+                self._take(one, level, constraints, choice, int(count))
+        return int(dealt.sum())
+
+    def _take(
+        self,
+        one: PodClass,
+        level: RelaxationLevel,
+        constraints: TopologyConstraints,
+        choice: Choice,
+        pods: int,
+    ) -> None:
+        pod_group = self._pod_group(one, ((choice.demand,),), constraints)
+        self._add(pod_group, Placement(one, level, constraints, choice), pods)
+        constraints.note_new(choice, pods)
+
+    def _pod_group(
+        self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], constraints: TopologyConstraints
+    ) -> PodGroup:
+        # Equal requests are one object, and so are equal rules.
+        key = (id(one.requests), alternatives, id(constraints.rules))
+        pod_group = self._by_key.get(key)
+        if pod_group is None:
+            options_in_order = self._option_order.known(alternatives, one.requests)
+            pod_group = self._by_key[key] = PodGroup(
+                len(self._by_key), one.requests, alternatives, options_in_order, constraints.rules
+            )
+        return pod_group
+
+    def _add(self, pod_group: PodGroup, placement: Placement, pods: int) -> None:
+        self._listed[pod_group.index] = pod_group
+        pod_group.add(placement, pods, next(self._existing_nodes.numbers))
+        self._held[placement.key] = self._held.get(placement.key, 0) + pods
+        self._outcome.seated(placement.one.index, pods, placement.constraints.given_up)
+        if self._late_placement:
+            self._placed_late.append((pod_group, pods))

@@ -1,0 +1,118 @@
+"""Turn drafts into the claims of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from treenail.domain.model import labels
+from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import Resources
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, holds
+from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.offers.templates import IN_THE_END
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.planned.planned_nodes import PlannedNode
+
+# Every node has these by itself: nothing of a launch decides them.
+_NOT_ASKED: Final = (labels.HOSTNAME, *IN_THE_END)
+
+
+def listed(remaining_limits: RemainingLimits, option: NodeOption, row: int, load: Floats) -> Bools | None:
+    """Return which types (U) a claim of `load` (R) lists that `remaining_limits` counts with the type in `row`.
+
+    From then on it counts with the largest of them. None, and it counts no longer, where the types that
+    the limits leave are not the choice that is asked for.
+    """
+    able = holds(option.whole, load)
+    if option.template.limited:
+        own = option.capacity[row]
+        able &= remaining_limits.allowed(option, own)
+        if option.choice is not None and not option.choice.enough(able):
+            remaining_limits.take(option.template, -own)
+            return None
+        remaining_limits.take(option.template, option.capacity[able].max(axis=0) - own)
+    return able
+
+
+class Finishing:
+    """Makes claims of drafts, one after the other.
+
+    A claim lists every type that holds its load and that the limits allow. From then on it counts
+    with the largest of them, where as a draft it counted with the type it was meant to be.
+    """
+
+    def __init__(self, remaining_limits: RemainingLimits, axis: Axis, requests: Sequence[Resources]) -> None:
+        self._remaining_limits = remaining_limits
+        self._axis = axis
+        self._requests = requests
+        self._known: dict[tuple[int, bytes], PlannedClaim] = {}
+
+    def claim(self, planned_node: PlannedNode, parts: Mapping[int, int]) -> PlannedClaim | None:
+        """Return the claim of `planned_node`, its pods, so many of which class (`parts`), still to be named.
+
+        None where the types that the limits leave are not the choice that is asked for.
+        """
+        option = planned_node.option
+        able = listed(self._remaining_limits, option, planned_node.row, planned_node.load)
+        if able is None:
+            return None
+        key = (option.index, able.tobytes())
+        if key not in self._known:
+            self._known[key] = self._claim(option, able.nonzero()[0])
+        known = self._known[key]
+        return PlannedClaim(
+            pool=known.pool,
+            pods=(),
+            requirements=known.requirements,
+            instance_types=known.instance_types,
+            requests=self._requested(parts, known.requests),
+            largest=known.largest,
+            price=known.price,
+        )
+
+    def _claim(self, option: NodeOption, rows: Indices) -> PlannedClaim:
+        """Return a claim for any load that these types hold; its requests are those of daemons."""
+        table = option.template.table
+        types = option.types[rows]
+        names, capacities = table.capacities
+        largest = zip(names, np.maximum.reduce(capacities[types]).tolist(), strict=True)
+        return PlannedClaim(
+            pool=option.template.offer.pool.name,
+            pods=(),
+            requirements=_narrowed(option, types),
+            instance_types=tuple(table.types[t].name for t in types),
+            requests=self._daemons(option, types),
+            largest=Resources({name: int(amount) for name, amount in largest if amount}),
+            price=float(option.prices[rows[0]]),
+        )
+
+    def _daemons(self, option: NodeOption, types: Indices) -> Resources:
+        """Return what those daemons request that will run whichever of `types` it becomes."""
+        least = np.minimum.reduce(option.template.daemons[types])
+        named = zip(self._axis.names, least.tolist(), strict=True)
+        return Resources({name: int(amount) for name, amount in named if amount})
+
+    def _requested(self, parts: Mapping[int, int], daemons: Resources) -> Resources:
+        """Return what pods and daemons request together."""
+        amounts = dict(daemons)
+        for index, pods in parts.items():
+            for name, amount in self._requests[index].items():
+                amounts[name] = amounts.get(name, 0) + pods * amount
+        return Resources(amounts)
+
+
+def _narrowed(option: NodeOption, types: Indices) -> Requirements:
+    """Return the family's requirements, with no zone or capacity type left in which no type is sold."""
+    offers = option.template.table.offers
+    within = offers.within(option.requirements)
+    sold = within & (np.minimum.reduce(offers.prices[types]) < np.inf)
+    places = [offers.places[at] for at in sold.nonzero()[0].tolist()]
+    zones = frozenset(place[0] for place in places)
+    ways = frozenset(place[1] for place in places)
+    return option.requirements.without(_NOT_ASKED).with_(
+        (Requirement(labels.ZONE, zones), Requirement(labels.CAPACITY_TYPE, ways))
+    )

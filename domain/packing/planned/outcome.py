@@ -1,0 +1,165 @@
+"""Gather what packing decides, and write the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from treenail.domain.model.pods import Pod
+from treenail.domain.packing.parsed_problem import ParsedProblem
+from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
+from treenail.domain.packing.planned.finishing import Finishing
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
+from treenail.domain.packing.planned.pod_groups import PodGroup
+from treenail.domain.packing.reasons import Refusal
+
+
+class Outcome:
+    """How many pods of each part of the reading (by number) went where, and how many are `left`.
+
+    Those left may have a seat: then a node is being planned for them.
+    """
+
+    def __init__(self, parsed: ParsedProblem, existing_nodes: Sequence[str]) -> None:
+        self.parsed = parsed
+        self.existing_nodes = existing_nodes
+        self.left = {index: len(pods) for index, (_, pods) in enumerate(parsed.parts)}
+        self.deferred: set[int] = set()
+        self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
+        self.bound = 0.0
+        self.in_existing_nodes: dict[int, dict[int, int]] = {index: {} for index in self.left}
+        # How many wishes the pods of each part with a place, or a seat, have given up together.
+        self.given_up = dict.fromkeys(self.left, 0)
+        self._seated = dict.fromkeys(self.left, 0)
+        self._why: dict[int, tuple[Refusal, ...]] = {}
+
+    def waiting(self, index: int) -> int:
+        """Return how many pods of the part `index` have no place yet, and none planned."""
+        return self.left[index] - self._seated[index]
+
+    def seated(self, index: int, pods: int, given_up: int) -> None:
+        """Note that nodes are being planned for so many pods of a part, which have `given_up` wishes each."""
+        self._seated[index] += pods
+        self.given_up[index] += pods * given_up
+
+    def unseat(self, index: int, pods: int, given_up: int) -> None:
+        """Note that no node came of it for so many pods of a part."""
+        self.seated(index, -pods, given_up)
+
+    def nominate(self, index: int, to_existing_nodes: Mapping[int, int], given_up: int) -> None:
+        """Note to which rooms (by number) how many pods of a part go, which have `given_up` wishes each."""
+        pods = sum(to_existing_nodes.values())
+        self.in_existing_nodes[index] = added(self.in_existing_nodes[index], to_existing_nodes)
+        self.left[index] -= pods
+        self.given_up[index] += pods * given_up
+
+    def buy(
+        self,
+        planned_nodes: Sequence[PlannedNode],
+        pod_groups: Mapping[int, PodGroup],
+        bound: float,
+        finishing: Finishing,
+    ) -> None:
+        """Note nodes to buy for `pod_groups` (by index), and what they must cost at least ($/h)."""
+        self.bound += bound
+        for planned_node in planned_nodes:
+            for _ in range(planned_node.copies):
+                parts: dict[int, int] = {}
+                # Where the budget ended between planning and seating anew, a lot may have been emptied since.
+                for index, units in sorted(
+                    [each for each in planned_node.parts.items() if each[0] in pod_groups]
+                ):
+                    for part, pods in pod_groups[index].take(units):
+                        parts[part] = parts.get(part, 0) + pods
+                        self._seated[part] -= pods
+                claim = finishing.claim(planned_node, parts) if parts else None
+                if claim is not None:
+                    self.nodes.append((claim, parts))
+                    for part, pods in parts.items():
+                        self.left[part] -= pods
+
+    def refuse(self, index: int, why: tuple[Refusal, ...]) -> None:
+        """Note why those left of the part `index` could not be placed."""
+        self._why[index] = why
+
+    def why(self, index: int) -> tuple[Refusal, ...]:
+        """Return why those left of the part `index` were refused; nothing where none was."""
+        if not self.left[index]:
+            return ()
+        refusal = self.parsed.refused.get(index)
+        return self._why.get(index, ()) if refusal is None else (refusal,)
+
+
+class _Writer:
+    """Names the pods: of each part the oldest go to rooms, the next to claims, and the youngest are left."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._pods: list[Iterator[Pod]] = [iter(pods) for _, pods in outcome.parsed.parts]
+        self._to_claims: list[dict[int, int]] = [{} for _ in self._pods]
+        self.nominations: dict[str, str] = {}
+        self.claims: list[PlannedClaim] = []
+
+    def name_existing_nodes(self) -> None:
+        for index, existing_nodes in self._outcome.in_existing_nodes.items():
+            for existing_node, count in existing_nodes.items():
+                for uid in self._take(index, count):
+                    self.nominations[uid] = self._outcome.existing_nodes[existing_node]
+
+    def name_claims(self) -> None:
+        for claim, parts in self._outcome.nodes:
+            pods: list[str] = []
+            for index, count in sorted(parts.items()):
+                pods += self._take(index, count)
+                self._to_claims[index][len(self.claims)] = count
+            self.claims.append(replace(claim, pods=tuple(pods)))
+
+    def report(self, index: int) -> ClassReport:
+        _, pods = self._outcome.parsed.parts[index]
+        outcome = self._outcome
+        refusals = outcome.why(index)
+        existing_nodes = outcome.in_existing_nodes[index]
+        return ClassReport(
+            example=pods[0].key,
+            pods=len(pods),
+            to_existing_nodes={
+                outcome.existing_nodes[existing_node]: count
+                for existing_node, count in existing_nodes.items()
+                if count
+            }
+            if existing_nodes
+            else {},
+            to_claims=self._to_claims[index],
+            refused=outcome.left[index] if refusals else 0,
+            refusals=refusals,
+        )
+
+    def _take(self, index: int, count: int) -> list[str]:
+        return [pod.uid for pod in islice(self._pods[index], count)]
+
+    def rest(self, index: int) -> tuple[str, ...]:
+        """Return the pods that have no place, once all others are named."""
+        return tuple(self._take(index, self._outcome.left[index]))
+
+
+def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
+    """Write the plan; `problems` are what went wrong without harm to where pods go."""
+    parsed = outcome.parsed
+    parts = range(len(parsed.parts))
+    writer = _Writer(outcome)
+    writer.name_existing_nodes()
+    writer.name_claims()
+    rest = [(writer.rest(index), outcome.why(index)) for index in parts if outcome.left[index]]
+    deferred = tuple(uid for pods, why in rest if not why for uid in pods)
+    return PackingPlan(
+        claims=tuple(writer.claims),
+        nominations=writer.nominations,
+        refused=tuple(RefusedClass(pods=pods, refusals=why) for pods, why in rest if why),
+        classes=tuple(writer.report(index) for index in parts),
+        deferred=deferred,
+        cost=sum(claim.price for claim in writer.claims),
+        lower_bound=outcome.bound,
+        exhausted=bool(deferred),
+        problems=tuple(dict.fromkeys(problems)),
+    )

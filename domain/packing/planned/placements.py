@@ -1,0 +1,25 @@
+"""Where pods were thought to get new nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
+from treenail.domain.packing.topology.choices import Choice
+from treenail.domain.packing.topology.constraints import TopologyConstraints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """A class at one rung, and the choice it made: to be taken back where its pods get no node after all."""
+
+    one: PodClass
+    level: RelaxationLevel
+    constraints: TopologyConstraints
+    choice: Choice
+
+    @property
+    def key(self) -> tuple[int, RelaxationLevel, int]:
+        """What names the class, the rung and the choice."""
+        return (self.one.index, self.level, self.choice.number)

@@ -1,0 +1,62 @@
+"""Claims while a plan is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.offers.node_options import NodeOption
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedNode:
+    """So many `copies` of one node: `parts` is how many pods of which class (by index) each is to hold.
+
+    `row` is the type in its family it is meant to be, the cheapest that is allowed; `load` (R) is
+    what its pods request together.
+    """
+
+    option: NodeOption
+    row: int
+    load: Floats
+    parts: Mapping[int, int]
+    copies: int = 1
+
+    @property
+    def price(self) -> float:
+        """The price of one copy, $/h."""
+        return float(self.option.prices[self.row])
+
+    @property
+    def free(self) -> Floats:
+        """What is left (R) on each copy."""
+        rest: Floats = self.option.room[self.row] - self.load
+        return rest
+
+
+def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
+    """Return how many pods of each class (by index) two lots are together."""
+    together = dict(parts)
+    for index, pods in more.items():
+        together[index] = together.get(index, 0) + pods
+    return together
+
+
+def cost_of(planned_nodes: Iterable[PlannedNode]) -> float:
+    """Return what all copies cost together, $/h."""
+    return sum(planned_node.price * planned_node.copies for planned_node in planned_nodes)
+
+
+def nodes_in(planned_nodes: Iterable[PlannedNode]) -> int:
+    """Return how many nodes the drafts are."""
+    return sum(planned_node.copies for planned_node in planned_nodes)
+
+
+def placed_in(planned_nodes: Iterable[PlannedNode]) -> dict[int, int]:
+    """Return how many pods of each class (by index) the drafts hold."""
+    placed: dict[int, int] = {}
+    for planned_node in planned_nodes:
+        for index, pods in planned_node.parts.items():
+            placed[index] = placed.get(index, 0) + pods * planned_node.copies
+    return placed

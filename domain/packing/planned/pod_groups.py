@@ -1,0 +1,94 @@
+"""Pods that are to get new nodes, as packing sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.offers.option_order import OrderedOption
+from treenail.domain.packing.planned.placements import Placement
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.demands import Demand
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
+from treenail.domain.packing.pods.rules import FREE, Rules
+from treenail.domain.packing.topology.constraints import TopologyConstraints
+
+
+@dataclass(slots=True, eq=False)
+class PlacedPods:
+    """Pods of one seat in a lot. `number` tells in which order they were seated."""
+
+    placement: Placement
+    pods: int
+    number: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class PodGroup:
+    """Units of pods that ask for the same in every way, each for `requests` (R).
+
+    `alternatives` are the demands to be tried in order, each a conjunction, and `options_in_order` the families they
+    lead to. `waiting` are the pods, in the order they are named; a unit is one pod, or, of a `bundle`, all
+    pods in it (by class): they must share a node. `members` tell how those in a bundle are seated.
+    """
+
+    index: int
+    requests: Floats
+    alternatives: tuple[tuple[Demand, ...], ...]
+    options_in_order: tuple[OrderedOption, ...]
+    rules: Rules = FREE
+    waiting: list[PlacedPods] = field(default_factory=list)
+    bundle: dict[int, int] = field(default_factory=dict)
+    members: Sequence[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]] = ()
+    _pods: int = 0
+
+    @property
+    def units(self) -> int:
+        """How many units there are still to be named."""
+        return 1 if self.bundle else self._pods
+
+    def classes(self) -> tuple[int, ...]:
+        """Return the classes, by index, whose pods these are."""
+        return tuple(self.bundle) or tuple(placed_pods.placement.one.index for placed_pods in self.waiting)
+
+    def add(self, placement: Placement, pods: int, number: int) -> None:
+        """Add pods of a seat, the `number`-th to be taken."""
+        self._pods += pods
+        if self.waiting and self.waiting[-1].placement.key == placement.key:
+            self.waiting[-1].pods += pods
+        else:
+            self.waiting.append(PlacedPods(placement, pods, number))
+
+    def remove(self, placed_pods: PlacedPods, pods: int) -> None:
+        """Take off pods of one party."""
+        placed_pods.pods -= pods
+        self._pods -= pods
+        if not placed_pods.pods:
+            self.waiting.remove(placed_pods)
+
+    def take_last(self, units: int) -> list[tuple[Placement, int]]:
+        """Take off the last of the units; return of which seats they are, and how many of each."""
+        taken: list[tuple[Placement, int]] = []
+        while units and self.waiting:
+            placed_pods = self.waiting[-1]
+            count = min(units, placed_pods.pods)
+            taken.append((placed_pods.placement, count))
+            units -= count
+            self.remove(placed_pods, count)
+        return taken
+
+    def take(self, units: int) -> list[tuple[int, int]]:
+        """Take the next `units`; return of which classes they are, and how many pods of each."""
+        if self.bundle:
+            members = list(self.bundle.items())
+            self.bundle = {}
+            return members
+        taken: list[tuple[int, int]] = []
+        while units and self.waiting:
+            placed_pods = self.waiting[0]
+            pods = min(units, placed_pods.pods)
+            taken.append((placed_pods.placement.one.index, pods))
+            units -= pods
+            self.remove(placed_pods, pods)
+        return taken

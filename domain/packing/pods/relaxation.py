@@ -1,0 +1,176 @@
+"""What a pod asks for: first all it wishes, in the end what it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from treenail.domain.model import labels
+from treenail.domain.model.pods import Expression, PodSpec
+from treenail.domain.model.requirements import ANYTHING, Operator, Requirement, Requirements
+from treenail.domain.model.taints import Toleration
+from treenail.domain.packing.pods.demands import Demand, Demands
+from treenail.domain.packing.pods.terms import NO_TERMS, PUT_UP_WITH_PREFERENCES, Term, Terms
+
+_NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelaxationLevel:
+    """One set of demands. `wishes` tells whether a preference is among them, `given_up` how many are not.
+
+    `strict` is what is required of the node's labels without wishes and volumes: which domains a spread
+    counts. `terms` are what is asked about other pods, the `firm` ones among them for good.
+    """
+
+    demand: Demand
+    strict: Requirements
+    terms: tuple[Term, ...] = ()
+    firm: tuple[Term, ...] = ()
+    wishes: bool = False
+    given_up: int = 0
+
+    @property
+    def requirements(self) -> Requirements:
+        return self.demand.requirements
+
+    @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        return self.demand.tolerations
+
+    @property
+    def present(self) -> Requirements:
+        return self.demand.present
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """The demands of a pod in the order they are tried. Empty where they contradict themselves.
+
+    As in Karpenter, of the preferred node terms only the heaviest left is in force; when nothing meets the
+    wishes, those of being with pods fall one by one, then those of being apart from pods, of nodes, and of
+    spreading; the taints PreferNoSchedule bind until all else has failed. Unlike there, every required term
+    is tried before a wish falls, so that no pod is left that fits: `classic` are the rungs that Karpenter
+    tries, which is left with the last required term before the first wish falls.
+    """
+
+    levels: tuple[RelaxationLevel, ...]
+    classic: tuple[RelaxationLevel, ...] = ()
+
+    @property
+    def required(self) -> tuple[RelaxationLevel, ...]:
+        """The last rungs: what a pod must have, one for each alternative."""
+        last = next((r.tolerations for r in reversed(self.levels)), ())
+        return tuple(r for r in self.levels if not r.wishes and r.tolerations == last)
+
+
+_Asked: TypeAlias = tuple[Expression, ...]
+NOWHERE_SPECIAL: Final = (ANYTHING,)
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What the ladder of a pod is made of, besides its spec.
+
+    `volumes` are the alternatives its volumes leave. `soft_taints` says that some pool or node has a
+    PreferNoSchedule taint; `wishes` whether preferences are looked at.
+    """
+
+    terms: Terms = NO_TERMS
+    volumes: tuple[Requirements, ...] = NOWHERE_SPECIAL
+    soft_taints: bool = False
+    wishes: bool = True
+
+
+def relaxation_of(spec: PodSpec, wants: Wants, demands: Demands) -> Relaxation:
+    """Return the ladder of `spec`.
+
+    Raises:
+        ValueError: a bound of an expression is no integer.
+    """
+    steps = list(_steps(spec, wants))
+    ways = [(step, spec.tolerations) for step in steps]
+    if wants.soft_taints:
+        ways.append((steps[-1], (*spec.tolerations, PUT_UP_WITH_PREFERENCES)))
+    levels: list[RelaxationLevel] = []
+    classic: list[RelaxationLevel] = []
+    terms = spec.node_affinity.required or ((),)
+    for given_up, (step, tolerations) in enumerate(ways):
+        for number, term in enumerate(terms, 1):
+            found = list(_levels(_Asking(spec, wants, step, tolerations, given_up), term, demands))
+            levels += found
+            if step is steps[0] or number == len(terms):
+                classic += found
+    return Relaxation(tuple(levels), tuple(classic))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The wishes in force: of nodes (at most one) and about pods."""
+
+    node: _Asked | None
+    terms: tuple[Term, ...]
+
+
+def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
+    """Yield the wishes, one fewer each time, and in the end none."""
+    nodes: list[_Asked | None] = [None]
+    pods: list[Term] = []
+    spread: list[Term] = []
+    if wants.wishes:
+        heaviest_first = sorted(spec.node_affinity.preferred, key=lambda weighted: -weighted[0])
+        nodes = [*(term for _, term in heaviest_first), None]
+        pods, spread = list(wants.terms.wished_pods), list(wants.terms.wished_spread)
+    for number in range(len(pods)):
+        yield _Step(nodes[0], (*pods[number:], *spread))
+    for node in nodes[:-1]:
+        yield _Step(node, tuple(spread))
+    for number in range(len(spread)):
+        yield _Step(None, tuple(spread[number:]))
+    yield _Step(None, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A pod at a step of giving up wishes, so many of them so far."""
+
+    spec: PodSpec
+    wants: Wants
+    step: _Step
+    tolerations: tuple[Toleration, ...]
+    given_up: int
+
+
+def _levels(of: _Asking, term: _Asked, demands: Demands) -> Iterator[RelaxationLevel]:
+    """Yield what is asked for with one required term, for each alternative that volumes leave."""
+    spec, wants, step = of.spec, of.wants, of.step
+    selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
+    terms = tuple(dict.fromkeys((*wants.terms.hard, *step.terms)))
+    wishes = step.node is not None or bool(step.terms)
+    strict = _met((*selected, *term))
+    met = strict if step.node is None else _met((*selected, *term, *step.node))
+    if strict is None or met is None:
+        return
+    for volumes in wants.volumes:
+        requirements = met[0].with_(volumes) if volumes else met[0]
+        if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
+            demand = demands.of(requirements, of.tolerations, met[1], spec.host_ports)
+            yield RelaxationLevel(demand, strict[0], terms, wants.terms.hard, wishes, of.given_up)
+
+
+def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | None:
+    """Return what is required, and which labels must be there at all; None where nothing meets `asked`.
+
+    Any node has a hostname in the end, whether its pool tells it or not.
+    """
+    asked = [e for e in asked if (e.key, e.operator) != (labels.HOSTNAME, Operator.EXISTS)]
+    requirements = Requirements(e.requirement() for e in asked)
+    needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}
+    # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.
+    if any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in needed):
+        return None
+    negative = [key for key in sorted(needed) if requirements[key].negative]
+    if not negative:
+        return requirements, ANYTHING
+    return requirements, Requirements(Requirement.of(key, Operator.EXISTS) for key in negative)

@@ -1,0 +1,242 @@
+"""What the topology terms mean to the pods of one class at one rung of their ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.taints import untolerated
+from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.groups import Group, Groups
+from treenail.domain.packing.pods.relaxation import RelaxationLevel
+from treenail.domain.packing.pods.rules import FREE, Rules
+from treenail.domain.packing.pods.terms import EVERYWHERE, Kind, Term
+from treenail.domain.packing.topology.choices import Choice
+from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.universe import Universe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopologyConstraints:
+    """The restrictions on where the pods go, and what is to be noted when they went there.
+
+    `keys` are the labels whose value is to be chosen for a new node, or, where it is among `apart_keys`, that
+    it may be without: who keeps apart may be where there is no domain. `targets` are more, where it can be
+    chosen: others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the
+    groups per node that the pods must find on their node. `given_up` is how many wishes they are without.
+    `spreads` are those of `by_domain` that spread, and `sole_spread` the only one of all, where it spreads
+    the pods it counts.
+    """
+
+    strict: Requirements
+    keys: tuple[str, ...]
+    apart_keys: tuple[str, ...]
+    targets: tuple[str, ...]
+    by_domain: tuple[Restriction, ...]
+    by_node: tuple[Restriction, ...]
+    together: tuple[Restriction, ...]
+    counted: tuple[Group, ...]
+    apart: tuple[Group, ...]
+    rules: Rules
+    given_up: int
+    spreads: tuple[Group, ...] = ()
+    sole_spread: Restriction | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing restricts the pods."""
+        return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
+
+    @property
+    def depends(self) -> bool:
+        """Whether where the pods may go depends on where others are: in which domains, or near whom."""
+        return bool(self.by_domain or self.together)
+
+    @property
+    def relies(self) -> bool:
+        """Whether the pods may be where they are only as long as others are where those are."""
+        return bool(self.together) or any(
+            r.owned and r.group.term.kind is not Kind.APART for r in self.by_domain
+        )
+
+    @property
+    def gathers(self) -> bool:
+        """Whether all of the pods are to go to one domain."""
+        return any(r.owned and r.group.term.kind is Kind.TOGETHER for r in self.by_domain)
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the pods may choose a node: they want to be with their like, and there are none."""
+        return all(
+            r.selects and not r.group.on_existing_nodes.any() and not r.group.on_new for r in self.together
+        )
+
+    def note_room(self, existing_node: int, labels: Mapping[str, str], pods: int) -> None:
+        """Count `pods` more in a room with these labels."""
+        for group in self.counted:
+            if not group.seen or group.seen[existing_node]:
+                if group.term.per_node:
+                    group.on_existing_nodes[existing_node] += pods
+                elif group.term.key in labels:
+                    group.count(labels[group.term.key], pods)
+        for group in self.apart:
+            if group.term.per_node:
+                group.owners_on_existing_nodes[existing_node] += pods
+            elif group.term.key in labels:
+                group.own(labels[group.term.key], pods)
+
+    def note_new(self, choice: Choice, pods: int) -> None:
+        """Count `pods` more (fewer, where negative) on new nodes of a choice."""
+        for group in self.counted:
+            if group.term.nodes is not EVERYWHERE and not _looks_at(group, choice):
+                continue
+            if group.term.per_node:
+                group.on_new += pods
+            elif group.term.key in choice.known:
+                group.count(choice.known[group.term.key], pods)
+        for group in self.apart:
+            if group.term.key in choice.known:
+                group.own(choice.known[group.term.key], pods)
+
+    def most_on(self, rows: Indices) -> Floats:
+        """Return how many pods the terms per node let into each of these rooms."""
+        most = np.full(len(rows), np.inf)
+        for restriction in self.by_node:
+            np.minimum(most, _most_on(restriction, rows), out=most)
+        return most
+
+    def quota(self, domains: Mapping[str, str], universe: Universe) -> float:
+        """Return how many pods may go to a node with these labels before this is to be asked again."""
+        least = inf
+        for restriction in self.by_domain:
+            least = min(least, restriction.allowed(domains, universe, self.strict))
+            if not least:
+                break
+        return least
+
+    def quotas(self, many: Sequence[Mapping[str, str]], universe: Universe) -> list[float]:
+        """Return the quota of each of `many` domains."""
+        if not self.by_domain:
+            return [inf] * len(many)
+        first, *others = self.by_domain
+        quotas = first.allowed_in(many, universe, self.strict)
+        for restriction in others:
+            allowed = restriction.allowed_in(many, universe, self.strict)
+            quotas = [min(pair) for pair in zip(quotas, allowed, strict=True)]
+        return quotas
+
+    def crowding(self, domains: Mapping[str, str]) -> int:
+        """Return how many pods the spreads count where the labels are these."""
+        crowd = 0
+        for group in self.spreads:
+            crowd += group.counts.get(domains.get(group.term.key, ""), 0)
+        return crowd
+
+
+def _looks_at(group: Group, choice: Choice) -> bool:
+    """Return whether the term looks at new nodes of a choice at all."""
+    alternatives, tolerations = group.term.nodes.alternatives, group.term.nodes.tolerations
+    if alternatives is not None and not any(choice.requirements.intersects(a) for a in alternatives):
+        return False
+    return tolerations is None or untolerated(choice.taints, tolerations) is None
+
+
+def _most_on(restriction: Restriction, rows: Indices) -> Floats:
+    group = restriction.group
+    there, owners = group.on_existing_nodes[rows], group.owners_on_existing_nodes[rows]
+    if not restriction.owned:
+        return np.where(owners > 0, 0.0, np.inf)
+    match group.term.kind:
+        case Kind.SPREAD:
+            existing_node = group.term.max_skew - there
+            if restriction.selects:
+                return np.maximum(existing_node, 0.0)
+            return np.where(existing_node >= 0, np.inf, 0.0)
+        case Kind.APART:
+            barred = (there > 0) | ((owners > 0) & restriction.selects)
+            return np.where(barred, 0.0, 1.0 if restriction.selects else np.inf)
+        case Kind.TOGETHER:
+            return np.where(there > 0, np.inf, 0.0)
+
+
+def _apart_keys(by_domain: Sequence[Restriction], keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of `keys` by which pods are only kept apart."""
+    others = {r.group.term.key for r in by_domain if r.owned and r.group.term.kind is not Kind.APART}
+    return tuple(key for key in keys if key not in others)
+
+
+def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
+    if len(by_domain) != 1:
+        return None
+    only = by_domain[0]
+    return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None
+
+
+class ConstraintReader:
+    """Makes the scope of each class and rung once."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._known: dict[tuple[RelaxationLevel, tuple[Group, ...]], TopologyConstraints] = {}
+        # The same by the identity of the groups, told in less time: theirs as long as they are kept.
+        self._same: dict[tuple[RelaxationLevel, int], tuple[TopologyConstraints, tuple[Group, ...]]] = {}
+        self._rules: dict[Rules, Rules] = {FREE: FREE}
+
+    @property
+    def terms(self) -> Mapping[int, Term]:
+        """The terms of all groups there are, by their number."""
+        return self._groups.terms
+
+    def of(self, one: PodClass, level: RelaxationLevel) -> TopologyConstraints:
+        """Return what the terms mean to the pods of `one` at `level`."""
+        counted = one.counted
+        same = self._same.get((level, id(counted)))
+        if same is None:
+            if (level, counted) not in self._known:
+                self._known[level, counted] = self._constraints(level, counted)
+            same = self._same[level, id(counted)] = (self._known[level, counted], counted)
+        return same[0]
+
+    def _constraints(self, level: RelaxationLevel, counted: tuple[Group, ...]) -> TopologyConstraints:
+        owned = tuple(self._groups.of(term) for term in level.terms)
+        found = [Restriction(group, owned=True, selects=group in counted) for group in owned]
+        found += [Restriction(g, owned=False, selects=True) for g in counted if g.opposed and g not in owned]
+        by_domain = tuple(r for r in found if not r.group.term.per_node)
+        per_node = [r for r in found if r.group.term.per_node]
+        together = tuple(r for r in per_node if r.owned and r.group.term.kind is Kind.TOGETHER)
+        # Where others are to be near these pods, it must be known where they are.
+        targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
+        keys = tuple(sorted({r.group.term.key for r in by_domain}))
+        aimed = tuple(sorted({g.term.key for g in targets}.difference(keys)))
+        return TopologyConstraints(
+            strict=level.strict,
+            keys=keys,
+            apart_keys=_apart_keys(by_domain, keys),
+            targets=aimed,
+            by_domain=by_domain,
+            by_node=tuple(r for r in per_node if r not in together),
+            together=together,
+            counted=counted,
+            apart=tuple(g for g in owned if g.opposed),
+            rules=self._rules_of(owned, counted, level),
+            given_up=level.given_up,
+            spreads=tuple(r.group for r in by_domain if r.group.term.kind is Kind.SPREAD),
+            sole_spread=None if aimed else _sole_spread(by_domain),
+        )
+
+    def _rules_of(
+        self, owned: tuple[Group, ...], counted: tuple[Group, ...], level: RelaxationLevel
+    ) -> Rules:
+        of_nodes = (Kind.SPREAD, Kind.APART)
+        own = tuple(sorted(g.index for g in owned if g.term.per_node and g.term.kind in of_nodes))
+        others = tuple(
+            sorted((g.index, 1) for g in counted if g.asked and g.term.per_node and g.term.kind in of_nodes)
+        )
+        firm = tuple(sorted(g.index for g in owned if g.index in own and g.term in level.firm))
+        rules = Rules(own, others, firm) if own or others else FREE
+        return self._rules.setdefault(rules, rules)

@@ -1,0 +1,52 @@
+"""Pods whose nodes could not be bought, again and again: how long to wait before it is tried anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+# So often others are asked at once: other types, other ways of buying, other pools.
+AT_ONCE: Final = 8
+_FIRST_PAUSE: Final = timedelta(seconds=2)
+_LONGEST_PAUSE: Final = timedelta(seconds=60)
+
+
+@dataclass(slots=True)
+class _Failures:
+    number: int = 0
+    until: datetime | None = None
+
+
+@dataclass(slots=True)
+class LaunchBackoff:
+    """How often each pod was promised a node that could not be bought, for want of capacity.
+
+    Eight times that is no reason to wait; then it is for 2 s, 4 s... a minute, less up to half by chance.
+    """
+
+    _by_pod: dict[str, _Failures] = field(default_factory=dict)
+
+    def note(self, uids: Iterable[str], now: datetime, chance: float) -> bool:
+        """Note that pods lost a node; return whether any of them need not wait. `chance` is from 0 to 1."""
+        at_once = False
+        for uid in uids:
+            setback = self._by_pod.setdefault(uid, _Failures())
+            setback.number += 1
+            over = setback.number - AT_ONCE
+            if over <= 0:
+                at_once = True
+            else:
+                pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(over - 1, 10))
+                setback.until = now + pause * (1 - chance / 2)
+        return at_once
+
+    def until(self, uid: str) -> datetime | None:
+        """Return until when a pod is to wait, None where it need not."""
+        setback = self._by_pod.get(uid)
+        return setback.until if setback is not None else None
+
+    def forget(self, uid: str) -> None:
+        """Begin anew with a pod that has a node, or is gone."""
+        self._by_pod.pop(uid, None)
