@@ -31,6 +31,6 @@ def can_launch(record: TypeRecord, node: NodeSettings) -> bool:
 
 
 def _fits(interface: NetworkInterface, record: TypeRecord) -> bool:
-    """Return whether the type has the card, and room on it; where nobody told of its cards, it has the one."""
+    """Return whether the type has the card, and room on it; where its cards are not known, it has one."""
     cards = record.cards or (record.interfaces,)
     return interface.card < len(cards) and interface.device < cards[interface.card]

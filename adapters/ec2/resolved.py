@@ -127,7 +127,7 @@ class Resolved:
         return next((image for image in self.images if image.suits(instance_type)), None)
 
     def launches(self, instance_type: InstanceType) -> bool:
-        """Return whether the type runs an image of the node class, as far as known, and its group takes it."""
+        """Return whether the type runs an image of the node class and fits its placement group."""
         if self.placement_group is not None and instance_type.name in self.placement_group.without:
             return False
         return self.from_template or self.image_for(instance_type) is not None

@@ -61,7 +61,7 @@ def parts_of(patch: ClaimPatch) -> tuple[Part, ...]:
 
 
 def needs_known(part: Part, patch: ClaimPatch) -> bool:
-    """Return whether `part` of a patch builds on what is there: lists are replaced, maps of amounts are too."""
+    """Return whether `part` of a patch builds on what is there: lists and maps of amounts are replaced."""
     match part:
         case Part.METADATA:
             return bool(patch.add_finalizers or patch.remove_finalizers)

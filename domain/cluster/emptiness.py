@@ -29,7 +29,7 @@ class PodsMoved:
 
 
 def moved(before: Pod | None, after: Pod | None) -> bool:
-    """Return whether a pod came to its node, began to stop or left, other than one that leaves nodes empty."""
+    """Return whether a pod came to its node, began to stop or left, and does not leave nodes empty."""
     pod = after or before
     if pod is None or pod.daemon or pod.mirror:
         return False

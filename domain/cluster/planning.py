@@ -23,10 +23,11 @@ class Snapshot:
     """The cluster at one revision, for planning.
 
     `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
-    have a promise. `existing_nodes` are of every node, and of claims with pods promised to them; those that take no
-    pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what the volumes
-    of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` tells, by the id
-    of a capacity reservation, when each claim in it was launched, None where it is still to be.
+    have a promise. `existing_nodes` are of every node, and of claims with pods promised to them; those that
+    take no pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what
+    the volumes of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations`
+    tells, by the id of a capacity reservation, when each claim in it was launched, None where it is still
+    to be.
     """
 
     revision: int

@@ -146,10 +146,10 @@ class Standings(Inventory):
         return promised or (pod.reschedulable and (doomed or not pod.protected(now)))
 
     def _doomed(self, view: NodeView) -> bool:
-        """Return whether the pods of a view lose it before long, whatever protects them; claims say it too."""
+        """Return whether the pods of a view lose it before long, whatever protects them; claims count too."""
         return view.name in self.doomed or (view.ending and machine_ends_at(view.claim) is not None)
 
     def loses_its_node(self, pod: Pod) -> bool:
-        """Return whether a pod stands on a machine that EC2 takes: its new place is kept until it has to go."""
+        """Return whether a pod stands on a machine that EC2 takes: its new place is kept until it must go."""
         view = self.view(self.view_name(pod.node_name)) if pod.bound and pod.active else None
         return view is not None and self._doomed(view)

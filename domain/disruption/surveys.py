@@ -23,7 +23,7 @@ class InstancesSurveyed:
     types: Mapping[str, InstanceType] | None = None
 
     def still_sold(self, instance: Instance) -> bool:
-        """Return whether the like of an instance could be launched, of its type and way of buying in its zone.
+        """Return whether an instance of the same type and capacity type could be launched in its zone.
 
         Capacity that has run out for now does not matter, and where nobody can tell, it could.
         """

@@ -83,5 +83,5 @@ class EarlyNotices:
 
 
 def _may_be_launched(claim: NodeClaim) -> bool:
-    """Return whether a claim may come to have an instance: one that goes may have been asked one for before."""
+    """Return whether a claim may come to have an instance, also one that goes but was asked for before."""
     return not claim.leaving or LaunchMark.of(claim) is not None

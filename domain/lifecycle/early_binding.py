@@ -80,7 +80,7 @@ def may_bind(pod: Pod, claim: NodeClaim) -> bool:
 
 
 def _patient(pod: Pod) -> bool:
-    """Return whether a pod stays on a node that is not ready, or not reachable, for as long as a boot takes."""
+    """Return whether a pod stays on a node that is not ready or not reachable for as long as a boot takes."""
     return not any(
         toleration.seconds is not None and toleration.seconds < _BOOT_SECONDS and toleration.tolerates(taint)
         for toleration in pod.spec.tolerations

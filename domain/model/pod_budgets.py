@@ -55,7 +55,7 @@ class PodDisruptionBudget:
         )
 
     def holds(self, pod: Pod) -> bool:
-        """Return whether a pod that it selects may not be evicted now. What is not known yet allows nothing."""
+        """Return whether a pod that it selects may not be evicted now: until its status is known, none."""
         return not self.disruptions_allowed and (pod.ready or not self.always_allow_unhealthy)
 
 

@@ -62,7 +62,7 @@ class Residents:
         return known[1], known[2]
 
     def sweep(self, existing_nodes: Iterable[ExistingNode | None]) -> None:
-        """Forget those that are in none of `existing_nodes`, once enough have gathered for that to be worth it."""
+        """Forget those that are in none of `existing_nodes`, once enough of them have gathered."""
         if len(self._known) + len(self._of_spec) < self._sweep_at:
             return
         self._known, self._numbers, self._of_spec = {}, {}, {}

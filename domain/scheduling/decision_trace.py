@@ -49,7 +49,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
         decided.packed_at,
         {
             "treenail.pods": len(snapshot.pods),
-            "treenail.rooms": sum(existing_node.open for existing_node in snapshot.existing_nodes),
+            "treenail.existing_nodes": sum(existing_node.open for existing_node in snapshot.existing_nodes),
             "treenail.classes": len(plan.classes),
             "treenail.nodeclaims": len(plan.claims),
             "treenail.refused": sum(len(r.pods) for r in plan.refused),
@@ -97,7 +97,7 @@ def _class_attributes(report: ClassReport) -> dict[str, Attribute]:
         "treenail.class.pods": report.pods,
     }
     if report.to_existing_nodes:
-        attributes["treenail.class.rooms"] = tuple(
+        attributes["treenail.class.existing_nodes"] = tuple(
             f"{n}={count}" for n, count in report.to_existing_nodes.items()
         )
     if report.to_claims:

@@ -99,7 +99,7 @@ class Made:
 
 
 def is_convertible(tree: Mapping[str, Any], to: str) -> bool:
-    """Return whether the object is of a kind and version that something else becomes of in the version `to`."""
+    """Return whether the object is of a kind and version that becomes something else in version `to`."""
     kind, api_version = tree.get("kind"), tree.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         return False

@@ -147,5 +147,5 @@ def _reservation(found: CapacityReservationTypeDef) -> CapacityReservation:
 
 
 def _runs(family: AmiFamily, platform: str) -> bool:
-    """Return whether images of a family run in a reservation of this platform: of custom ones nobody knows."""
+    """Return whether images of a family run in a reservation of this platform (custom ones: unknown)."""
     return family is AmiFamily.CUSTOM or platform == (_WINDOWS if family.windows else _LINUX)

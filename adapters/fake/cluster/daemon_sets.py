@@ -230,7 +230,7 @@ class _Daemon:
         return self._topology[0]
 
     def stays_on(self, account: NodeAccount) -> bool:
-        """Return whether the node's labels still let a pod be there; taints are not the controller's matter."""
+        """Return whether the node's labels still let a pod be there; taints do not count."""
         return any(account.described.compatible(wanted) for wanted in self._alternatives)
 
 

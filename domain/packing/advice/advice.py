@@ -26,9 +26,10 @@ class Effort:
     """How much is done for advice in one decision, by count: equal plans get equal advice.
 
     For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
-    it has pools. A try has no more `pools` and open `existing_nodes` than these, those that came nearest, and no
-    more `pods`, or `together` where their places depend on each other. So many `cordoned` nodes are opened,
-    one at a time. With limits raised, all is decided `anew`, so often, where there are no more `pods` in all.
+    it has pools. A try has no more `pools` and open `existing_nodes` than these, those that came nearest, and
+    no more `pods`, or `together` where their places depend on each other. So many `cordoned` nodes are
+    opened, one at a time. With limits raised, all is decided `anew`, so often, where there are no
+    more `pods` in all.
     """
 
     classes: int = 64

@@ -60,7 +60,7 @@ class Remainder:
     def problem(
         self, pods: tuple[Pod, ...], pools: Iterable[str], existing_nodes: tuple[ExistingNode, ...]
     ) -> Problem:
-        """Return the problem of placing `pods` onto what is left of `existing_nodes` and of the pools named."""
+        """Return the problem of placing `pods` onto what is left of `existing_nodes` and the pools named."""
         wanted = frozenset(pools)
         return replace(
             self._problem,

@@ -53,7 +53,7 @@ class ExistingNodes:
         return rows
 
     def could_take(self, demand: Demand, requests: Floats) -> bool:
-        """Return whether some room that suits `demand` could hold `requests` (R) before anybody was placed."""
+        """Return whether some node that suits `demand` could hold `requests` (R) when still empty."""
         rows = self.open_to(demand)
         return bool(len(rows)) and bool(np.logical_or.reduce(holds(self._at_first[rows], requests)))
 

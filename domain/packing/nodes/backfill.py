@@ -23,7 +23,7 @@ def backfill(
     options: NodeOptions,
     rules: NodeRules,
 ) -> list[PlannedNode]:
-    """Return `planned_nodes` with units of `pod_groups`, which ask for `option`, added where that costs nothing.
+    """Return `planned_nodes` with units of `pod_groups`, which ask for `option`, added where that is free.
 
     `left` (I) is how many units of each lot there are; those that found a place are taken off.
     """

@@ -20,7 +20,7 @@ class LatePlacement:
     """Adds units to planned nodes (`planned_nodes`), one lot after the other.
 
     First where that costs nothing, then on nodes that become larger by it, and last on nodes of their own,
-    as far as what limits leave, which `remaining_limits` tells, goes. `stands` tells whether all drafts may be bought.
+    as far as what limits leave, which `remaining_limits` tells, goes. `stands`: all may be bought.
     """
 
     def __init__(

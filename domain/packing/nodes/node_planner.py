@@ -29,7 +29,7 @@ _MANY_POD_GROUPS: Final = 250
 class NodePlanner:
     """Plans nodes for lots, as often as it is asked to: the last plan is what counts.
 
-    `remaining_limits` counts its nodes against limits. `problems` are what went wrong without harm to where pods go.
+    `remaining_limits` counts its nodes against limits. `problems` went wrong without harm to where pods go.
     """
 
     def __init__(self, options: NodeOptions, parsed: ParsedProblem, settings: Settings, steps: Steps) -> None:
@@ -49,7 +49,7 @@ class NodePlanner:
         self._waiting: set[int] = set()
 
     def planned(self, pod_groups: Sequence[PodGroup]) -> list[PlannedNode]:
-        """Return the nodes for `pod_groups`, component by component, less those that limits leave too few types.
+        """Return the nodes for `pod_groups`, by component, less those to which limits leave too few types.
 
         They hold who will have a node in the end; some may be dearer than need be until `cheaper` is asked.
         """
@@ -96,7 +96,7 @@ class NodePlanner:
     def _unless_fewer(
         self, planned_nodes: list[PlannedNode], first: list[PlannedNode], before: RemainingLimits
     ) -> list[PlannedNode]:
-        """Return `planned_nodes`, or `first`, counted by the ledger `before`, if those left some too few types."""
+        """Return `planned_nodes`, or `first`, counted by `before`, if those left some nodes too few types."""
         if sum(placed_in(planned_nodes).values()) >= sum(placed_in(first).values()):
             return planned_nodes
         self.remaining_limits = before
@@ -132,7 +132,7 @@ class NodePlanner:
         pod_group: PodGroup,
         units: int,
     ) -> tuple[list[PlannedNode], int]:
-        """Put so many units of `pod_group`, one of `pod_groups`, on nodes planned: return the nodes, and what is left."""
+        """Put units of `pod_group`, one of `pod_groups`, on planned nodes: return these, and what is left."""
         rules = self._rules_of(pod_groups)
         late_placement = LatePlacement(
             planned_nodes, self._options, self.remaining_limits, rules, self._stand
@@ -143,7 +143,7 @@ class NodePlanner:
     def bound(
         self, pod_groups: Sequence[PodGroup], planned_nodes: Sequence[PlannedNode], option_order: OptionOrder
     ) -> float:
-        """Return what nodes for `pod_groups` must cost at least ($/h), whatever domains are chosen for them."""
+        """Return what nodes for `pod_groups` cost at least ($/h), whatever domains are chosen for them."""
         loose, units = without_domains(pod_groups, option_order)
         templates = {planned_node.option.template.index for planned_node in planned_nodes}
         planned, found = self._parted

@@ -15,7 +15,7 @@ from treenail.domain.packing.topology.constraints import TopologyConstraints
 def without_domains(
     pod_groups: Sequence[PodGroup], option_order: OptionOrder
 ) -> tuple[list[PodGroup], dict[int, int]]:
-    """Return the pods of `pod_groups` as lots that may be in any domain, and how many units of each (by index).
+    """Return the `pod_groups` as ones that may be in any domain, and how many units of each (by index).
 
     They keep the wishes they have, and keep apart by node as before, but need not be near any others.
     """

@@ -22,7 +22,7 @@ _NOT_ASKED: Final = (labels.HOSTNAME, *IN_THE_END)
 
 
 def listed(remaining_limits: RemainingLimits, option: NodeOption, row: int, load: Floats) -> Bools | None:
-    """Return which types (U) a claim of `load` (R) lists that `remaining_limits` counts with the type in `row`.
+    """Return which types (U) a claim of `load` (R) lists, counted by `remaining_limits` as `row`.
 
     From then on it counts with the largest of them. None, and it counts no longer, where the types that
     the limits leave are not the choice that is asked for.

@@ -144,7 +144,7 @@ class _Writer:
 
 
 def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
-    """Write the plan; `problems` are what went wrong without harm to where pods go."""
+    """Write the plan; `problems` went wrong without harm to where pods go."""
     parsed = outcome.parsed
     parts = range(len(parsed.parts))
     writer = _Writer(outcome)

@@ -28,9 +28,10 @@ class PlacedPods:
 class PodGroup:
     """Units of pods that ask for the same in every way, each for `requests` (R).
 
-    `alternatives` are the demands to be tried in order, each a conjunction, and `options_in_order` the families they
-    lead to. `waiting` are the pods, in the order they are named; a unit is one pod, or, of a `bundle`, all
-    pods in it (by class): they must share a node. `members` tell how those in a bundle are seated.
+    `alternatives` are the demands to be tried in order, each a conjunction, and
+    `options_in_order` the node options they lead to. `waiting` are the pods, in the order they are named; a
+    unit is one pod, or, of a `bundle`, all pods in it (by class): they must share a node. `members` are the
+    placements of those in a bundle.
     """
 
     index: int

@@ -32,8 +32,8 @@ class Kind:
 class PodClass:
     """Pods of one kind, the oldest first, each asking for `requests` (R).
 
-    `index` numbers the classes by their oldest pod. Classes of one `relaxation` ask for the same in everything
-    but requests. `counted` are the groups that count these pods.
+    `index` numbers the classes by their oldest pod. Classes of one `relaxation` ask for the same in
+    everything but requests. `counted` are the groups that count these pods.
     """
 
     index: int

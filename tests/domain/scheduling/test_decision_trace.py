@@ -133,9 +133,11 @@ def test_each_stage_says_what_it_found() -> None:
     assert found["select"].attributes["treenail.revision"] == 7
     assert found["select"].attributes["treenail.nodepools"] == ("a", "b")
     packed = found["pack"].attributes
-    assert {k: packed[f"treenail.{k}"] for k in ("pods", "rooms", "classes", "nodeclaims", "refused")} == {
+    assert {
+        k: packed[f"treenail.{k}"] for k in ("pods", "existing_nodes", "classes", "nodeclaims", "refused")
+    } == {
         "pods": 4,
-        "rooms": 1,
+        "existing_nodes": 1,
         "classes": 2,
         "nodeclaims": 1,
         "refused": 1,
@@ -151,7 +153,7 @@ def test_packing_has_an_event_for_each_class_of_pods() -> None:
     placed: dict[str, Attribute] = {
         "treenail.class.example": "default/web-1",
         "treenail.class.pods": 3,
-        "treenail.class.rooms": ("n1=1",),
+        "treenail.class.existing_nodes": ("n1=1",),
         "treenail.class.claims": ("0=2",),
     }
     refused: dict[str, Attribute] = {

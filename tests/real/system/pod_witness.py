@@ -32,7 +32,7 @@ class Ended:
     at: datetime
 
     def outlived(self, lives: Sequence[Life]) -> bool:
-        """Return whether it was still there when its machine was asked to end: of those of that name the last.
+        """Return whether it was there when its machine was asked to end: the last one of that name.
 
         `lives` are those of all machines, oldest first. Times told in whole seconds are given one more.
         """
