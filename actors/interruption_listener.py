@@ -148,7 +148,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             instance_id=instance_id,
             cause=cause,
             noticed_at=received_at,
-            deadline=notice.deadline,
+            deadline=notice.ends_at(received_at),
             message_id=message.id,
         )
         for span in message_spans(interrupted, message, now):

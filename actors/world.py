@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from treenail.actors.base import Delivery, DomainActor, Wired
 from treenail.domain.model.errors import PortError
-from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey, TimerKey
+from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref, TaskKey, TimerKey
 
 R = TypeVar("R")
 M = TypeVar("M")
@@ -132,11 +132,12 @@ class _Inbox:
 class Process:
     """A host for actors that can die: their timers, their inboxes and the answers they wait for with it.
 
-    It is the `Timers` and `Tasks` of its actors.
+    It is the `Timers` and `Tasks` of its actors, whose time of day `clock` tells, by default the world's.
     """
 
-    def __init__(self, world: World, *, latency: Latency) -> None:
+    def __init__(self, world: World, *, latency: Latency, clock: Clock | None = None) -> None:
         self._world = world
+        self._clock: Clock = world if clock is None else clock
         self._latency = latency
         self._alive = True
         self._armed: dict[tuple[Ref[Any], TimerKey], int] = {}
@@ -173,8 +174,8 @@ class Process:
         return self._alive
 
     def now(self) -> datetime:
-        """Return the virtual time of day."""
-        return self._world.now()
+        """Return the time of day, as the process has it."""
+        return self._clock.now()
 
     def monotonic(self) -> float:
         """Return the virtual seconds since the start."""

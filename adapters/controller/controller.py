@@ -22,7 +22,7 @@ from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.telemetry import open_telemetry
-from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.runtime.clock import SteadyClock, SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
@@ -64,16 +64,17 @@ class Controller:
         self._open_outside = open_outside
         self._last_resort = last_resort
         self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
-        self._clock = SystemClock()
-        self._failures = Failures(Path(settings.state_directory), self._clock)
+        machine = SystemClock()
+        self._failures = Failures(Path(settings.state_directory), machine)
         self._provisioning = self._failures.recent() < TOO_MANY
-        self.telemetry = open_telemetry(settings, self._clock, log)
+        self.telemetry = open_telemetry(settings, machine, log)
+        self._clock = SteadyClock(machine, self.telemetry)
         self.threads = Threads(self._clock)
         self._closing = ExitStack()
         self._watchdogs: SimpleQueue[Timer] = SimpleQueue()
         self._timers = ThreadTimers(self._clock, failed=self.failed, late=self._late)
         self._tasks = ThreadTasks(failed=self.failed)
-        self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry)
+        self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry, look=self._clock.look)
         self._system: System | None = None
         self._probes: ServedPort | None = None
         self._metrics: ServedPort | None = None
@@ -130,6 +131,7 @@ class Controller:
         ground = Ground(
             settings=settings,
             clock=self._clock,
+            dated=self._clock.hear,
             dice=SystemDice(),
             telemetry=telemetry,
             congested=lambda: self.threads.depth() > _CONGESTED,

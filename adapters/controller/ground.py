@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 
 from treenail.actors.system import Ports
@@ -16,12 +17,14 @@ from treenail.domain.ports import Telemetry
 class Ground:
     """What the ports are opened with.
 
-    `congested` says that the actors have enough to do, `interruptions_congested` that those have who hear
-    of interruptions. `failed` is for exceptions that nobody expected.
+    `dated` hears what time it is at the API server, with each of its answers. `congested` says that the
+    actors have enough to do, `interruptions_congested` that those have who hear of interruptions. `failed`
+    is for exceptions that nobody expected.
     """
 
     settings: Settings
     clock: Clock
+    dated: Callable[[datetime], None]
     dice: Dice
     telemetry: Telemetry
     congested: Callable[[], bool]

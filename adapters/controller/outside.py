@@ -73,6 +73,7 @@ def _connect(ground: Ground) -> Connection:
             context=settings.kube_context or None,
             qps=settings.kube_client_qps,
             burst=settings.kube_client_burst,
+            dated=ground.dated,
         )
     except NotConnectedError as error:
         raise SettingError(f"KUBECONFIG: {error}") from None

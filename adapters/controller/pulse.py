@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from treenail.actors.threads import Inbox, Threads
@@ -21,13 +21,25 @@ class _Tasks(Protocol):
 
 
 class Pulse:
-    """Rings by a timer of its own, and writes how deep inboxes and queues are and how soon turns come."""
+    """Rings by a timer of its own, and writes how deep inboxes and queues are and how soon turns come.
 
-    def __init__(self, timers: Timers, threads: Threads, tasks: _Tasks, telemetry: Telemetry) -> None:
+    `look` is called each time.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        threads: Threads,
+        tasks: _Tasks,
+        telemetry: Telemetry,
+        *,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
         self._timers = timers
         self._threads = threads
         self._tasks = tasks
         self._telemetry = telemetry
+        self._look = look
         self._rang_at = timers.monotonic()
 
     def start(self) -> None:
@@ -37,6 +49,7 @@ class Pulse:
     def tell(self, message: str, /) -> None:
         """Ring once, and again in a second."""
         self._rang_at = self._timers.monotonic()
+        self._look()
         self._write(self._threads.inboxes())
         self._threads.beat()
         self._timers.arm("pulse", self, message, at=self._rang_at + _EVERY_SECONDS)

@@ -88,6 +88,16 @@ def _seconds(name: str, argument: str) -> float:
     return span.total_seconds()
 
 
+def _clock(name: str, step: Callable[[Rehearsal, float], object]) -> _Kind:
+    def by(argument: str) -> float:
+        span = parse_duration(argument)
+        if span is None:
+            raise ValueError(f"{name}={argument}: write {name}=DURATION, such as -1h or 5s")
+        return span.total_seconds()
+
+    return _Kind(lambda r, a: step(r, by(a)), by)
+
+
 def _spell(spell: Spell) -> _Kind:
     name = f"ec2-{spell.value}"
     return _Kind(lambda r, a: r.ec2_under(spell, _seconds(name, a)), partial(_seconds, name))
@@ -132,6 +142,8 @@ _ACTIONS: Final[_Actions] = {
     "templates-gone": _Kind(
         lambda r, _: r.delete_templates(), partial(_nothing, "templates-gone"), needs_argument=False
     ),
+    "clock": _clock("clock", Rehearsal.step_clock),
+    "cluster-clock": _clock("cluster-clock", Rehearsal.step_cluster_clock),
     "queue-gone": _Kind(_queue_gone, partial(_seconds, "queue-gone")),
     "crash": _Kind(_restart, lambda a: _seconds("crash", a or "5s"), needs_argument=False),
 }

@@ -21,10 +21,12 @@ from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import Machines
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
+from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
+from treenail.adapters.runtime.clock import SteadyClock
 from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.namespaces import Namespace
@@ -83,6 +85,7 @@ class Rehearsal:
             faults=self.conditions.ec2_faults,
         )
         self.machines = Machines(self.cluster, self.ec2)
+        self.machine_clock = MachineClock(self.world)
         self._luck = self._fork()
         self._start()
 
@@ -104,7 +107,9 @@ class Rehearsal:
     # --- the controller
 
     def _start(self) -> None:
-        self.process = Process(self.world, latency=self._latency)
+        self.clock = SteadyClock(self.machine_clock, self.telemetry)
+        self.clock.hear(self.cluster.now())
+        self.process = Process(self.world, latency=self._latency, clock=self.clock)
         self.process.taps.append(lambda actor, message: self.timeline.note(type(actor).__name__, message))
         runtime = Runtime(
             timers=self.process,
@@ -132,6 +137,7 @@ class Rehearsal:
     def _latency(self, key: tuple[str, ...]) -> tuple[float, float]:
         match key[0]:
             case "kubernetes":
+                self.clock.hear(self.cluster.now())
                 return self.cluster.latency(key)
             case "ec2" | "sqs":
                 return self.ec2.latency(key)
@@ -305,6 +311,16 @@ class Rehearsal:
         """Let the API server answer nothing for a while."""
         self.timeline.add("ApiServerAway", {"seconds": seconds})
         self.cluster.unavailable_until(self.seconds + seconds)
+
+    def step_clock(self, seconds: float) -> None:
+        """Set the clock of the machine that the controller runs on, back where `seconds` are negative."""
+        self.timeline.add("ClockStepped", {"of": "controller", "seconds": seconds})
+        self.machine_clock.step(seconds)
+
+    def step_cluster_clock(self, seconds: float) -> None:
+        """Set the clocks of the API server and the nodes, back where `seconds` are negative."""
+        self.timeline.add("ClockStepped", {"of": "cluster", "seconds": seconds})
+        self.cluster.step_clock(seconds)
 
     # --- how things stand
 

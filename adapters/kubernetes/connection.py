@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,6 +56,7 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
         uniform: Callable[[float, float], float] = random.uniform,
+        dated: Callable[[datetime], None] = lambda _: None,
     ) -> None:
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True
@@ -64,15 +67,23 @@ class Connection:
         self._clock = clock
         self._pause = pause
         self._uniform = uniform
+        self._dated = dated
         self._token = threading.Lock()
 
     @classmethod
     def open(
-        cls, *, kubeconfig: Path | None = None, context: str | None = None, qps: float, burst: int
+        cls,
+        *,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        qps: float,
+        burst: int,
+        dated: Callable[[datetime], None] = lambda _: None,
     ) -> Connection:
         """Return a connection as a kubeconfig says, without one as a pod's service account does.
 
-        `qps` and `burst` limit the writes. Nothing is asked of the server yet.
+        `qps` and `burst` limit the writes; `dated` hears what time it is there, with each answer. Nothing is
+        asked of the server yet.
 
         Raises:
             NotConnectedError: there is no such file or account, or it says nothing usable.
@@ -95,7 +106,7 @@ class Connection:
         flaw = flaw_of(configuration)
         if flaw:
             raise _not_connected(kubeconfig, flaw)
-        return cls(configuration, qps=qps, burst=burst)
+        return cls(configuration, qps=qps, burst=burst, dated=dated)
 
     @property
     def url(self) -> str:
@@ -194,6 +205,9 @@ class Connection:
             )
         except urllib3.exceptions.HTTPError as error:
             raise _no_answer(error, method, path) from None
+        at = _read_date(answer.headers.get("Date"))
+        if at is not None:
+            self._dated(at)
         try:
             yield answer
         finally:
@@ -242,6 +256,15 @@ class Connection:
             return None
         doubled = _FIRST_PAUSE * 2.0 ** (attempt - 1)
         return (wanted or 0.0) + self._uniform(doubled / 2, doubled)
+
+
+def _read_date(text: str | None) -> datetime | None:
+    """Return when an answer was given, as its header says; None where that says nothing usable."""
+    try:
+        at = parsedate_to_datetime(text) if text is not None else None
+        return at.astimezone(UTC) if at is not None else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _not_connected(kubeconfig: Path | None, problem: str) -> NotConnectedError:

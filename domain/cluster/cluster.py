@@ -16,6 +16,7 @@ from treenail.domain.cluster.cluster_facts import (
     kind_of,
     says_the_same,
 )
+from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.cluster.standings import Standings
 from treenail.domain.cluster.storage_book import Affected
@@ -43,6 +44,7 @@ class ClusterModel(Standings):
         # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
         self._restorable: dict[str, str] = {}
         self._changes = Changes()
+        self._sight = FirstSight()
 
     # --- facts
 
@@ -50,7 +52,7 @@ class ClusterModel(Standings):
         """Take in a fact. Repeated and outdated ones change nothing."""
         match fact:
             case ObjectSeen():
-                self._see(fact.object, now)
+                self._see(fact.object, now, listed=False)
             case ObjectGone():
                 self._lose(fact.kind, fact.key, now)
             case Resynced():
@@ -70,25 +72,26 @@ class ClusterModel(Standings):
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         there |= {(aside.kind, aside.key) for aside in fact.set_aside}
         for thing in fact.objects:
-            self._see(thing, now)
+            self._see(thing, now, listed=True)
+        self._sight.complete(now)
         for kind in Kind:
             for key, known in sorted(self.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
                 if (kind, key) not in there and not unseen:
                     self._lose(kind, key, now)
 
-    def _see(self, thing: ClusterObject, now: datetime) -> None:
+    def _see(self, thing: ClusterObject, now: datetime, *, listed: bool) -> None:
         known = self.known(thing)
         outdated = known is not None and thing.resource_version <= known.resource_version
         if outdated or self.ended(thing):
             return
         match thing:
             case Pod():
-                self._see_pod(thing, now)
+                self._see_pod(self._sight.date(thing, known, now, listed=listed), now)
             case Node():
-                self._see_node(thing, now)
+                self._see_node(self._sight.date(thing, known, now, listed=listed), now)
             case NodeClaim():
-                self._see_claim(thing, now)
+                self._see_claim(self._sight.date(thing, known, now, listed=listed), now)
             case NodePool():
                 self.pools[thing.name] = thing
                 self._limits.pop(thing.name, None)
@@ -108,6 +111,9 @@ class ClusterModel(Standings):
                 self._storage_changed(self.storage.put(thing))
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
+        lost = self.store(kind).get(key)
+        if isinstance(lost, Pod | Node | NodeClaim):
+            self._sight.forget(lost.uid)
         match kind:
             case Kind.POD:
                 self._lose_pod(key, now)

@@ -14,6 +14,8 @@ from treenail.domain.telemetry.log_facts import shortened
 
 # EC2 announces the end of a spot instance this long before it.
 SPOT_NOTICE: Final = timedelta(seconds=120)
+# Messages come within seconds; what they warn of is over after minutes.
+_CLOCKS_AGREE: Final = timedelta(minutes=10)
 
 # Of an instance in these states nothing runs any more.
 _ENDED: Final = frozenset({"stopped", "terminated"})
@@ -57,6 +59,15 @@ class Notice:
     time: datetime | None = None
     deadline: datetime | None = None
     problem: str = ""
+
+    def ends_at(self, received_at: datetime) -> datetime | None:
+        """Return the deadline by the clock that says it was received at `received_at`.
+
+        A message so old, or from the future, is from another clock: what it leaves counts from now.
+        """
+        if self.deadline is None or self.time is None or abs(received_at - self.time) <= _CLOCKS_AGREE:
+            return self.deadline
+        return received_at + (self.deadline - self.time)
 
     @property
     def cause(self) -> Cause | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import NodeClassRef
@@ -35,6 +35,8 @@ class Condition:
     message: str = ""
     since: datetime | None = None
 
+
+ThingT = TypeVar("ThingT", "NodeClaim", "Node")
 
 # How long a claim lives that never expires.
 FOREVER: Final = timedelta.max
@@ -204,9 +206,9 @@ class NodeView:
         """Return this view with `thing` in it, where that is a later revision of its claim or its node."""
         match thing:
             case NodeClaim() if self.claim is not None and _later(thing, self.claim):
-                return replace(self, claim=thing)
+                return replace(self, claim=_dated_alike(thing, self.claim))
             case Node() if self.node is not None and _later(thing, self.node):
-                return replace(self, node=thing)
+                return replace(self, node=_dated_alike(thing, self.node))
             case _:
                 return self
 
@@ -277,6 +279,20 @@ class NodeView:
         """Whether the node is on its way out, or cordoned, so that no pod should be sent to it."""
         cordoned = self.node is not None and (self.node.unschedulable or DISRUPTED in self.node.taints)
         return cordoned or self.ending
+
+
+def _dated_alike(thing: ThingT, known: ThingT) -> ThingT:
+    """Return `thing` with the dates that it was known by of what has not happened anew since."""
+    known_conditions = {condition.type: condition for condition in known.conditions}
+    conditions = tuple(
+        replace(one, since=was.since)
+        if (was := known_conditions.get(one.type)) is not None and was.status is one.status
+        else one
+        for one in thing.conditions
+    )
+    deleting = thing.deleting_since and (known.deleting_since or thing.deleting_since)
+    alike = replace(thing, created_at=known.created_at, deleting_since=deleting, conditions=conditions)
+    return thing if alike == thing else alike
 
 
 def _later(thing: NodeClaim | Node, known: NodeClaim | Node) -> bool:

@@ -161,6 +161,12 @@ METRICS_REFUSED: Final = _counter(
 PROVISIONING_ENABLED: Final = _gauge(
     "treenail_provisioning_enabled", "1 where nodes are bought, 0 after too many failures in a row."
 )
+CLOCK_STEPS: Final = _counter(
+    "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
+)
+CLOCK_OFFSET: Final = _gauge(
+    "treenail_clock_offset_seconds", "How far the machine's clock is ahead of the time that is used."
+)
 INBOX_DEPTH: Final = _gauge("treenail_actor_inbox_depth", "Messages that wait for an actor.", "actor")
 INBOX_DELAY: Final = _seconds(
     "treenail_actor_inbox_delay_seconds",

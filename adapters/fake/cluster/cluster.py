@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import partial
 from typing import Literal, TypeVar
 
 from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.attachments import Attachments
@@ -58,8 +60,9 @@ class FakeCluster:
     ) -> None:
         self.faults = faults
         self.settings = settings or ClusterSettings()
-        self._store = Store(clock=agenda, dice=fork(dice))
-        self._log = EventLog(agenda)
+        self._clock = MachineClock(agenda)
+        self._store = Store(clock=self._clock, dice=fork(dice))
+        self._log = EventLog(self._clock)
         plane = ControlPlane(
             agenda=agenda, store=self._store, settings=self.settings, log=self._log, dice=fork(dice)
         )
@@ -201,6 +204,14 @@ class FakeCluster:
         """Answer no call of the ports before second `at`, and tell no facts: a full list comes then."""
         self._gate.close(at)
         self._watch.cut_off(at)
+
+    def now(self) -> datetime:
+        """Return the time of day, as the API server has it."""
+        return self._clock.now()
+
+    def step_clock(self, seconds: float) -> None:
+        """Set the clocks of the API server and the nodes by so many seconds, back where that is negative."""
+        self._clock.step(seconds)
 
     def latency(self, key: tuple[str, ...]) -> tuple[float, float]:
         """Draw how many seconds a call takes to the API server, and its answer back."""

@@ -38,6 +38,7 @@ def ground(**variables: str) -> Ground:
     return Ground(
         settings=read_settings({"CLUSTER_NAME": "demo", "INTERRUPTION_QUEUE": "q", **variables}, {}),
         clock=clock,
+        dated=lambda _: None,
         dice=PlainDice(),
         telemetry=RecordingTelemetry(),
         congested=lambda: False,

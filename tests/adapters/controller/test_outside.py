@@ -138,6 +138,7 @@ def ground() -> Iterator[Ground]:
     yield Ground(
         settings=settings,
         clock=clock,
+        dated=lambda _: None,
         dice=SystemDice(),
         telemetry=telemetry,
         congested=lambda: False,

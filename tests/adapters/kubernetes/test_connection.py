@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,20 @@ def connection(server: ScriptedServer, pauses: Pauses) -> Iterator[Connection]:
     )
     yield connection
     connection.close()
+
+
+def test_each_answer_tells_what_time_it_is_there(server: ScriptedServer) -> None:
+    heard: list[datetime] = []
+    connection = a_connection(server.url, dated=heard.append)
+    server.answers(PATH, Reply(body=b"{}"), status(404, "NotFound", "no"))
+
+    connection.request("GET", PATH)
+    with pytest.raises(NotFoundError):
+        connection.request("GET", PATH)
+    connection.close()
+
+    assert len(heard) == 2
+    assert all(abs(datetime.now(UTC) - at) < timedelta(seconds=30) for at in heard)
 
 
 # --- what refusals mean

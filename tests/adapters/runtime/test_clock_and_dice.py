@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
-from treenail.adapters.runtime.clock import SystemClock
+from treenail.adapters.fake.telemetry import RecordingTelemetry
+from treenail.adapters.runtime.clock import SteadyClock, SystemClock
 from treenail.adapters.runtime.dice import SystemDice
+from treenail.domain.telemetry import metrics
 
 
 def test_the_time_of_day_is_aware_and_in_utc() -> None:
@@ -30,3 +32,29 @@ def test_numbers_are_drawn_between_the_bounds() -> None:
 
     assert all(2 <= number <= 3 for number in drawn)
     assert len(set(drawn)) > 1
+
+
+class Machine:
+    """A machine's clock that somebody sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.off = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=self.seconds + self.off)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def test_a_look_tells_how_far_the_machines_clock_is_off() -> None:
+    machine, telemetry = Machine(), RecordingTelemetry()
+    clock = SteadyClock(machine, telemetry)
+    clock.hear(machine.now())
+
+    machine.off = -3600
+    clock.look()
+
+    assert telemetry.counted(metrics.CLOCK_STEPS.name, direction="back") == 1
+    assert telemetry.gauged(metrics.CLOCK_OFFSET.name) == -3600
