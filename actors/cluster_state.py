@@ -88,7 +88,8 @@ ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 class Audience:
     """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool.
 
-    There is an `early_binder` only where pods are to be bound early, a `doctor` where nodes are repaired.
+    There is an `early_binder` only where pods are to be bound early, a `doctor` where nodes are repaired, a
+    `trial` where provisioning is off and comes back.
     """
 
     batcher: Ref[UrgentWork | NodesToReplace]
@@ -106,6 +107,7 @@ class Audience:
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
+    trial: Ref[PoolsSeen] | None = None
     early_binder: Ref[NodeChanged] | None = None
     doctor: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
@@ -385,6 +387,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.keeper.tell(seen)
         self._audience.surveyor.tell(seen)
         self._audience.accountant.tell(seen)
+        if self._audience.trial is not None:
+            self._audience.trial.tell(seen)
         self._audience.pod_watcher.tell(PoolsChanged())
 
     def _watch_promises(self, now: datetime) -> None:

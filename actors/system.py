@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
-from typing import Any, ParamSpec, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from treenail.actors.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.batcher import Batcher, BatcherInbox
@@ -29,17 +29,21 @@ from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
+from treenail.actors.provisioning_trial import ProvisioningTrial
+from treenail.actors.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.cluster.batching import BatchWindow
 from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import Settings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
 
+M = TypeVar("M")
 P = ParamSpec("P")
 
 
@@ -67,12 +71,14 @@ class SystemSettings:
     """What the whole system is told. Times in seconds.
 
     Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
-    could not be bought again; nodes that must go (interrupted, deleted) are still seen out. `tags` are
-    those of all that is launched. `repair` says which nodes are replaced as unhealthy, by default none.
+    could not be bought again; nodes that must go (interrupted, deleted) are still seen out. It comes back by
+    itself after `resumes_after` seconds, never where that is None. `tags` are those of all that is launched.
+    `repair` says which nodes are replaced as unhealthy, by default none.
     """
 
     cluster_name: str
     provisioning: bool = True
+    resumes_after: float | None = None
     batch_idle_seconds: float = 1.0
     batch_max_seconds: float = 10.0
     batch_urgent_seconds: float = 0.1
@@ -107,6 +113,9 @@ class System:
         self._observer: Ref[Any] = observer or NullRef()
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()
+        # Those that are made when provisioning comes back; what they would have been told is kept until then.
+        self._provisions = settings.provisioning
+        self._standing_by: list[Callable[[], None]] = []
         self.model = ClusterModel(promise_lasts=settings.promise_lasts)
         self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
         self.selector: ForwardRef[SelectorInbox] = ForwardRef()
@@ -130,6 +139,24 @@ class System:
         """Close the sources. What is under way goes on."""
         self._ports.reader.stop()
         self._ports.queue.stop()
+
+    def provision(self) -> None:
+        """Make those who provision, if they stand by: from now on nodes are bought and given up."""
+        with self._making_disruptor:
+            self._provisions = True
+            waiting, self._standing_by = self._standing_by, []
+            for make in waiting:
+                make()
+
+    def _provisioner(self, make: Callable[[], Ref[M]], topic: Callable[[M], Topic]) -> Ref[M]:
+        """Return one who provisions: made now, or when provisioning comes back, or never."""
+        if self._provisions:
+            return make()
+        if self._settings.resumes_after is None:
+            return NullRef()
+        standby = Standby(topic)
+        self._standing_by.append(lambda: standby.leads_to(make()))
+        return standby
 
     def _wire_planning(self) -> None:
         runtime, packing, ports, host = self._runtime, self._settings.packing, self._ports, self._host.host
@@ -179,6 +206,7 @@ class System:
             disruptor=self._disruptor,
             early_binder=self._early_binder(),
             doctor=self._node_repairer(),
+            trial=self._trial(),
         )
         self.cluster.leads_to(
             host(
@@ -192,14 +220,26 @@ class System:
 
     def _batcher(self) -> Ref[BatcherInbox]:
         settings = self._settings
-        if not settings.provisioning:
-            return NullRef()
         window = BatchWindow(
             idle_seconds=settings.batch_idle_seconds,
             max_seconds=settings.batch_max_seconds,
             urgent_seconds=settings.batch_urgent_seconds,
         )
-        return self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window)
+        return self._provisioner(
+            lambda: self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window), of_batcher
+        )
+
+    def _trial(self) -> Ref[PoolsSeen] | None:
+        seconds = self._settings.resumes_after
+        if self._settings.provisioning or seconds is None:
+            return None
+        return self._host.host(
+            ProvisioningTrial,
+            self._runtime,
+            writer=self._ports.writer,
+            seconds=seconds,
+            resume=self.provision,
+        )
 
     def _node_class_controller(self) -> Ref[NodeClassControllerInbox]:
         ports = self._ports
@@ -222,19 +262,20 @@ class System:
     def _node_repairer(self) -> Ref[NodeRepairerInbox] | None:
         """Return who has unhealthy nodes replaced, where that is wanted, and others can be bought."""
         settings = self._settings
-        if not settings.repair or not settings.provisioning:
+        if not settings.repair:
             return None
-        return self._host.host(
-            NodeRepairer,
-            self._runtime,
-            cluster=self.cluster,
-            writer=self._ports.writer,
-            policies=settings.repair,
+        return self._provisioner(
+            lambda: self._host.host(
+                NodeRepairer,
+                self._runtime,
+                cluster=self.cluster,
+                writer=self._ports.writer,
+                policies=settings.repair,
+            ),
+            of_nodes,
         )
 
     def _launcher(self) -> Ref[LauncherInbox]:
-        if not self._settings.provisioning:
-            return NullRef()
         ports = self._ports
         calls = LaunchCalls(
             reader=ports.reader,
@@ -243,14 +284,17 @@ class System:
             cluster_name=self._settings.cluster_name,
             tags=self._settings.tags,
         )
-        return self._host.host(
-            FleetLauncher,
-            self._runtime,
-            cluster=self.cluster,
-            selector=self.selector,
-            lifecycle=self.lifecycle,
-            termination=self.termination,
-            calls=calls,
+        return self._provisioner(
+            lambda: self._host.host(
+                FleetLauncher,
+                self._runtime,
+                cluster=self.cluster,
+                selector=self.selector,
+                lifecycle=self.lifecycle,
+                termination=self.termination,
+                calls=calls,
+            ),
+            of_nodes,
         )
 
     def _wire_nodes(self) -> None:
@@ -312,12 +356,13 @@ class System:
 
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
         """Return the disruptor of a pool; the first time, make it."""
-        if not self._settings.provisioning:
-            return NullRef()
         # Two actors ask for it, each on a thread of its own.
         with self._making_disruptor:
             if pool not in self._disruptors:
-                self._disruptors[pool] = self._host.host(
-                    Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
+                self._disruptors[pool] = self._provisioner(
+                    lambda: self._host.host(
+                        Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
+                    ),
+                    of_disruptor,
                 )
             return self._disruptors[pool]

@@ -15,7 +15,7 @@ from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.system import System, SystemSettings
 from treenail.actors.termination_actor import TerminationActor
 from treenail.actors.threads import Threads
-from treenail.adapters.controller.failures import TOO_MANY, Failures
+from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
 from treenail.adapters.controller.pages import Page, Pages, serve_pages
 from treenail.adapters.controller.pulse import Pulse
@@ -66,7 +66,8 @@ class Controller:
         self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
         machine = SystemClock()
         self._failures = Failures(Path(settings.state_directory), machine)
-        self._provisioning = self._failures.recent() < TOO_MANY
+        self._dice = SystemDice()
+        self._pause = self._pause_drawn()
         self.telemetry = open_telemetry(settings, machine, log)
         self._clock = SteadyClock(machine, self.telemetry)
         self.threads = Threads(self._clock)
@@ -132,7 +133,7 @@ class Controller:
             settings=settings,
             clock=self._clock,
             dated=self._clock.hear,
-            dice=SystemDice(),
+            dice=self._dice,
             telemetry=telemetry,
             congested=lambda: self.threads.depth() > _CONGESTED,
             interruptions_congested=lambda: (
@@ -171,21 +172,23 @@ class Controller:
                 level="warning",
                 error=str(error),
             )
-        self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._provisioning))
-        if not self._provisioning:
-            self.telemetry.log(self._degraded(), logger=_LOGGER, level="error")
+        self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._pause is None))
+        self.telemetry.gauge(metrics.PROVISIONING_RESUMES.name, 0.0)
         self.telemetry.log(
             "starting", logger=_LOGGER, cluster=self._settings.cluster_name, cloud=self._settings.cloud.value
         )
 
-    def _degraded(self) -> str:
-        return f"provisioning is off: the process failed {TOO_MANY} times within ten minutes"
+    def _pause_drawn(self) -> float | None:
+        """Return how long provisioning is to be off (s), None where it may be on."""
+        pause = self._failures.pause()
+        return None if pause is None else pause * self._dice.uniform(1, 1 + SPREAD)
 
     def _system_settings(self) -> SystemSettings:
         settings = self._settings
         return SystemSettings(
             cluster_name=settings.cluster_name,
-            provisioning=self._provisioning,
+            provisioning=self._pause is None,
+            resumes_after=self._pause,
             batch_idle_seconds=settings.batch_idle_duration,
             batch_max_seconds=settings.batch_max_duration,
             packing=PackingSettings(
@@ -216,8 +219,8 @@ class Controller:
     def _readiness(self) -> Page:
         synced = self.telemetry.metrics.value(metrics.CLUSTER_STATE_SYNCED.name, {}) == 1
         troubles = [] if synced else ["not everything there is in the cluster is known yet"]
-        if not self._provisioning:
-            troubles.append(self._degraded())
+        if self.telemetry.metrics.value(metrics.PROVISIONING_ENABLED.name, {}) == 0:
+            troubles.append("provisioning is off after failures, and comes back by itself")
         return Page.check(troubles)
 
     def _exposition(self) -> Page:

@@ -161,6 +161,10 @@ METRICS_REFUSED: Final = _counter(
 PROVISIONING_ENABLED: Final = _gauge(
     "treenail_provisioning_enabled", "1 where nodes are bought, 0 after too many failures in a row."
 )
+PROVISIONING_RESUMES: Final = _gauge(
+    "treenail_provisioning_resumes_timestamp_seconds",
+    "When provisioning that is off comes back by itself, in Unix time; 0 where it is on.",
+)
 CLOCK_STEPS: Final = _counter(
     "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
 )

@@ -27,6 +27,7 @@ from treenail.actors.packer import Packer
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
+from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor import TerminationActor
@@ -36,6 +37,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     ClusterState,
     PodWatcher,
     PodEventRecorder,
+    ProvisioningTrial,
     PoolUsageReporter,
     EventPublisher,
     Batcher,
@@ -78,6 +80,7 @@ ROLES = {
     "tagger": "InstanceTagger",
     "listener": "InterruptionListener",
     "recorder": "PodEventRecorder",
+    "trial": "ProvisioningTrial",
     "observer": "observer",
 }
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -191,7 +192,36 @@ def test_after_three_failures_it_starts_without_provisioning_and_says_so(tmp_pat
     assert house.get("/readyz")[0] == 503
     assert house.get("/healthz") == (200, "ok\n")
     assert "treenail_provisioning_enabled 0.0" in house.get("/metrics", metrics=True)[1]
-    assert house.lines("provisioning is off: the process failed 3 times within ten minutes")
+    text = house.get("/metrics", metrics=True)[1]
+    [resumes] = re.findall(r"^treenail_provisioning_resumes_timestamp_seconds (.+)$", text, re.MULTILINE)
+    assert 50 < float(resumes) - time.time() < 76
+    [line] = house.lines("provisioning is off after failures, and comes back by itself")
+    assert line["level"] == "ERROR"
+    house.close()
+    assert house.code == 0
+
+
+def test_provisioning_comes_back_by_itself_in_the_same_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treenail.adapters.controller.failures.PAUSES", (3.0,))
+    failures = Failures(tmp_path, SystemClock())
+    for _ in range(3):
+        failures.note()
+    house = House(tmp_path)
+    with house.lab.agenda.lock:
+        house.lab.cluster.apply(*decode_all(parse_manifests(EXAMPLE.read_bytes(), "example")).objects())
+    house.start()
+    until(lambda: house.get("/readyz")[1].startswith("provisioning is off"))
+    assert house.lab.instances() == 0
+
+    until(lambda: house.get("/readyz") == (200, "ok\n"))
+    until(lambda: house.lab.running() == 5)
+
+    text = house.get("/metrics", metrics=True)[1]
+    assert "treenail_provisioning_enabled 1.0" in text
+    assert "treenail_provisioning_resumes_timestamp_seconds 0.0" in text
+    assert house.lines("provisioning is on again, on trial")
     house.close()
     assert house.code == 0
 
