@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.budgets import BudgetBook
 from treenail.domain.disruption.disruption import (

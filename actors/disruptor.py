@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import ToldLately
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately
 from treenail.domain.cluster.cluster_facts import says_the_same
 from treenail.domain.disruption.candidates import Candidates
 from treenail.domain.disruption.disruption import (

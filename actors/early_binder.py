@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from cachetools import LRUCache
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.launch.launching import LaunchMark

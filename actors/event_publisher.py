@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import ToldLately, publish
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionBlocked, DisruptNodes
 from treenail.domain.explain.node_events import NodeEvents, blocked

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.lifecycle.tagging import TAGGED_PATCH, missing_tags, untagged
 from treenail.domain.model.errors import InvalidError

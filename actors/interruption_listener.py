@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from cachetools import TTLCache
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.interruption import Notice, NoticeError, parse_notice
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy

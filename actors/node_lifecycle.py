@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.life_lines import tell_initialized, tell_registered
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.life_lines import tell_initialized, tell_registered
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import ClaimGivenUp
 from treenail.domain.launch.launch_steps import backoff_seconds

@@ -7,8 +7,8 @@ from typing import Final, TypeAlias, assert_never
 
 from cachetools import TLRUCache, TTLCache
 
-from treenail.actors.base import DomainActor, Runtime
 from treenail.actors.ran_out import ran_out_offerings
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model.errors import NodeClassNotReadyError

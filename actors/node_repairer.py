@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import ToldLately, publish
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, UnhealthyNode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, PlanDecided
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.emptiness import PodEventBook, PodsMoved
 from treenail.domain.model import labels
 from treenail.domain.model.errors import NotFoundError

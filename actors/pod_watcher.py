@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import publish
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import publish
 from treenail.domain.cluster.batching import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
 from treenail.domain.cluster.planning import PlanCommitted

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.model.errors import InvalidError, NotFoundError

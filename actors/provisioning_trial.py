@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import publish
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import publish
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.model.event_subjects import of_pool
 from treenail.domain.model.events import ClusterEvent

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.interruption.impairments import Impairment, Impairments
 from treenail.domain.interruption.interruption import InterruptionKind

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.publishing import ToldLately, publish
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.set_aside import ObjectUnderstood, warning_of
 from treenail.domain.explain.node_events import transition

@@ -8,19 +8,17 @@ from datetime import timedelta
 from threading import Lock
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from treenail.actors.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
-from treenail.actors.cluster_state import Audience, ClusterState, ClusterStateInbox
+from treenail.actors.cluster_state.cluster_state import Audience, ClusterState, ClusterStateInbox
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
-from treenail.actors.drain_calls import DrainCalls
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
 from treenail.actors.event_publisher import EventPublisher, EventPublisherInbox
-from treenail.actors.fleet_launcher import FleetLauncher, LauncherInbox
+from treenail.actors.fleet_launcher.fleet_launcher import FleetLauncher, LauncherInbox
+from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener, ListenerInbox
-from treenail.actors.launch_calls import LaunchCalls
 from treenail.actors.node_class_controller import NodeClassController, NodeClassControllerInbox
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
@@ -30,10 +28,12 @@ from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
+from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
-from treenail.actors.termination_actor import TerminationActor, TerminationInbox
+from treenail.actors.termination_actor.drain_calls import DrainCalls
+from treenail.actors.termination_actor.termination_actor import TerminationActor, TerminationInbox
 from treenail.domain.cluster.batching import BatchWindow
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen

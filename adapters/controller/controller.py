@@ -10,11 +10,11 @@ from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import Final, TextIO
 
-from treenail.actors.base import Runtime
 from treenail.actors.interruption_listener import InterruptionListener
+from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.threads import Threads
 from treenail.actors.system import System, SystemSettings
-from treenail.actors.termination_actor import TerminationActor
-from treenail.actors.threads import Threads
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
 from treenail.adapters.controller.pages import Page, Pages, serve_pages

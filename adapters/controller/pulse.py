@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from treenail.actors.threads import Inbox, Threads
+from treenail.actors.runtime.threads import Inbox, Threads
 from treenail.domain.model.runtime import Timers
 from treenail.domain.ports import Telemetry
 from treenail.domain.telemetry import metrics

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from treenail.actors.base import Runtime
+from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.world import Process, SeededDice, World
 from treenail.actors.system import Ports, System, SystemSettings
-from treenail.actors.world import Process, SeededDice, World
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue

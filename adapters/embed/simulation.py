@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from treenail.actors.world import World
+from treenail.actors.runtime.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
 from treenail.adapters.ec2.capacity import ClusterSettings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.actors.stage import Stage
 from tests.probes import Probe
-from treenail.actors.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.model.runtime import Ref
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.actors.stage import Stage
 from tests.builders import START, claim_of, decided, node_class, node_of, node_pool, view
 from tests.probes import Probe
-from treenail.actors.cluster_state import Audience, ClusterState
+from treenail.actors.cluster_state.cluster_state import Audience, ClusterState
 from treenail.domain.cluster.batching import BatchClosed, Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced

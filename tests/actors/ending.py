@@ -11,8 +11,8 @@ from tests.actors.troubles import Api, StubCloud
 from tests.actors.views import Views
 from tests.builders import bound_pod, claim_of, instance, node_class, node_of, node_pool, view
 from tests.probes import Probe
-from treenail.actors.drain_calls import DrainCalls
-from treenail.actors.termination_actor import TerminationActor
+from treenail.actors.termination_actor.drain_calls import DrainCalls
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptNodes, NodeInterrupted

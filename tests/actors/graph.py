@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, get_args, get_origin
 
-from treenail.actors.base import DomainActor
 from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
-from treenail.actors.cluster_state import Audience, ClusterState
+from treenail.actors.cluster_state.cluster_state import Audience, ClusterState
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder
 from treenail.actors.event_publisher import EventPublisher
-from treenail.actors.fleet_launcher import FleetLauncher
+from treenail.actors.fleet_launcher.fleet_launcher import FleetLauncher
 from treenail.actors.instance_tagger import InstanceTagger
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.node_class_controller import NodeClassController
@@ -28,9 +27,10 @@ from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
+from treenail.actors.runtime.base import DomainActor
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
-from treenail.actors.termination_actor import TerminationActor
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.domain.model.runtime import Ref
 
 ACTORS: tuple[type[DomainActor[Any]], ...] = (

@@ -8,10 +8,10 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
 from tests.builders import START, decision, gone, instance_type, node_class, node_pool, planned_claim
 from tests.probes import Probe
-from treenail.actors.drain_calls import DrainCalls
-from treenail.actors.fleet_launcher import FleetLauncher
-from treenail.actors.launch_calls import LaunchCalls
-from treenail.actors.termination_actor import TerminationActor
+from treenail.actors.fleet_launcher.fleet_launcher import FleetLauncher
+from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
+from treenail.actors.termination_actor.drain_calls import DrainCalls
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.fake.cluster import Change
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanCommitted

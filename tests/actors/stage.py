@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from tests.probes import PlainDice
-from treenail.actors.base import DomainActor, Runtime, Wired
-from treenail.actors.world import Process, World
+from treenail.actors.runtime.base import DomainActor, Runtime, Wired
+from treenail.actors.runtime.world import Process, World
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.domain.model.runtime import Ref, TaskKey
 

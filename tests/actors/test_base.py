@@ -7,8 +7,8 @@ import pytest
 
 from tests.actors.stage import Stage
 from tests.probes import Probe
-from treenail.actors.base import DomainActor, ForwardRef, Runtime
-from treenail.actors.world import SeededDice
+from treenail.actors.runtime.base import DomainActor, ForwardRef, Runtime
+from treenail.actors.runtime.world import SeededDice
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry.tracing import SpanContext
 

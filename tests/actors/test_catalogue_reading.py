@@ -10,8 +10,8 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import StubCloud
 from tests.builders import START, at, decision, node_class, node_pool
 from tests.probes import Probe
-from treenail.actors.base import Runtime
 from treenail.actors.node_pool_selector import NodePoolSelector
+from treenail.actors.runtime.base import Runtime
 from treenail.domain.cluster.planning import Snapshot, SnapshotTaken
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.resources import CPU, Resources

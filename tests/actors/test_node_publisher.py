@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.builders import START, bound_pod, claim, pending_pod
 from tests.probes import Probe
-from treenail.actors.node_publisher import NodePublisher
+from treenail.actors.cluster_state.node_publisher import NodePublisher
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.promises import Promise

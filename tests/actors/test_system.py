@@ -8,7 +8,7 @@ from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
 from tests.builders import claim, instance_type, node_class, node_pool, pending_pod, planned_claim
 from tests.probes import PlainDice, Probe
-from treenail.actors.base import Runtime
+from treenail.actors.runtime.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeRegistered

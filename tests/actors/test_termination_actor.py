@@ -6,7 +6,7 @@ import pytest
 
 from tests.actors.ending import Ending, moved
 from tests.builders import at, node, view
-from treenail.actors.drain_calls import END_TRACE, DrainCalls
+from treenail.actors.termination_actor.drain_calls import END_TRACE, DrainCalls
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionEnded, DisruptNodes
 from treenail.domain.model import labels

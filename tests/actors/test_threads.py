@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.probes import PlainDice
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.threads import Threads
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.threads import Threads
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.tasks import ThreadTasks

@@ -11,8 +11,8 @@ from tests.actors.clockwork import clockwork
 from tests.actors.stage import Stage
 from tests.builders import START
 from tests.probes import Probe
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.world import NotSettledError, Process, SeededDice, World
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.world import NotSettledError, Process, SeededDice, World
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 

@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests.bench.test_latency import NOW, Bench, Outside, machines, warning
 from tests.bench.tuned import tuned
 from treenail.actors.interruption_listener import InterruptionListener
-from treenail.actors.termination_actor import TerminationActor
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.model.nodes import Node, NodeClaim

@@ -19,9 +19,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests.actors.notices import SPOT, message
 from tests.bench.tuned import tuned
 from tests.builders import DEFAULT_CLASS
-from treenail.actors.base import Runtime
+from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.threads import Threads
 from treenail.actors.system import Ports, System, SystemSettings
-from treenail.actors.threads import Threads
 from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.fake.telemetry import RecordingTelemetry

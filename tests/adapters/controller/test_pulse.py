@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.actors.stage import Stage
-from treenail.actors.threads import Inbox, Threads
+from treenail.actors.runtime.threads import Inbox, Threads
 from treenail.adapters.controller.pulse import STUCK_SECONDS, Pulse
 from treenail.domain.telemetry import metrics
 

@@ -7,15 +7,23 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.drain_calls import DrainCalls, cause_of, leaving_for
-from treenail.actors.ending_publisher import EndingPublisher
-from treenail.actors.ending_recorder import EndingRecorder
-from treenail.actors.gathered_ends import GatheredEnds, Together
-from treenail.actors.life_lines import tell_deleted, tell_node_deleted, tell_taken
-from treenail.actors.pod_mover import PodMover
-from treenail.actors.publishing import write_beside
-from treenail.actors.termination_ticks import Did, DidTogether, Heal, Look, MovedOut, TakeTogether, Tick
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.life_lines import tell_deleted, tell_node_deleted, tell_taken
+from treenail.actors.runtime.publishing import write_beside
+from treenail.actors.termination_actor.drain_calls import DrainCalls, cause_of, leaving_for
+from treenail.actors.termination_actor.ending_publisher import EndingPublisher
+from treenail.actors.termination_actor.ending_recorder import EndingRecorder
+from treenail.actors.termination_actor.gathered_ends import GatheredEnds, Together
+from treenail.actors.termination_actor.messages import (
+    Did,
+    DidTogether,
+    Heal,
+    Look,
+    MovedOut,
+    TakeTogether,
+    Tick,
+)
+from treenail.actors.termination_actor.pod_mover import PodMover
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import (
     ClaimGivenUp,

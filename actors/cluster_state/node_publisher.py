@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.actors.candidate_publisher import CandidatePublisher, DisruptorHears
-from treenail.actors.pod_event_publisher import PodEventPublisher
+from treenail.actors.cluster_state.candidate_publisher import CandidatePublisher, DisruptorHears
+from treenail.actors.cluster_state.pod_event_publisher import PodEventPublisher
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.emptiness import PodsMoved

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.actors.notice_settler import NoticeSettler
+from treenail.actors.cluster_state.notice_settler import NoticeSettler
 from treenail.domain.cluster.batching import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled

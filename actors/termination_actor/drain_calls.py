@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeAlias
 
-from treenail.actors.gathered_ends import Together
+from treenail.actors.termination_actor.gathered_ends import Together
 from treenail.domain.launch.launching import NOTHING_BOUGHT, LaunchMark, deal
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.candidate_publisher import DisruptorHears
-from treenail.actors.decision_recorder import DecisionRecorder
-from treenail.actors.interruptions import Interruptions
-from treenail.actors.life_lines import tell_packing
-from treenail.actors.node_publisher import NodePublisher
-from treenail.actors.proposal_judge import ProposalJudge
+from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
+from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
+from treenail.actors.cluster_state.interruptions import Interruptions
+from treenail.actors.cluster_state.node_publisher import NodePublisher
+from treenail.actors.cluster_state.proposal_judge import ProposalJudge
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.life_lines import tell_packing
 from treenail.domain.cluster.batching import BatchClosed, NodesToReplace, UrgentWork
 from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
 from treenail.domain.cluster.cluster import ClusterModel

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from cachetools import TTLCache
 
-from treenail.actors.drain_calls import DrainCalls
+from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Failed, Outcome

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from treenail.actors.base import Runtime
-from treenail.actors.publishing import ToldLately, publish, write_beside
-from treenail.actors.termination_ticks import MovedOut
+from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.publishing import ToldLately, publish, write_beside
+from treenail.actors.termination_actor.messages import MovedOut
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.explain.warning_events import ended_by_warning, warned
 from treenail.domain.model import labels

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, cast
 
 import pykka
 
-from treenail.actors.base import Beat, Delivery, DomainActor, Wired
+from treenail.actors.runtime.base import Beat, Delivery, DomainActor, Wired
 from treenail.domain.model.runtime import Clock
 
 P = ParamSpec("P")

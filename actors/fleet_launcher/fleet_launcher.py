@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from treenail.actors.base import DomainActor, Runtime
-from treenail.actors.held_calls import HeldCalls
-from treenail.actors.launch_calls import LaunchCalls
-from treenail.actors.launch_recorder import LaunchRecorder
-from treenail.actors.launch_ticks import Adopt, Flushed, GiveUp, Probe, StepDone
-from treenail.actors.life_lines import tell_bought, tell_created, tell_failed, tell_launched
+from treenail.actors.fleet_launcher.held_calls import HeldCalls
+from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
+from treenail.actors.fleet_launcher.launch_recorder import LaunchRecorder
+from treenail.actors.fleet_launcher.messages import Adopt, Flushed, GiveUp, Probe, StepDone
 from treenail.actors.ran_out import ran_out_offerings
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.planning import PlanCommitted

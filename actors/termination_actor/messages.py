@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from treenail.actors.gathered_ends import Together
+from treenail.actors.termination_actor.gathered_ends import Together
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Outcome
 from treenail.domain.termination.drain import Step

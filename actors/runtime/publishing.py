@@ -7,7 +7,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from treenail.actors.base import NullRef
+from treenail.actors.runtime.base import NullRef
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.runtime import Outcome, TaskKey, Tasks
 from treenail.domain.ports import ClusterWriter

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from treenail.actors.base import Delivery, DomainActor, Wired
+from treenail.actors.runtime.base import Delivery, DomainActor, Wired
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref, TaskKey, TimerKey
 

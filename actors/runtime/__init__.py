@@ -1,0 +1,1 @@
+"""Runtime of the actors: how they receive and send, threads, the seeded world, publishing."""

@@ -1,0 +1,1 @@
+"""TerminationActor, which sees nodes out, and the parts it is composed of."""
