@@ -114,7 +114,8 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
 
     def _note(self, changed: NodeChanged) -> None:
         view, name = changed.view, changed.name
-        if view is None or view.claim is None or view.claim.registered or changed.going:
+        alone = changed.left_alone is not None and changed.left_alone.entirely
+        if view is None or view.claim is None or view.claim.registered or changed.going or alone:
             self._forget(name)
         elif name in self._works:
             work = self._works[name]

@@ -88,7 +88,8 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 assert_never(message)
 
     def _note(self, changed: NodeChanged) -> None:
-        claim = untagged(changed.view)
+        alone = changed.left_alone is not None and changed.left_alone.entirely
+        claim = untagged(changed.view) if not alone else None
         if claim is None:
             self._forget(changed.name)
             return

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_initialized, tell_registered
 from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import ClaimGivenUp
 from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.launch.launching import NodeLaunched
@@ -31,6 +32,7 @@ from treenail.domain.lifecycle.lifecycle_trace import stage_span
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.observed_capacity import (
     CapacityObserved,
@@ -85,7 +87,7 @@ class _Collected:
 
 
 LifecycleInbox: TypeAlias = (
-    NodeLaunched | NodeChanged | _Look | _Did | _CollectGarbage | _GarbageFound | _Collected
+    NodeLaunched | NodeChanged | PoolsSeen | _Look | _Did | _CollectGarbage | _GarbageFound | _Collected
 )
 LifecycleTells: TypeAlias = NodeRegistered | NodeInitialized | NodeNeverCame
 
@@ -119,6 +121,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._writer = writer
         self._cloud = cloud
         self._views: dict[str, NodeView] = {}
+        self._left_alone: dict[str, LeftAlone | None] = {}
+        # The names of the pools whose nodes are left alone entirely.
+        self._static: frozenset[str] = frozenset()
         # Those that a step is being tried on, as they were when it was decided.
         self._busy: dict[str, NodeView] = {}
         self._attempts: dict[str, int] = {}
@@ -132,6 +137,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         match message:
             case NodeChanged():
                 self._note(message)
+            case PoolsSeen(pools=pools):
+                self._static = frozenset(pool.name for pool in pools if pool.static)
             case NodeLaunched(claim=claim):
                 self._look(claim.name)
             case _Look(name=name):
@@ -153,11 +160,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         name, view = changed.name, changed.view
         if view is None or view.claim is None or view.claim.resource_version == 0:
             self._views.pop(name, None)
+            self._left_alone.pop(name, None)
             self._given_up.pop(name, None)
             self._attempts.pop(name, None)
             self._timers.cancel(name, self.me)
             return
         known = self._views.get(name)
+        self._left_alone[name] = changed.left_alone
         self._tell_disputes(view, known)
         # The answers to what we write may be ahead of the watch.
         self._views[name] = view.updated(known.claim).updated(known.node) if known is not None else view
@@ -194,7 +203,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         view = self._views.get(name)
         if view is None or name in self._busy:
             return
-        step = next_step(view, self._timers.now())
+        step = next_step(view, self._timers.now(), self._left_alone.get(name))
         match step:
             case None:
                 self._timers.cancel(name, self.me)
@@ -310,11 +319,19 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         known = tuple(claim.provider_id for claim in claims if claim is not None)
         nodes = (view.node for view in self._views.values())
         ready = tuple(node.provider_id for node in nodes if node is not None and node.ready)
+        static = self._static
 
         def compare() -> Garbage:
             listed_at = clock.now()
             instances = cloud.instances()
-            return garbage(instances, reader.list_claims(), listed_at=listed_at, known=known, ready=ready)
+            return garbage(
+                instances,
+                reader.list_claims(),
+                listed_at=listed_at,
+                known=known,
+                ready=ready,
+                static_pools=static,
+            )
 
         self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound)
         self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)

@@ -46,7 +46,8 @@ class CandidatePublisher:
             self._found.pop(name, None)
         elif first and view.initialized:
             self._found[name] = now
-        claim = view.claim if view is not None and self._used(view) else None
+        ours = view is not None and changed.left_alone is None and self._used(view)
+        claim = view.claim if view is not None and ours else None
         self._tell_use(name, claim)
         self._tell_emptiness(name, view if claim is not None else None, now)
         if claim is not None:

@@ -101,7 +101,7 @@ class Audience:
     teller: Ref[EventPublisherHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
-    lifecycle: Ref[NodeChanged]
+    lifecycle: Ref[NodeChanged | PoolsSeen]
     termination: Ref[NodeChanged | NodeInterrupted]
     arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
@@ -171,6 +171,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             avoiders=(audience.selector, audience.launcher),
             batcher=audience.batcher,
             listener=audience.listener,
+            teller=audience.teller,
             termination=audience.termination,
         )
 
@@ -386,6 +387,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.reporter.tell(seen)
         self._audience.keeper.tell(seen)
         self._audience.surveyor.tell(seen)
+        self._audience.lifecycle.tell(seen)
         self._audience.accountant.tell(seen)
         if self._audience.trial is not None:
             self._audience.trial.tell(seen)

@@ -9,9 +9,12 @@ from datetime import datetime
 from treenail.actors.cluster_state.notice_settler import NoticeSettler
 from treenail.domain.cluster.batching import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
 from treenail.domain.launch.launching import CapacityRanOut, offering_of
 from treenail.domain.model.causes import TAKEN, Cause
+from treenail.domain.model.event_subjects import of_view
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.runtime import Ref
 from treenail.domain.scheduling.decision_queue import DecisionQueue
 
@@ -19,7 +22,8 @@ from treenail.domain.scheduling.decision_queue import DecisionQueue
 class Interruptions:
     """Condemns the node of an instance that goes, has its pods placed at once and its offering avoided.
 
-    The `termination` hears of it under the name of its claim. A notice of an instance that no claim is known
+    The `termination` hears of it under the name of its claim; where the node is left alone, the `teller`
+    tells people instead. A notice of an instance that no claim is known
     to have is acted on when one is (`heed_found`).
     """
 
@@ -31,21 +35,31 @@ class Interruptions:
         avoiders: tuple[Ref[CapacityRanOut], ...],
         batcher: Ref[UrgentWork],
         listener: Ref[NoticeSettled],
+        teller: Ref[DisruptionBlocked],
         termination: Ref[NodeInterrupted],
     ) -> None:
         self._model = model
         self._decisions = decisions
         self._avoiders = avoiders
         self._batcher = batcher
+        self._listener = listener
+        self._teller = teller
         self._termination = termination
         self._settler = NoticeSettler(model, listener)
         self._warned: dict[str, None] = {}
+        self._all_known = False
 
     def hear(self, notice: NodeInterrupted, now: datetime) -> None:
         """Act on a notice. One told again changes nothing."""
-        self._settler.note(notice)
         name = self._model.claim_of_instance(notice.instance_id)
         view = self._model.view(name) if name is not None else None
+        if view is not None and self._spared(view, notice):
+            return
+        if view is not None and not self._all_known and self._model.left_alone(view):
+            # Its pool, by which it may have to be left alone, may be read yet.
+            self._settler.keep(notice)
+            return
+        self._settler.note(notice)
         if name is None or view is None or view.claim is None:
             return
         for other in view.claimants:
@@ -67,8 +81,20 @@ class Interruptions:
         self._model.condemn(name)
         self._batcher.tell(UrgentWork(why=notice.cause.value))
 
+    def _spared(self, view: NodeView, notice: NodeInterrupted) -> bool:
+        """Return whether a node stays nevertheless, having told people so."""
+        alone = self._model.left_alone(view)
+        if alone is None or view.ending or not (self._all_known and alone.spares(notice.cause)):
+            return False
+        ends = f", which ends at {write_instant(notice.deadline)}" if notice.deadline is not None else ""
+        why = f"The node is left alone in spite of a warning ({notice.cause.value}{ends}): {alone.value}"
+        self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
+        self._listener.tell(NoticeSettled(instance_id=notice.instance_id))
+        return True
+
     def know_all(self) -> None:
         """Take in that all is known now, and was told."""
+        self._all_known = True
         self._settler.know_all()
 
     def settle(self, names: Iterable[str]) -> None:

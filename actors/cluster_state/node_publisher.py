@@ -73,6 +73,7 @@ class NodePublisher:
             places={promise.pod: self._model.ready(promise.target) for promise in promises},
             pool=pool,
             node_class=node_class,
+            left_alone=self._model.left_alone(view) if view is not None else None,
         )
 
     def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:

@@ -38,6 +38,10 @@ class NoticeSettler:
         elif not self._early.keep(notice):
             self._listener.tell(NoticeSettled(instance_id=instance_id))
 
+    def keep(self, notice: NodeInterrupted) -> None:
+        """Keep a notice, before all is known, until it is."""
+        self._early.keep(notice)
+
     def know_all(self) -> None:
         """Take in that all is known, and was looked at."""
         for instance_id in self._early.know_all():

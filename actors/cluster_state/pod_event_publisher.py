@@ -23,7 +23,7 @@ class PodEventPublisher:
 
     def tell(self, name: str, view: NodeView | None, now: datetime, *, moved: bool, first: bool) -> None:
         """Tell what a change of a view means. Nobody knows when what stood there at `first` happened."""
-        if view is None or view.claim is None or view.node is None or self._model.ending(view):
+        if view is None or view.claim is None or view.node is None or self._kept_out(view):
             self._told.pop(name, None)
             return
         claim, node = view.claim, view.node
@@ -31,6 +31,11 @@ class PodEventPublisher:
             self._tell_emptiness(name, claim, node, now)
         elif moved and (not first or claim.last_pod_event_at is None):
             self._recorder.tell(PodsMoved(claim=claim, node=node.name, at=now, empty=False))
+
+    def _kept_out(self, view: NodeView) -> bool:
+        """Return whether nothing is written of a node: it goes, or is left alone entirely."""
+        alone = self._model.left_alone(view)
+        return self._model.ending(view) or (alone is not None and alone.entirely)
 
     def _tell_emptiness(self, name: str, claim: NodeClaim, node: Node, now: datetime) -> None:
         """Tell where an annotation should say something else; only a pool that counts the time wants one."""

@@ -162,6 +162,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
         view = self._view(name)
         if view is None or name in self._leaving or not marked(view):
             return
+        alone = self._heard[name].left_alone
+        if alone is not None and alone.entirely:
+            return  # the mark is somebody else's
         self.log("removing mark of an abandoned disruption", node=view.node_name)
         key, call = self._calls.open_again(view)
         write_beside(self._tasks, key, call)

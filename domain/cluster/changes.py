@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeView
@@ -51,7 +52,7 @@ class NodeChanged:
     for them, whether these `places` are ready, and the names of their persistent `volumes`, both by uid of
     the pod; `promised` are those with a promise of a place on it, told only of one that is launched and
     not registered, to whoever binds early. `pool` and `node_class` are told only of a claim that waits for
-    its launch, where they are there.
+    its launch, where they are there. `left_alone` says why its node is not given up of our own will.
     """
 
     name: str
@@ -64,6 +65,7 @@ class NodeChanged:
     promised: tuple[Pod, ...] = ()
     pool: NodePool | None = None
     node_class: NodeClass | None = None
+    left_alone: LeftAlone | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,10 @@ class ClusterModel(Standings):
             case NodeClaim():
                 self._see_claim(self._sight.date(thing, known, now, listed=listed), now)
             case NodePool():
+                before = self.pools.get(thing.name)
                 self.pools[thing.name] = thing
+                if before is None or before.static != thing.static:
+                    self._touch_nodes_of(thing.name)
                 self._limits.pop(thing.name, None)
                 self._changes.pools |= not says_the_same(thing, known)
             case NodeClass():
@@ -122,7 +125,9 @@ class ClusterModel(Standings):
             case Kind.NODE_CLAIM:
                 self.drop_claim(key)
             case Kind.NODE_POOL:
-                self._changes.pools |= self.pools.pop(key, None) is not None
+                if self.pools.pop(key, None) is not None:
+                    self._changes.pools = True
+                    self._touch_nodes_of(key)
                 self._limits.pop(key, None)
             case Kind.NODE_CLASS:
                 self._changes.pools |= self.node_classes.pop(key, None) is not None
@@ -334,6 +339,11 @@ class ClusterModel(Standings):
 
     def _touch_node(self, node: str) -> None:
         self._touch(self.view_name(node))
+
+    def _touch_nodes_of(self, pool: str) -> None:
+        for claim in self.claims.values():
+            if claim.pool == pool:
+                self._touch(claim.name)
 
     def _touch(self, name: str) -> None:
         self._existing_nodes.pop(name, None)

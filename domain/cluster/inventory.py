@@ -11,6 +11,7 @@ from treenail.domain.cluster.cluster_facts import ClusterObject, DaemonSet, Kind
 from treenail.domain.cluster.emptiness import moved
 from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
+from treenail.domain.model.left_alone import LeftAlone, left_alone
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
@@ -250,4 +251,12 @@ class Inventory:
         claim = view.claim
         if claim is None or claim.launched or view.leaving:
             return None, None
-        return self.pools.get(claim.pool), self.node_class(claim.node_class)
+        pool = self.pools.get(claim.pool)
+        if pool is not None and pool.static:
+            return None, None
+        return pool, self.node_class(claim.node_class)
+
+    def left_alone(self, view: NodeView) -> LeftAlone | None:
+        """Return why a node is left alone, None where it is not, or where nobody claimed it."""
+        claim = view.claim
+        return left_alone(claim, self.pools.get(claim.pool)) if claim is not None else None

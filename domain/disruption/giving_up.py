@@ -22,6 +22,9 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     view = model.view(name)
     if view is None or not view.initialized or model.ending(view) or marked(view):
         return CHANGED
+    alone = model.left_alone(view)
+    if alone is not None:
+        return alone.value
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return CHANGED
     if proposal.forceful:

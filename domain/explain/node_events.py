@@ -17,6 +17,7 @@ from treenail.domain.model.claim_conditions import MILESTONES
 from treenail.domain.model.event_subjects import of_claim, of_view
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.kept_pods import kept_pod
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.node_shape import shape_problems
 from treenail.domain.model.nodes import Condition, NodeClaim, NodeView, Status, condition_of
@@ -34,6 +35,7 @@ class NodeEvents:
     def __init__(self) -> None:
         self._views: dict[str, NodeView] = {}
         self._replacements = Replacements()
+        self._left_alone: dict[str, LeftAlone] = {}
 
     def note(self, changed: NodeChanged, now: datetime) -> Iterator[ClusterEvent]:
         """Take a view in as it stands; yield what has changed that people know of."""
@@ -41,6 +43,7 @@ class NodeEvents:
         view = changed.view
         if view is None:
             self._replacements.forget(changed.name)
+            self._left_alone.pop(changed.name, None)
             yield from _finalized(before)
             return
         self._views[changed.name] = view
@@ -48,8 +51,18 @@ class NodeEvents:
             yield from kept_pod(pod, now)
         yield from self._replacements.note(changed)
         yield from _disputes(before, view)
+        yield from self._alone(changed, view)
         if before is not None:
             yield from _changes(before, view)
+
+    def _alone(self, changed: NodeChanged, view: NodeView) -> Iterator[ClusterEvent]:
+        """Yield, for a claim that is left alone from now on, why: also at a start."""
+        alone = changed.left_alone
+        if alone is None or view.claim is None or view.ending:
+            self._left_alone.pop(changed.name, None)
+        elif self._left_alone.get(changed.name) is not alone:
+            self._left_alone[changed.name] = alone
+            yield ClusterEvent(of_claim(view.claim), "LeftAlone", f"It is left alone: {alone.value}")
 
     def disrupting(self, order: DisruptNodes) -> Iterator[ClusterEvent]:
         """Yield, for nodes that are given back, why."""

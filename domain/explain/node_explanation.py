@@ -49,6 +49,8 @@ def explain_node(
     yield from _successors(model, view, now)
     if view.ending:
         yield from _end(claim, pods, now)
+    elif (alone := model.left_alone(view)) is not None:
+        yield Statement("future", f"It is left alone: {alone.value}.")
     elif view.initialized:
         yield from _future(model, view, claim, now)
 

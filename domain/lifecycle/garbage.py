@@ -33,20 +33,23 @@ def garbage(
     listed_at: datetime,
     known: Collection[str] = (),
     ready: Collection[str] = (),
+    static_pools: Collection[str] = (),
 ) -> Garbage:
     """Compare the cloud, listed at `listed_at`, with the cluster, listed after it.
 
     An instance under 30 s old is left alone, and so is one whose launch token a living claim without
     an instance names: that claim is about to get it. `known` are provider ids of claims that were there
-    when last heard of: one that cannot be read now does not cost a node. `ready` are those of nodes that are
-    ready: what they run on is there, whatever the listing says (a tag was taken off, say).
+    when last heard of: one that cannot be read now does not cost a node. What is of `static_pools`, by name,
+    is left alone. `ready` are provider ids of nodes that are ready: what they run on is there, whatever the
+    listing says (a tag was taken off, say).
     """
     claimed = {c.provider_id for c in claims if c.provider_id}.union(known)
     there = {i.provider_id for i in instances}.union(ready)
     plain = {i.provider_id for i in instances if i.live and i.capacity_type == labels.ON_DEMAND}
-    settled = [c for c in claims if _settled(c, listed_at)]
+    settled = [c for c in claims if c.pool not in static_pools and _settled(c, listed_at)]
+    ours = [i for i in instances if i.tags.get(labels.NODEPOOL) not in static_pools]
     return Garbage(
-        instances=tuple(sorted(_stray(instances, claims, claimed, listed_at))),
+        instances=tuple(sorted(_stray(ours, claims, claimed, listed_at))),
         claims=_by_name(c for c in settled if c.provider_id not in there),
         unreserved=_by_name(
             c for c in settled if c.capacity_type == labels.RESERVED and c.provider_id in plain

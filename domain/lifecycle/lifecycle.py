@@ -18,6 +18,7 @@ from treenail.domain.model.claim_conditions import (
     shows,
 )
 from treenail.domain.model.event_subjects import of_claim
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_shape import shape_condition, shape_news
 from treenail.domain.model.nodes import LAUNCHED, REGISTERED, Condition, Node, NodeClaim, NodeView, awaited
 from treenail.domain.model.patches import ClaimPatch, NodePatch
@@ -104,8 +105,19 @@ class MarkInitialized:
     conditions: tuple[Condition, ...]
 
 
-def next_step(view: NodeView, now: datetime) -> NextStep:
-    """Return what a claim's life needs next; None where nothing is left to do."""
+def next_step(view: NodeView, now: datetime, alone: LeftAlone | None = None) -> NextStep:
+    """Return what a claim's life needs next; None where nothing is left to do.
+
+    One that is left `alone` is seen into use like others, and not given back; but one that is of no pool says
+    itself how long it may live.
+    """
+    step = _next_step(view, now, alone)
+    if not isinstance(step, GiveBack) or alone is None:
+        return step
+    return step if alone is LeftAlone.NO_POOL and step.cause is Cause.EXPIRED else None
+
+
+def _next_step(view: NodeView, now: datetime, alone: LeftAlone | None) -> NextStep:
     claim = view.claim
     if view.abandoned:
         return AbandonNode(node=view.abandoned[0])
@@ -114,10 +126,16 @@ def next_step(view: NodeView, now: datetime) -> NextStep:
     if view.claimants and view.registered and view.node is not None and not owned_by(view.node, claim):
         mine = NodePatch(owner=of_claim(claim))
         return SyncNode(node=view.node.name, version=view.node.resource_version, patch=mine)
+    expires = expires_at(claim, None) if forceful(claim) else None
     if view.initialized:
         news = shape_news(view)
-        return None if news is None else PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
-    expires = expires_at(claim, None) if forceful(claim) else None
+        if news is not None:
+            return PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
+        # That of the others is its pool's disruptor's.
+        if alone is not LeftAlone.NO_POOL or expires is None:
+            return None
+        due = now >= expires
+        return GiveBack(claim=claim, cause=Cause.EXPIRED) if due else WaitUntil(at=expires)
     if expires is not None and now >= expires:
         return GiveBack(claim=claim, cause=Cause.EXPIRED)
     step = _towards_use(view, claim, now)

@@ -9,13 +9,24 @@ import pytest
 
 from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.actors.notices import SPOT, message
-from tests.builders import START, at, bound_pod, claim_of, node_of, pending_pod, planned_claim, view
+from tests.builders import (
+    START,
+    at,
+    bound_pod,
+    claim_of,
+    node_class,
+    node_of,
+    node_pool,
+    pending_pod,
+    planned_claim,
+    view,
+)
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
 from treenail.domain.cluster.batching import UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import Kind, Resynced
-from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
+from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.launch.launching import CapacityRanOut, offering_of
 from treenail.domain.model import labels
@@ -151,13 +162,31 @@ def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is()
     stage.tell(notice)
     stage.run(3600)
 
-    stage.tell(Resynced(revision=2, objects=(*IN_USE, bound_pod("p1", "node-c1"))))
+    there = (node_pool(), node_class(), *IN_USE, bound_pod("p1", "node-c1"))
+    stage.tell(Resynced(revision=2, objects=there))
 
     assert stage.termination.of(NodeInterrupted) == [replace(notice, name="c1")]
     assert stage.batcher.received == [UrgentWork(why="instance_status")]
     assert stage.listener.received == []  # it stays in the queue until the end is written down
     stage.see(replace(claim_of(view()), deleting_since=START, resource_version=6))
     assert stage.listener.received == [NoticeSettled(instance_id="i-c1")]
+
+
+def test_what_is_announced_before_pools_are_known_may_be_of_a_node_that_is_left_alone() -> None:
+    static = replace(node_pool(), static=True)
+    for pool, acted_on in ((static, []), (node_pool(), [warned(name="c1")])):
+        stage = Knowing(synced=False)
+        stage.lose(Kind.NODE_POOL, "default")
+        stage.see(*IN_USE)
+        stage.tell(warned())
+        assert stage.termination.of(NodeInterrupted) == []
+
+        stage.tell(Resynced(revision=2, objects=(pool, node_class(), *IN_USE)))
+
+        assert stage.termination.of(NodeInterrupted) == acted_on
+        left = [NoticeSettled(instance_id="i-c1")]
+        assert stage.listener.received == ([] if acted_on else left)
+        assert len(stage.teller.of(DisruptionBlocked)) == (0 if acted_on else 1)
 
 
 LAUNCHING = claim_of(view(of_claim={"provider_id": ""}))

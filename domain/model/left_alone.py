@@ -1,0 +1,41 @@
+"""Nodes that are left alone: those of static pools, those whose pool nobody knows, and those of no pool."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from treenail.domain.model.causes import STOPPING, TAKEN, Cause
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import NodeClaim
+
+
+class LeftAlone(StrEnum):
+    """Why nobody here gives a node up of their own will. The value says so to people.
+
+    What somebody deletes is seen out in any case.
+    """
+
+    STATIC_POOL = "its pool is static, and static pools are not supported yet"
+    UNKNOWN_POOL = "its pool is not there, or is not understood"
+    NO_POOL = "it is of no pool"
+
+    @property
+    def entirely(self) -> bool:
+        """Whether nothing is bought or deleted for it either, nor anything written on its machine."""
+        return self is LeftAlone.STATIC_POOL
+
+    def spares(self, cause: Cause) -> bool:
+        """Return whether it stays though it was announced to end.
+
+        Where EC2 takes the machine anyway, the pods of a node whose pool is not known leave it before.
+        """
+        return self.entirely or cause not in TAKEN | STOPPING
+
+
+def left_alone(claim: NodeClaim, pool: NodePool | None) -> LeftAlone | None:
+    """Return why a claim's node is left alone, None where it is not; `pool` is the one that it names."""
+    if not claim.pool:
+        return LeftAlone.NO_POOL
+    if pool is None:
+        return LeftAlone.UNKNOWN_POOL
+    return LeftAlone.STATIC_POOL if pool.static else None
