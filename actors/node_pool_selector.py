@@ -7,10 +7,10 @@ from typing import Final, TypeAlias, assert_never
 
 from cachetools import TLRUCache, TTLCache
 
-from treenail.actors.ran_out import ran_out_offerings
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
+from treenail.domain.launch.unavailable_offerings import unavailable_offerings
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import Kubelet, NodeClass
@@ -74,7 +74,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
-        self._ran_out = ran_out_offerings(clock)
+        self._ran_out = unavailable_offerings(clock)
         self._broken = BrokenClasses()
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}

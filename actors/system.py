@@ -29,7 +29,7 @@ from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
-from treenail.actors.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
+from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor.drain_calls import DrainCalls

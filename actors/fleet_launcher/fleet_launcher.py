@@ -9,7 +9,6 @@ from treenail.actors.fleet_launcher.held_calls import HeldCalls
 from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
 from treenail.actors.fleet_launcher.launch_recorder import LaunchRecorder
 from treenail.actors.fleet_launcher.messages import Adopt, Flushed, GiveUp, Probe, StepDone
-from treenail.actors.ran_out import ran_out_offerings
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_bought, tell_created, tell_failed, tell_launched
 from treenail.domain.cluster.changes import NodeChanged
@@ -44,6 +43,7 @@ from treenail.domain.launch.launching import (
     launch_again,
     launches,
 )
+from treenail.domain.launch.unavailable_offerings import unavailable_offerings
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
@@ -92,7 +92,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             go=self._carry_out,
         )
         self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
-        self._ran_out = ran_out_offerings(runtime.timers.monotonic)
+        self._ran_out = unavailable_offerings(runtime.timers.monotonic)
 
     def handle(self, message: LauncherInbox) -> None:
         match message:

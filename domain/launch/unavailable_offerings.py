@@ -1,4 +1,4 @@
-"""The offerings that EC2 had no capacity in, kept from use for a while."""
+"""Offerings that EC2 had no capacity in, kept from use for three minutes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _SECONDS: Final = 180.0
 _MOST: Final = 100_000
 
 
-def ran_out_offerings(clock: Callable[[], float]) -> TTLCache[OfferingKey, bool]:
+def unavailable_offerings(clock: Callable[[], float]) -> TTLCache[OfferingKey, bool]:
     """Return an empty cache whose entries last three minutes, as Karpenter's do. `clock` gives seconds."""
     return TTLCache(_MOST, _SECONDS, timer=clock)
