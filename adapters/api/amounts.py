@@ -14,7 +14,13 @@ from treenail.adapters.api.diagnosis import quoted, under
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import WANTED, Quantity
 from treenail.domain.model.durations import parse_duration
-from treenail.domain.model.resources import EPHEMERAL_STORAGE, Resources, amount_of, format_amount
+from treenail.domain.model.resources import (
+    EPHEMERAL_STORAGE,
+    Resources,
+    TooLargeError,
+    amount_of,
+    format_amount,
+)
 
 NEVER: Final = "Never"
 
@@ -74,6 +80,49 @@ def resources(quantities: Mapping[str, Quantity], at: str, *, most: int = MOST_O
     return Resources(
         {name: amount(name, text, under(at, name), most=most) for name, text in quantities.items()}
     )
+
+
+@lru_cache(4096)
+def _amount_held(resource: str, text: str) -> int | str:
+    """Return the amount within what we count with, or what is wrong with the text."""
+    try:
+        return max(-MOST_OF_ONE, min(amount_of(resource, text), MOST_OF_ONE))
+    except TooLargeError:
+        return -MOST_OF_ONE if text.startswith("-") else MOST_OF_ONE
+    except ValueError as error:
+        return f"{quoted(text)} is {str(error).rpartition(' is ')[2]}"
+
+
+def asked(quantities: Mapping[str, Quantity], at: str) -> Resources:
+    """Read quantities that pods ask for, at the path `at`: what is beyond `MOST_OF_ONE` is so much.
+
+    Raises:
+        FieldError: one is no quantity, or negative.
+    """
+    amounts = _held(quantities, at)
+    for name, amount in amounts.items():
+        if amount < 0:
+            raise FieldError(under(at, name), f"{quoted(str(quantities[name]))} must not be negative")
+    return Resources(amounts)
+
+
+def there_is(quantities: Mapping[str, Quantity], at: str) -> Resources:
+    """Read quantities that somebody says there are: at most `MOST_OF_ONE`, and none where less than none.
+
+    Raises:
+        FieldError: one is no quantity.
+    """
+    return Resources({name: max(amount, 0) for name, amount in _held(quantities, at).items()})
+
+
+def _held(quantities: Mapping[str, Quantity], at: str) -> dict[str, int]:
+    amounts: dict[str, int] = {}
+    for name, text in quantities.items():
+        read = _amount_held(name, str(text))
+        if isinstance(read, str):
+            raise FieldError(under(at, name), read)
+        amounts[name] = read
+    return amounts
 
 
 def storage_bytes(quantity: Quantity, at: str) -> int:

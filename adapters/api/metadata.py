@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import field
 
@@ -14,6 +14,8 @@ from treenail.adapters.api.model import Model, StrictModel, Time
 from treenail.adapters.api.names import check_annotations, check_labels, is_dns_label, is_subdomain
 from treenail.domain.model.nodes import Condition, Status
 from treenail.domain.model.pods import Owner
+
+_STATUSES: Final = frozenset(Status)
 
 
 class OwnerReference(Model, kw_only=True):
@@ -119,6 +121,29 @@ class ConditionModel(Model):
         return Condition(
             type=self.type,
             status=self.status,
+            reason=self.reason,
+            message=self.message,
+            since=since.astimezone(UTC) if since else None,
+        )
+
+
+class CoreConditionModel(Model):
+    """A condition of a core object. Agents write them, and the API server takes any status for one."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Time | None = None
+
+    def value(self) -> Condition | None:
+        """Return the condition; None where its status is none that we know: that says nothing."""
+        if self.status not in _STATUSES:
+            return None
+        since = self.last_transition_time
+        return Condition(
+            type=self.type,
+            status=Status(self.status),
             reason=self.reason,
             message=self.message,
             since=since.astimezone(UTC) if since else None,

@@ -10,7 +10,7 @@ from msgspec import field
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, Time
-from treenail.adapters.api.names import check_key, check_value
+from treenail.adapters.api.names import check_key, check_value, is_label_value
 from treenail.domain.model import labels
 from treenail.domain.model.labels import integer_of
 from treenail.domain.model.pods import Expression, LabelSelector
@@ -18,7 +18,11 @@ from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint
 
 _LISTING = (Operator.IN, Operator.NOT_IN)
+_BOUNDS = (Operator.GT, Operator.LT)
 _NODE_NAME: Final = "metadata.name"
+# What no node meets, and what every node does: none has an empty name.
+NO_NODE: Final = Expression(labels.NODE_NAME, Operator.IN, ("",))
+_ANY_NODE: Final = Expression(labels.NODE_NAME, Operator.NOT_IN, ("",))
 
 
 class LabelExpressionModel(Model):
@@ -67,7 +71,7 @@ class NodeTermModel(Model):
         """Return the conjunction; FieldError says what is wrong with it under the path `at`."""
         return (
             *(
-                expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
+                node_expression(e.key, e.operator, e.values, f"{at}.matchExpressions[{n}]")
                 for n, e in enumerate(self.match_expressions)
             ),
             *(_field(e, f"{at}.matchFields[{n}]") for n, e in enumerate(self.match_fields)),
@@ -89,14 +93,32 @@ class NodeSelectorModel(Model):
     node_selector_terms: tuple[NodeTermModel, ...]
 
     def value(self, at: str) -> tuple[tuple[Expression, ...], ...]:
-        """Return the alternatives; FieldError says what is wrong with them under the path `at`."""
+        """Return the alternatives; FieldError says what is wrong with them under the path `at`.
+
+        Terms that no node meets are left out, and the last of them stays where there is no other.
+        """
         terms = [t.value(f"{at}.nodeSelectorTerms[{n}]") for n, t in enumerate(self.node_selector_terms)]
-        kept = tuple(term for term in terms if term)
-        if not kept:
-            raise FieldError(
-                f"{at}.nodeSelectorTerms", "selects no node: a term without expressions never does"
-            )
-        return kept
+        return tuple(term for term in terms if term and NO_NODE not in term) or ((NO_NODE,),)
+
+
+def node_expression(key: str, operator: str, values: Sequence[str], at: str) -> Expression:
+    """Return one line of what is demanded of a node's labels.
+
+    The API server takes values that no label can have, and bounds that are no numbers. A node meets
+    neither, and has none of the values that are excluded.
+
+    Raises:
+        FieldError: key, operator and values do not go together as the API server demands.
+    """
+    kind = Operator(operator)
+    possible = tuple(value for value in values if is_label_value(value))
+    if kind in _LISTING and values and not possible:
+        check_key(key, f"{at}.key")
+        return NO_NODE if kind is Operator.IN else _ANY_NODE
+    if kind in _BOUNDS and len(values) == 1 and integer_of(values[0]) is None:
+        check_key(key, f"{at}.key")
+        return NO_NODE
+    return expression(key, operator, possible if kind in _LISTING else values, at)
 
 
 def expression(key: str, operator: str, values: Sequence[str], at: str) -> Expression:

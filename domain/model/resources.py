@@ -43,11 +43,16 @@ _LONGEST: Final = 64
 _EXACT: Final = Context(prec=2 * _LONGEST)
 
 
+class TooLargeError(ValueError):
+    """A quantity is beyond what Kubernetes can hold, which takes it for the most it can."""
+
+
 def parse_quantity(text: str | float) -> Decimal:
     """Read a Kubernetes quantity ("100m", "1.5Gi", "2e3", 4) exactly, in base units.
 
     Raises:
-        ValueError: `text` is no quantity, or beyond what Kubernetes can hold.
+        TooLargeError: `text` is beyond what Kubernetes can hold.
+        ValueError: `text` is no quantity.
     """
     written = str(text)
     match = _QUANTITY.fullmatch(written) if len(written) <= _LONGEST else None
@@ -59,7 +64,7 @@ def parse_quantity(text: str | float) -> Decimal:
     else:
         value = _EXACT.multiply(Decimal(number), _SUFFIXES[suffix or ""])
     if abs(value) > _LARGEST:
-        raise ValueError(f"{written!r} is larger than any quantity Kubernetes can hold")
+        raise TooLargeError(f"{written!r} is larger than any quantity Kubernetes can hold")
     return value
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from treenail.adapters.api.amounts import resources
-from treenail.adapters.api.metadata import ConditionModel, CoreObject
+from treenail.adapters.api.amounts import there_is
+from treenail.adapters.api.metadata import CoreConditionModel, CoreObject
 from treenail.adapters.api.model import Model, Quantities
 from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.reading import Reading, Translation
@@ -27,7 +27,7 @@ class NodeStatusModel(Model):
 
     capacity: Quantities = field(default_factory=dict)
     allocatable: Quantities | None = None
-    conditions: tuple[ConditionModel, ...] = ()
+    conditions: tuple[CoreConditionModel, ...] = ()
 
 
 class NodeModel(CoreObject):
@@ -43,10 +43,10 @@ def node(model: NodeModel, reading: Reading) -> Translation:
     meta.validate()
     own_taints = taints(spec.taints, "spec.taints")
     check_taints_differ(("spec.taints", own_taints))
-    capacity = resources(status.capacity, "status.capacity")
+    capacity = there_is(status.capacity, "status.capacity")
     allocatable = capacity
     if status.allocatable is not None:
-        allocatable = resources(status.allocatable, "status.allocatable")
+        allocatable = there_is(status.allocatable, "status.allocatable")
     return Translation(
         objects=(
             Node(
@@ -62,7 +62,7 @@ def node(model: NodeModel, reading: Reading) -> Translation:
                 provider_id=spec.provider_id,
                 capacity=capacity,
                 allocatable=allocatable,
-                conditions=tuple(c.value() for c in status.conditions),
+                conditions=tuple(said for c in status.conditions if (said := c.value()) is not None),
                 created_at=meta.created(reading.at),
                 deleting_since=meta.deleting_since,
             ),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, field
 
 from treenail.adapters.api.core.volume_sources import DisksModel
-from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Port, Positive, Quantities
+from treenail.adapters.api.model import Model, NotEmpty, Port, Positive, Quantities
 from treenail.adapters.api.selectors import LabelSelectorModel, NodeSelectorModel, NodeTermModel
 from treenail.domain.model.taints import TolerationOperator
 
@@ -183,4 +183,4 @@ class PodSpecModel(Model, kw_only=True):
     priority: int = 0
     priority_class_name: str = ""
     restart_policy: RestartPolicy = "Always"
-    termination_grace_period_seconds: NotNegative = 30
+    termination_grace_period_seconds: Annotated[int, Meta(ge=0)] = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treenail.adapters.api.amounts import resources
+from treenail.adapters.api.amounts import asked
 from treenail.adapters.api.core.pod_model import ContainerModel, PodSpecModel, ResourcesModel
 from treenail.adapters.api.diagnosis import meant, quoted, under
 from treenail.adapters.api.errors import FieldError
@@ -38,7 +38,7 @@ def effective(spec: PodSpecModel, at: str) -> tuple[Resources, Resources]:
     limits = _together([lim for _, lim in containers], [lim for _, lim in init], sidecar)
     if spec.resources is not None:
         requests, limits = _of_whole_pod(spec.resources, requests, limits, f"{at}.resources")
-    overhead = resources(spec.overhead, f"{at}.overhead")
+    overhead = asked(spec.overhead, f"{at}.overhead")
     limits_overhead = {name: amount for name, amount in overhead.items() if name in limits}
     return _named(requests.plus(overhead).plus(_ONE_POD)), _named(limits.plus(limits_overhead))
 
@@ -56,8 +56,8 @@ def _of_container(model: ResourcesModel, at: str) -> tuple[Resources, Resources]
     if not model.limits and not model.requests:
         return NOTHING, NOTHING
     _check_names((*model.requests, *model.limits), at)
-    limits = resources(model.limits, f"{at}.limits") if model.limits else NOTHING
-    requests = resources(model.requests, f"{at}.requests")
+    limits = asked(model.limits, f"{at}.limits") if model.limits else NOTHING
+    requests = asked(model.requests, f"{at}.requests")
     _check_within(requests, limits, at)
     return Resources({**limits, **requests}) if limits else requests, limits
 
@@ -74,8 +74,8 @@ def _check_names(names: Sequence[str], at: str) -> None:
 def _check_within(requests: Resources, limits: Resources, at: str) -> None:
     for name, amount in requests.items():
         if name in limits and amount > limits[name]:
-            asked, most = (format_amount(name, a) for a in (amount, limits[name]))
-            raise FieldError(under(f"{at}.requests", name), f"{asked} is more than the limit of {most}")
+            wanted, most = (format_amount(name, a) for a in (amount, limits[name]))
+            raise FieldError(under(f"{at}.requests", name), f"{wanted} is more than the limit of {most}")
 
 
 def _together(
@@ -104,13 +104,13 @@ def _of_whole_pod(
     for name in (*model.requests, *model.limits):
         if name not in (CPU, MEMORY) and not name.startswith("hugepages-"):
             raise FieldError(at, f"{quoted(name)} cannot be given for a whole pod")
-    own_limits = resources(model.limits, f"{at}.limits")
-    own = resources(model.requests, f"{at}.requests")
-    asked = Resources({**own_limits, **requests, **own})
+    own_limits = asked(model.limits, f"{at}.limits")
+    own = asked(model.requests, f"{at}.requests")
+    wanted = Resources({**own_limits, **requests, **own})
     for name, amount in own.items():
         if amount < requests.get(name, 0):
             asked_alone, together = (format_amount(name, a) for a in (amount, requests[name]))
             problem = f"{asked_alone} is less than its containers request, {together}"
             raise FieldError(under(f"{at}.requests", name), problem)
-    _check_within(Resources({n: a for n, a in asked.items() if n in own_limits}), own_limits, at)
-    return asked, Resources({**limits, **own_limits})
+    _check_within(Resources({n: a for n, a in wanted.items() if n in own_limits}), own_limits, at)
+    return wanted, Resources({**limits, **own_limits})

@@ -15,7 +15,7 @@ from treenail.adapters.api.core.pod_model import (
 )
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import check_key, check_value
-from treenail.adapters.api.selectors import LabelSelectorModel
+from treenail.adapters.api.selectors import NO_NODE, LabelSelectorModel
 from treenail.domain.model.pods import (
     HostPort,
     LabelSelector,
@@ -77,7 +77,7 @@ def node_affinity(model: NodeAffinityModel | None, at: str) -> NodeAffinity:
     required = model.required
     return NodeAffinity(
         required=required.value(f"{at}.requiredDuringSchedulingIgnoredDuringExecution") if required else (),
-        preferred=tuple((weight, term) for weight, term in preferred if term),
+        preferred=tuple((weight, term) for weight, term in preferred if term and NO_NODE not in term),
     )
 
 

@@ -29,6 +29,8 @@ from treenail.adapters.api.selectors import NodeSelectorModel
 from treenail.domain.model.pods import PodSpec
 
 _MOST_KNOWN: Final = 20_000
+# In seconds: 68 years, after which nothing runs that is waited for.
+_LONGEST_GRACE: Final = 2**31 - 1
 
 
 class PodSpecs:
@@ -126,7 +128,7 @@ def _translated(model: PodSpecModel, at: str) -> PodSpec:
         scheduling_gates=tuple(g.name for g in model.scheduling_gates),
         priority=model.priority,
         priority_class=model.priority_class_name,
-        grace_seconds=model.termination_grace_period_seconds,
+        grace_seconds=min(model.termination_grace_period_seconds, _LONGEST_GRACE),
     )
 
 

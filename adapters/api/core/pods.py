@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final
 
 from msgspec import field
 
@@ -11,30 +11,35 @@ from treenail.adapters.api.core.pod_model import PodSpecModel
 from treenail.adapters.api.core.pod_specs import without_field_terms
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
-from treenail.adapters.api.metadata import ConditionModel, CoreObject
+from treenail.adapters.api.metadata import CoreConditionModel, CoreObject
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import is_subdomain
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.model.nodes import Status
 from treenail.domain.model.pods import Phase, Pod
 
+_PHASES: Final = frozenset(Phase)
+
 
 class PodStatusModel(Model):
-    """Where a pod stands. Unknown is a pod whose node is lost: for all we know it runs."""
+    """Where a pod stands. Unknown is a pod whose node is lost: for all we know it runs.
 
-    phase: Literal["", "Pending", "Running", "Succeeded", "Failed", "Unknown"] = ""
-    conditions: tuple[ConditionModel, ...] = ()
+    So does one in a phase that we do not know.
+    """
+
+    phase: str = ""
+    conditions: tuple[CoreConditionModel, ...] = ()
     nominated_node_name: str = ""
     start_time: Time | None = None
 
-    def condition(self, kind: str) -> ConditionModel | None:
+    def condition(self, kind: str) -> CoreConditionModel | None:
         return next((c for c in self.conditions if c.type == kind), None)
 
     @property
     def value(self) -> Phase:
-        if self.phase == "Unknown":
-            return Phase.RUNNING
-        return Phase(self.phase) if self.phase else Phase.PENDING
+        if not self.phase:
+            return Phase.PENDING
+        return Phase(self.phase) if self.phase in _PHASES else Phase.RUNNING
 
 
 class PodModel(CoreObject, kw_only=True):
@@ -76,20 +81,20 @@ def pod(model: PodModel, reading: Reading) -> Translation:
                 unschedulable_since=_unschedulable_since(scheduled, created_at),
                 scheduled_at=_scheduled_at(scheduled),
                 started_at=status.start_time.astimezone(UTC) if status.start_time else None,
-                ready=ready is not None and ready.status is Status.TRUE,
+                ready=ready is not None and ready.status == Status.TRUE,
             ),
         )
     )
 
 
-def _unschedulable_since(scheduled: ConditionModel | None, created_at: datetime) -> datetime | None:
+def _unschedulable_since(scheduled: CoreConditionModel | None, created_at: datetime) -> datetime | None:
     if scheduled is None or scheduled.reason != "Unschedulable":
         return None
     since = scheduled.last_transition_time
     return since.astimezone(UTC) if since else created_at
 
 
-def _scheduled_at(scheduled: ConditionModel | None) -> datetime | None:
-    if scheduled is None or scheduled.status is not Status.TRUE or scheduled.last_transition_time is None:
+def _scheduled_at(scheduled: CoreConditionModel | None) -> datetime | None:
+    if scheduled is None or scheduled.status != Status.TRUE or scheduled.last_transition_time is None:
         return None
     return scheduled.last_transition_time.astimezone(UTC)

@@ -16,7 +16,7 @@ from treenail.adapters.api.selectors import LabelSelectorModel
 from treenail.adapters.api.workloads import PriorityClass
 from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
 
-_PERCENT: Final = re.compile(r"(\d{1,3})%")
+_PERCENT: Final = re.compile(r"0*(\d{1,3})%")
 _ALL: Final = 100
 _HIGHEST_OF_USERS: Final = 1_000_000_000
 

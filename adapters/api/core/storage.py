@@ -7,16 +7,17 @@ from typing import Literal
 
 from msgspec import field
 
-from treenail.adapters.api.amounts import storage_bytes
+from treenail.adapters.api.amounts import asked
 from treenail.adapters.api.core.volume_sources import DisksModel
 from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Quantities
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.adapters.api.selectors import NodeSelectorModel, expression
+from treenail.adapters.api.selectors import NodeSelectorModel, node_expression
 from treenail.domain.model.pods import Expression
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_STORAGE = "storage"
 # Set together with the volume's name, where the API server bound the claim itself.
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
@@ -67,9 +68,7 @@ def volume_claim(model: PersistentVolumeClaimModel, namespace: str, at: str = ""
         storage_class=spec.storage_class_name,
         volume_name=spec.volume_name,
         access_modes=spec.access_modes,
-        requested=storage_bytes(
-            spec.resources.requests.get("storage", 0), f"{at}spec.resources.requests.storage"
-        ),
+        requested=asked(spec.resources.requests, f"{at}spec.resources.requests").get(_STORAGE, 0),
         bound=_BIND_COMPLETED in meta.annotations or model.status.phase == "Bound",
         lost=model.status.phase == "Lost",
         deleting=meta.deletion_timestamp is not None,
@@ -139,7 +138,7 @@ def persistent_volume(model: PersistentVolumeModel, _reading: Reading) -> Transl
                 resource_version=meta.version,
                 labels=meta.labels,
                 storage_class=spec.storage_class_name,
-                capacity=storage_bytes(spec.capacity.get("storage", 0), "spec.capacity.storage"),
+                capacity=asked(spec.capacity, "spec.capacity").get(_STORAGE, 0),
                 access_modes=spec.access_modes,
                 claim=f"{claim.namespace or 'default'}/{claim.name}" if claim and claim.name else "",
                 driver=driver,
@@ -196,7 +195,7 @@ def storage_class(model: StorageClassModel, _reading: Reading) -> Translation:
 
 def _topology(model: TopologyTermModel, at: str) -> tuple[Expression, ...]:
     return tuple(
-        expression(e.key, "In", e.values, f"{at}.matchLabelExpressions[{n}]")
+        node_expression(e.key, "In", e.values, f"{at}.matchLabelExpressions[{n}]")
         for n, e in enumerate(model.match_label_expressions)
     )
 
