@@ -349,6 +349,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 _Collected,
             )
         for claim in found.claims:
+            view = self._views.get(claim.name)
+            if view is not None and view.unread:
+                continue
             given_up = ClaimGivenUp(name=claim.name, cause=Cause.GARBAGE_COLLECTED, actor=type(self).__name__)
             self._termination.tell(given_up)
         for claim in found.unreserved:

@@ -181,6 +181,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case ObjectSeen() | ObjectGone() | Resynced():
                 self._learn(message, now)
             case ObjectSetAside():
+                self._model.learn(message, now)
                 self._set_aside(message)
             case BatchClosed():
                 self._decisions.add(message.decision)
@@ -228,7 +229,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     # --- what cannot be understood
 
     def _set_aside(self, fact: ObjectSetAside) -> None:
-        """Have people told of it, once: what was last understood of the object stays in use."""
+        """Have people told of it, once. What can be read of the object, or was last understood, is in use."""
         if self._aside.note(fact):
             self.log("object set aside", about=str(fact.about), problem=fact.problem)
             self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=fact.kind.value)

@@ -20,7 +20,7 @@ from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model import labels
 from treenail.domain.model.claim_conditions import after_launch
 from treenail.domain.model.claim_prices import write_price
-from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
+from treenail.domain.model.errors import AlreadyExistsError, InvalidError, NotFoundError
 from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.patches import ClaimPatch
@@ -110,7 +110,10 @@ class LaunchCalls:
             if known.leaving or known.provider_id:
                 raise NotFoundError(f"{claim.name} is not waiting for a launch any more")
             patch = ClaimPatch(annotations={labels.LAUNCH: str(mark)})
-            return self._writer.patch_claim(claim.name, patch, version=known.resource_version)
+            marked = self._writer.patch_claim(claim.name, patch, version=known.resource_version)
+            if marked.unread:
+                raise InvalidError(f"{claim.name} cannot be understood: {marked.unread}")
+            return marked
 
         return _about(claim.name), call
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import inspect
 
-from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.errors import FieldError, UnknownFieldError
 
 _LONGEST_QUOTE: Final = 80
 _PLAIN_KEY: Final = re.compile(r"\w[\w-]*")
@@ -81,7 +81,7 @@ def _of_struct(kind: inspect.StructType, value: Any, path: str) -> FieldError | 
         if key in fields:
             problem = _of(fields[key].type, below, under(path, key))
         elif kind.forbid_unknown_fields:
-            problem = FieldError(under(path, key), f"is not a known field{meant(key, fields)}")
+            problem = UnknownFieldError(under(path, key), f"is not a known field{meant(key, fields)}")
         else:
             problem = None
         if problem:

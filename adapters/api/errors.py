@@ -17,6 +17,10 @@ class FieldError(Exception):
         return f"{self.field}: {self.problem}" if self.field else self.problem
 
 
+class UnknownFieldError(FieldError):
+    """An object has a field that we do not know."""
+
+
 class ManifestError(Exception):
     """A manifest that cannot be used: in which file, which object, which field, and what is wrong.
 

@@ -71,18 +71,19 @@ def read(model: type[M], content: Content) -> M:
             _decoder(model).decode(content) if isinstance(content, bytes) else msgspec.convert(content, model)
         )
     except msgspec.ValidationError:
-        tree = _without_nulls(msgspec.json.decode(content) if isinstance(content, bytes) else content)
+        tree = without_nulls(msgspec.json.decode(content) if isinstance(content, bytes) else content)
     try:
         return msgspec.convert(tree, model)
     except msgspec.ValidationError as error:
         raise first_problem(tree, model) or FieldError("", str(error)) from None
 
 
-def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - any JSON value
+def without_nulls(tree: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a tree less the fields that are null."""
     match tree:
         case dict():
-            return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+            return {key: without_nulls(value) for key, value in tree.items() if value is not None}
         case list():
-            return [_without_nulls(value) for value in tree]
+            return [without_nulls(value) for value in tree]
         case _:
             return tree

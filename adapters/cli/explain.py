@@ -49,7 +49,7 @@ def pod(
     if there is None and not events and not unclear:
         raise BadInputError(f"Pod {namespace}/{short}: is not there, and no event tells of it")
     if there is not None:
-        statements = (*unclear, *explain_pod(look.model, there, now, claims_known=look.knows_claims))
+        statements = tuple(explain_pod(look.model, there, now, claims_known=look.knows_claims))
     else:
         statements = unclear or (Statement("place", "It is not there any more."),)
     _print(f"Pod {namespace}/{short}", statements, events, now, output)
@@ -73,7 +73,7 @@ def node(
     if view is None and not events and not unclear:
         raise BadInputError(f"Node {name}: is not there, and no event tells of it")
     if view is not None:
-        statements = (*unclear, *explain_node(look.model, view, now, claims_known=look.knows_claims))
+        statements = tuple(explain_node(look.model, view, now, claims_known=look.knows_claims))
     else:
         statements = unclear or (Statement("end", "It is not there any more."),)
     _print(f"Node {name}", statements, events, now, output)

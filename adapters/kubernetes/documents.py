@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from treenail.adapters.api import headers
 from treenail.adapters.kubernetes.errors import Status, error_of, read_status
 from treenail.domain.model.errors import PortError, UnavailableError
 
@@ -17,27 +18,15 @@ class _Annotations(msgspec.Struct):
     ends: str = msgspec.field(default="", name=_LIST_ENDS)
 
 
-class Header(msgspec.Struct, rename="camel"):
-    """What tells one object from another, in its metadata."""
+class Header(headers.Header, rename="camel"):
+    """What tells one object from another, in its metadata, and a bookmark from those."""
 
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
     annotations: _Annotations | None = None
-
-    @property
-    def version(self) -> int:
-        return int(self.resource_version)
 
     @property
     def ends_list(self) -> bool:
         """Whether this is the bookmark with which a streamed list ends."""
         return self.annotations is not None and self.annotations.ends == "true"
-
-
-class _Headed(msgspec.Struct):
-    metadata: Header
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -61,7 +50,7 @@ class Event(msgspec.Struct):
 
 _PAGE: Final = msgspec.json.Decoder(Page)
 _EVENT: Final = msgspec.json.Decoder(Event)
-_HEADED: Final = msgspec.json.Decoder(_Headed)
+_HEADED: Final = msgspec.json.Decoder(headers.Headed[Header])
 
 
 def read_page(body: bytes, asked: str) -> Page:
@@ -82,13 +71,7 @@ def read_event(line: bytes, asked: str) -> Event:
 
 def read_header(content: bytes | msgspec.Raw, asked: str) -> Header:
     """Return what an object is called; UnavailableError where it does not say."""
-    try:
-        header = _HEADED.decode(content).metadata
-    except msgspec.DecodeError as error:
-        raise UnavailableError(f"{asked}: an object has no metadata: {error}") from None
-    if not header.resource_version.isdecimal():
-        raise UnavailableError(f"{asked}: {header.name!r} has no resource version")
-    return header
+    return headers.of(_HEADED, content, asked)
 
 
 def error_in(event: Event, asked: str) -> PortError:

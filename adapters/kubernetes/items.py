@@ -1,20 +1,16 @@
-"""One object of the API server as the domain sees it, or why it cannot."""
+"""Which objects the resources of the API server hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Final
 
-from treenail.adapters.api import model as models
-from treenail.adapters.api.errors import FieldError
-from treenail.adapters.api.kinds import Kind as ApiKind
-from treenail.adapters.api.kinds import kind_of
+from treenail.adapters.api.items import Item, Items
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes import resources as known
-from treenail.adapters.kubernetes.documents import Header, read_header
 from treenail.adapters.kubernetes.resources import Resource
-from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import NodePool
 
@@ -39,72 +35,9 @@ KINDS: Final[Mapping[Resource, Kind]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """An object at one resource version: what it stands for, or why that is not to be understood."""
-
-    uid: str
-    name: str
-    version: int
-    objects: tuple[ClusterObject, ...] = ()
-    aside: ObjectSetAside | None = None
-
-
-class Items:
-    """Reads the objects of one resource. Pods of one template share their spec, over all that is read."""
-
-    def __init__(self, resource: Resource, reading: Reading) -> None:
-        self._resource = resource
-        self._reading = reading
-        self._api: ApiKind[Any] = kind_of(resource.api_version, resource.kind)
-
-    def read(self, content: bytes) -> Item:
-        """Return what the object is, set aside where it is not to be understood.
-
-        Raises:
-            UnavailableError: it does not even say what it is called.
-        """
-        try:
-            model = models.read(self._api.model, content)
-            objects = self._api.translate(model, self._reading).objects
-        except FieldError as problem:
-            return self._aside(content, str(problem))
-        except RecursionError:
-            return self._aside(content, "is nested too deep")
-        except Exception as error:  # noqa: BLE001 - one object that nobody thought of must not cost the others
-            return self._aside(content, f"cannot be read: {type(error).__name__}: {error}")
-        meta = model.metadata
-        return Item(
-            uid=meta.uid,
-            name=meta.name,
-            version=meta.version,
-            objects=cast("tuple[ClusterObject, ...]", tuple(objects)),
-        )
-
-    def _aside(self, content: bytes, problem: str) -> Item:
-        header = read_header(content, str(self._resource))
-        fact = ObjectSetAside(
-            kind=KINDS[self._resource],
-            key=self._key(header),
-            resource_version=header.version,
-            about=ObjectRef(
-                kind=self._resource.kind, name=header.name, namespace=header.namespace, uid=header.uid
-            ),
-            problem=problem,
-        )
-        return Item(uid=header.uid, name=header.name, version=header.version, aside=fact)
-
-    def _key(self, header: Header) -> str:
-        """Return what `key_of` would give for the object."""
-        match KINDS[self._resource]:
-            case Kind.POD | Kind.DAEMON_SET:
-                return header.uid
-            case Kind.NODE_CLASS:
-                return f"{self._resource.kind}/{header.name}"
-            case Kind.PERSISTENT_VOLUME_CLAIM | Kind.POD_DISRUPTION_BUDGET:
-                return f"{header.namespace}/{header.name}"
-            case _:
-                return header.name
+def items_of(resource: Resource, reading: Reading) -> Items:
+    """Return what reads the objects of a resource."""
+    return Items(resource.api_version, resource.kind, KINDS[resource], reading)
 
 
 def hidden(item: Item) -> Item:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from treenail.adapters.api.items import Item, Items
 from treenail.adapters.kubernetes.documents import read_header
-from treenail.adapters.kubernetes.items import Item, Items
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.resources import Resource

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from treenail.adapters.kubernetes.items import KINDS, Item, hidden
+from treenail.adapters.api.items import Item
+from treenail.adapters.kubernetes.items import KINDS, hidden
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.resources import NODE_POOL, PROVISIONER, Resource
 from treenail.domain.cluster.cluster_facts import (
@@ -17,6 +18,7 @@ from treenail.domain.cluster.cluster_facts import (
     Kind,
     ObjectGone,
     ObjectSeen,
+    ObjectSetAside,
     Resynced,
     key_of,
     kind_of,
@@ -231,7 +233,7 @@ class Ledger:
         old = shelf.items.get(item.uid)
         if item.aside is not None:
             shelf.items[item.uid] = replace(item, objects=old.objects if old is not None else ())
-            if old is None or old.aside is None or old.aside.problem != item.aside.problem:
+            if old is None or old.aside is None or not _says_the_same(item.aside, old.aside):
                 self._put(item.uid, item.aside.kind, item.aside.key, item.aside, news=old is None)
             return
         before = _by_key(old)
@@ -300,6 +302,13 @@ class Ledger:
             del self._pending[at]
         else:
             waiting.fact = fact
+
+
+def _says_the_same(aside: ObjectSetAside, before: ObjectSetAside) -> bool:
+    """Return whether nobody need be told again that an object is set aside."""
+    if aside.problem != before.problem or aside.kind in _WRITTEN_TO:
+        return False
+    return aside.partly is None or says_the_same(aside.partly, before.partly)
 
 
 def _key(thing: ClusterObject) -> _Key:

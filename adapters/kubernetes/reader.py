@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.kubernetes.bare_claims import bare_claim
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
-from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.kept import Kept, Shelf
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
@@ -105,7 +105,7 @@ class KubernetesReader:
                 watcher.server_answers()
 
         watchers += (
-            self._watcher(resource, Shelf(resource, ledger, Items(resource, reading)), relister, answered)
+            self._watcher(resource, Shelf(resource, ledger, items_of(resource, reading)), relister, answered)
             for resource in WATCHED
         )
         threads = [self._thread("tell", teller.run), self._thread("relist", relister.run)]
@@ -189,7 +189,7 @@ class KubernetesReader:
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now, by name.
 
-        Of one that cannot be understood there is what says which instance is its own: that is not garbage.
+        Of one that cannot be understood there is what can be read: the instance of that is not garbage.
 
         Raises:
             UnavailableError: neither kind of claim is served. That says nothing of what was claimed.
@@ -199,17 +199,12 @@ class KubernetesReader:
             # No definitions, or the wrong cluster: "none" would make all instances garbage.
             kinds = " and ".join(resource.plural for resource in _CLAIMS)
             raise UnavailableError(f"{kinds} are not served: are the definitions of deploy/crds applied?")
-        found = [
-            claim
-            for resource, items in listed
-            for item, content in items or ()
-            for claim in (_only(NodeClaim, item) if item.aside is None else [bare_claim(resource, content)])
-        ]
+        found = [claim for _, items in listed for item in items or () for claim in _only(NodeClaim, item)]
         return tuple(sorted(found, key=lambda c: c.name))
 
     def list_nodes(self) -> tuple[Node, ...]:
-        """Return all nodes there are now, by name; those that cannot be understood are left out."""
-        found = [node for item, _ in self._all(NODE) or () for node in _only(Node, item)]
+        """Return all nodes there are now, by name, each as far as it can be read."""
+        found = [node for item in self._all(NODE) or () for node in _only(Node, item)]
         return tuple(sorted(found, key=lambda n: n.name))
 
     def attached_volumes(self, node: str) -> frozenset[str]:
@@ -218,17 +213,17 @@ class KubernetesReader:
 
     def _get_claim(self, resource: Resource, name: str) -> NodeClaim:
         body = self._connection.request("GET", resource.path(name))
-        item = Items(resource, Reading()).read(body)
+        item = items_of(resource, Reading()).read(body)
         if item.aside is not None:
             raise InvalidError(f"{item.aside.about}: {item.aside.problem}")
         [claim] = _only(NodeClaim, item)
         return claim
 
-    def _all(self, resource: Resource) -> list[tuple[Item, bytes]] | None:
+    def _all(self, resource: Resource) -> list[Item] | None:
         """Return all there are; None where the resource is not served."""
-        items = Items(resource, Reading())
+        items = items_of(resource, Reading())
         try:
-            return [(items.read(content), content) for page in self._pages(resource) for content in page]
+            return [items.read(content) for page in self._pages(resource) for content in page]
         except NotFoundError:
             return None
 
@@ -248,4 +243,4 @@ class KubernetesReader:
 
 
 def _only(kind: type[T], item: Item) -> list[T]:
-    return [thing for thing in item.objects if isinstance(thing, kind)]
+    return [thing for thing in item.known if isinstance(thing, kind)]

@@ -7,11 +7,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from treenail.adapters.api.errors import FieldError
-from treenail.adapters.api.kinds import kind_of
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.domain.model.errors import ConflictError, InvalidError
 
@@ -154,15 +153,14 @@ class Stored:
             raise ConflictError(f"{self.resource} {name} is at version {self.version}, not {version}")
 
     def value(self, of: type[T]) -> T:
-        """Return what the object stands for.
+        """Return what the object stands for, as far as it can be read.
 
         Raises:
-            InvalidError: it says something that is not understood.
+            InvalidError: it says something that is not understood, and a part of it would say nothing.
         """
-        name = self.content.metadata.name
-        try:
-            kind = kind_of(self.resource.api_version, self.resource.kind)
-            found = next(o for o in kind.read(self.body, Reading()).objects if isinstance(o, of))
-        except FieldError as error:
-            raise InvalidError(f"{self.resource} {name} cannot be understood: {error}") from None
+        item = items_of(self.resource, Reading()).read(self.body)
+        found = next((one for one in item.known if isinstance(one, of)), None)
+        if found is None:
+            problem = item.aside.problem if item.aside is not None else "it is something else"
+            raise InvalidError(f"{self.resource} {item.name} cannot be understood: {problem}")
         return found

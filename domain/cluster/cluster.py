@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 from treenail.domain.cluster.changes import Changes, PodBound
 from treenail.domain.cluster.cluster_facts import (
+    ClusterFact,
     ClusterObject,
     DaemonSet,
     Kind,
     ObjectGone,
     ObjectSeen,
+    ObjectSetAside,
     Resynced,
     key_of,
     kind_of,
@@ -48,12 +50,16 @@ class ClusterModel(Standings):
 
     # --- facts
 
-    def learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
+    def learn(self, fact: ClusterFact, now: datetime) -> None:
         """Take in a fact. Repeated and outdated ones change nothing."""
         match fact:
             case ObjectSeen():
+                self._understood(kind_of(fact.object), key_of(fact.object), fact.object.resource_version)
                 self._see(fact.object, now, listed=False)
+            case ObjectSetAside():
+                self._set_aside(fact, now, listed=False)
             case ObjectGone():
+                self._understood(fact.kind, fact.key)
                 self._lose(fact.kind, fact.key, now)
             case Resynced():
                 self._resync(fact, now)
@@ -70,15 +76,36 @@ class ClusterModel(Standings):
             self.storage.unreadable = fact.unreadable
             self._changes.retry_refused = True
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
-        there |= {(aside.kind, aside.key) for aside in fact.set_aside}
+        aside = {(one.kind, one.key) for one in fact.set_aside}
+        there |= aside
+        for kind, key in [at for at in self.aside if at not in aside]:
+            self._understood(kind, key)
         for thing in fact.objects:
             self._see(thing, now, listed=True)
+        for one in fact.set_aside:
+            self._set_aside(one, now, listed=True)
         self._sight.complete(now)
         for kind in Kind:
             for key, known in sorted(self.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
                 if (kind, key) not in there and not unseen:
                     self._lose(kind, key, now)
+
+    def _set_aside(self, fact: ObjectSetAside, now: datetime, *, listed: bool) -> None:
+        """Take in what can be read of an object, if any; else what was last understood of it stays in use."""
+        at = fact.kind, fact.key
+        known = self.aside.get(at)
+        self.aside[at] = fact
+        if known is None or known.problem != fact.problem:
+            self._storage_changed(self.storage.unclear(*at))
+        if fact.partly is not None:
+            self._see(fact.partly, now, listed=listed)
+
+    def _understood(self, kind: Kind, key: str, version: int | None = None) -> None:
+        aside = self.aside.get((kind, key))
+        if aside is not None and (version is None or version >= aside.resource_version):
+            del self.aside[kind, key]
+            self._storage_changed(self.storage.unclear(kind, key))
 
     def _see(self, thing: ClusterObject, now: datetime, *, listed: bool) -> None:
         known = self.known(thing)

@@ -78,13 +78,17 @@ class ObjectGone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSetAside:
-    """An object is there that could not be understood; `problem` names the field and what is wrong."""
+    """An object is there that could not be understood; `problem` names the field and what is wrong.
+
+    `partly` is what could be read of it, where that says enough: it takes the object's place.
+    """
 
     kind: Kind
     key: str
     resource_version: int
     about: ObjectRef
     problem: str
+    partly: ClusterObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

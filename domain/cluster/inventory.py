@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from treenail.domain.cluster.cluster_facts import ClusterObject, DaemonSet, Kind, key_of, kind_of
+from treenail.domain.cluster.cluster_facts import (
+    ClusterObject,
+    DaemonSet,
+    Kind,
+    ObjectSetAside,
+    key_of,
+    kind_of,
+)
 from treenail.domain.cluster.emptiness import moved
 from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
@@ -38,7 +45,9 @@ class Inventory:
         self.node_classes: dict[str, NodeClass] = {}
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
-        self.storage = StorageBook()
+        # Those that could not be understood, as they were told of last.
+        self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
+        self.storage = StorageBook(self.aside)
         self.pod_budgets = PodBudgets()
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claims_of_provider: dict[str, dict[str, None]] = {}
@@ -249,7 +258,7 @@ class Inventory:
     def launches_from(self, view: NodeView) -> tuple[NodePool | None, NodeClass | None]:
         """Return the pool and node class of a claim that waits for its launch; None where it does not."""
         claim = view.claim
-        if claim is None or claim.launched or view.leaving:
+        if claim is None or claim.launched or view.leaving or view.unread:
             return None, None
         pool = self.pools.get(claim.pool)
         if pool is not None and pool.static:

@@ -15,6 +15,9 @@ from treenail.domain.cluster.cluster_facts import (
     kind_of,
 )
 from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,5 +73,21 @@ class SetAside:
 
 
 def warning_of(fact: ObjectSetAside) -> ClusterEvent:
-    """Return the event that tells why an object is set aside."""
-    return ClusterEvent(about=fact.about, reason="FailedValidation", message=fact.problem, warning=True)
+    """Return the event that tells why an object is set aside, and what follows from that."""
+    follows = _what_follows(fact.partly)
+    message = f"{fact.problem}; {follows}" if follows else fact.problem
+    return ClusterEvent(about=fact.about, reason="FailedValidation", message=message, warning=True)
+
+
+def _what_follows(partly: ClusterObject | None) -> str:
+    match partly:
+        case Pod(node_name=""):
+            return "no node is bought for it"
+        case Pod(node_name=node):
+            return f"node {node} is not given up by choice while it is there"
+        case Node() | NodeClaim():
+            return "it is left alone"
+        case PodDisruptionBudget():
+            return "whom it may select are taken to be held by it"
+        case _:
+            return ""

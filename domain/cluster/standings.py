@@ -52,7 +52,7 @@ class Standings(Inventory):
 
     def empty(self, name: str) -> bool:
         """Return whether nothing but daemons stands on a view, and nothing is promised a place there."""
-        return not self.promises.at(name) and all(p.daemon or p.mirror for p in self.pods_on(name))
+        return not self.promises.at(name) and all(p.belongs for p in self.pods_on(name))
 
     def existing_node(self, name: str) -> ExistingNode | None:
         """Return what is free on a view; None where no pod should be sent there."""
@@ -60,7 +60,7 @@ class Standings(Inventory):
         return self._measured(view) if view is not None and self._open(view) else None
 
     def _open(self, view: NodeView) -> bool:
-        return view.launched and not self.going(view)
+        return view.launched and not self.going(view) and not view.unread
 
     def _measured(self, view: NodeView) -> ExistingNode | None:
         if view.name not in self._existing_nodes:
@@ -80,7 +80,7 @@ class Standings(Inventory):
     def _only_cordoned(self, view: NodeView) -> bool:
         """Return whether nothing but a cordon, which somebody else made, keeps pods off a view."""
         unschedulable = view.node is not None and view.node.unschedulable
-        return view.launched and unschedulable and not self.ending(view) and not marked(view)
+        return view.launched and unschedulable and not (self.ending(view) or marked(view) or view.unread)
 
     def waiting(self, uid: str) -> bool:
         """Return whether a pod waits for a place and has no promise of one."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from treenail.domain.cluster.cluster_facts import Kind, StorageObject
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, StorageObject
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.storage import (
+    CSI_DRIVERS,
     CSINode,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -30,10 +31,11 @@ class Affected:
 class StorageBook:
     """Claims by namespace/name, volumes, classes and storage nodes by name, and the pods of each claim.
 
-    `unreadable` are the kinds that we may not see.
+    `unreadable` are the kinds that we may not see, `aside` the objects, of any kind, that are not understood.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, aside: Mapping[tuple[Kind, str], ObjectSetAside] | None = None) -> None:
+        self._aside = aside if aside is not None else {}
         self.claims: dict[str, PersistentVolumeClaim] = {}
         self.volumes: dict[str, PersistentVolume] = {}
         self.classes: dict[str, StorageClass] = {}
@@ -106,9 +108,35 @@ class StorageBook:
         return default_class(self.classes) if name is None else self.classes.get(name)
 
     def limits(self, node: str) -> Mapping[str, int]:
-        """Return the most volumes that can be attached to a node, by driver, where there are limits."""
+        """Return the most volumes that can be attached to a node, by driver, where there are limits.
+
+        Where what a node says of that cannot be read, none can, of any driver that anybody uses.
+        """
         known = self.csi_nodes.get(node)
-        return known.limits if known is not None else {}
+        if known is not None:
+            return known.limits
+        return dict.fromkeys(self._drivers(), 0) if self.problem(Kind.CSI_NODE, node) else {}
+
+    def _drivers(self) -> tuple[str, ...]:
+        used = {one.driver for one in self.classes.values()} | {one.driver for one in self.volumes.values()}
+        return tuple(sorted(used.union(CSI_DRIVERS.values()) - {""}))
+
+    def problem(self, kind: Kind, key: str) -> str:
+        """Return what is wrong with an object that is there and was never understood; "" where none is."""
+        aside = self._aside.get((kind, key))
+        return aside.problem if aside is not None else ""
+
+    def unclear(self, kind: Kind, key: str) -> Affected:
+        """Return whom it may matter to that an object cannot be understood."""
+        match kind:
+            case Kind.PERSISTENT_VOLUME_CLAIM:
+                return Affected(claim=key)
+            case Kind.PERSISTENT_VOLUME | Kind.STORAGE_CLASS:
+                return Affected(anybody=True)
+            case Kind.CSI_NODE:
+                return Affected(node=key)
+            case _:
+                return Affected()
 
     def users(self, claim: str) -> tuple[str, ...]:
         """Return the uids of the pods that use a claim, in the order they came."""

@@ -82,11 +82,12 @@ class VolumeResolver:
             return _Found(known=(volume.driver, volume.handle))
         key = pod.claim_key(volume)
         claim = self._storage.claims.get(key)
-        if claim is None and volume.ephemeral:
+        unread = self._storage.problem(Kind.PERSISTENT_VOLUME_CLAIM, key)
+        if claim is None and volume.ephemeral and not unread:
             # The claim is made after the pod, which need not wait for it here.
             return self._to_be_made(key, volume.storage_class)
         if claim is None:
-            return self._missing(Kind.PERSISTENT_VOLUME_CLAIM, f"the claim {key} is not there")
+            return self._missing(Kind.PERSISTENT_VOLUME_CLAIM, key, f"the claim {key} is not there")
         if claim.deleting:
             return _Found(problem=f"the claim {key} is being deleted")
         if claim.lost:
@@ -103,7 +104,7 @@ class VolumeResolver:
             )
         volume = self._storage.volumes.get(claim.volume_name)
         if volume is None:
-            return self._missing(Kind.PERSISTENT_VOLUME, f"{named} is not there")
+            return self._missing(Kind.PERSISTENT_VOLUME, claim.volume_name, f"{named} is not there")
         if volume.deleting:
             return _Found(problem=f"{named} is being deleted")
         known = (volume.driver, volume.handle) if volume.driver else None
@@ -130,7 +131,7 @@ class VolumeResolver:
                 if class_name is not None
                 else f"the claim {key} names no StorageClass, and none is the default"
             )
-            return self._missing(Kind.STORAGE_CLASS, missing)
+            return self._missing(Kind.STORAGE_CLASS, class_name or "", missing)
         if not found.waits_for_pod:
             return _Found(
                 problem=f"the claim {key} is not bound, and its StorageClass {found.name} waits for no pod"
@@ -141,7 +142,10 @@ class VolumeResolver:
             return _Found(alternatives=alternatives, known=known)
         return _Found(alternatives=alternatives, fresh=found.driver)
 
-    def _missing(self, kind: Kind, problem: str) -> _Found:
+    def _missing(self, kind: Kind, key: str, problem: str) -> _Found:
+        unread = self._storage.problem(kind, key)
+        if unread:
+            return _Found(problem=f"the {kind.value} {key} cannot be read: {unread}")
         if kind in self._storage.unreadable:
             return _Found(problem=f"what its volumes need is not known, as no {kind.value} can be read")
         return _Found(problem=problem)

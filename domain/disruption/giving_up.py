@@ -10,7 +10,9 @@ from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
+from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.kept_nodes import kept_by
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 
 # Nothing speaks against it, but it is not what it was proposed for any more.
@@ -27,8 +29,13 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
         return alone.value
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return CHANGED
+    if view.unread:
+        return f"what it is cannot be read ({_named(view)}): {view.unread}"
     if proposal.forceful:
         return None
+    unread = next((pod for pod in model.pods_of(view) if pod.unread), None)
+    if unread is not None:
+        return f"pod cannot be read (Pod={unread.key}): {unread.unread}"
     kept = kept_by(view)
     if kept is not None:
         return f'node has "{kept}" annotation'
@@ -40,6 +47,13 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
         return None
     held = (_held(model, pod, now) for pod in model.pods_of(view))
     return next((why for why in held if why is not None), None)
+
+
+def _named(view: NodeView) -> str:
+    """Return what of a view cannot be read."""
+    of_node = view.node is not None and view.node.unread
+    refs = (ref for ref in of_view(view) if (ref.kind == "Node") == bool(of_node))
+    return ", ".join(f"{ref.kind}={ref.name}" for ref in refs)
 
 
 def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:

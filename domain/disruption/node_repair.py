@@ -81,7 +81,9 @@ class UnhealthyNode:
         """Take a node in as it stands; return what is wrong with it, unless it goes already."""
         name, view = changed.name, changed.view
         self._forget(name)
-        if view is None or view.node is None or view.claim is None or changed.left_alone is not None:
+        if view is None or view.node is None or view.claim is None:
+            return None
+        if view.unread or changed.left_alone is not None:
             return None
         self._pool_of[name] = view.claim.pool
         self._nodes.setdefault(view.claim.pool, {})[name] = None

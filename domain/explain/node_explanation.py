@@ -11,6 +11,7 @@ from treenail.domain.disruption.disruption import DisruptionProposed, allowed_di
 from treenail.domain.disruption.expiry import expires_at, forceful
 from treenail.domain.disruption.giving_up import objection
 from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
+from treenail.domain.explain.unclear import unclear_of_node
 from treenail.domain.model import labels
 from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claims import promised_pods, replaced_nodes
@@ -30,6 +31,7 @@ def explain_node(
 
     Unless all `claims_known`, a node without one may still have been bought.
     """
+    yield from unclear_of_node(model, view)
     claim = view.claim
     pods = model.pods_of(view)
     if claim is None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.explain.explanation import Statement, named, origin, progress, what_is
+from treenail.domain.explain.unclear import unclear_of_pod
 from treenail.domain.model.claims import promised_pods
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
@@ -19,6 +20,7 @@ def explain_pod(
 
     Unless all `claims_known`, a node without one may still have been bought.
     """
+    yield from unclear_of_pod(model, pod)
     if pod.terminal:
         yield Statement("place", f"It has ended: {pod.phase.value}.")
     elif pod.node_name:

@@ -119,6 +119,9 @@ def next_step(view: NodeView, now: datetime, alone: LeftAlone | None = None) -> 
 
 def _next_step(view: NodeView, now: datetime, alone: LeftAlone | None) -> NextStep:
     claim = view.claim
+    if view.unread:
+        # What is not understood is left alone: how far it has come is not known.
+        return None
     if view.abandoned:
         return AbandonNode(node=view.abandoned[0])
     if claim is None or claim.leaving or view.holder:

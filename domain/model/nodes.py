@@ -71,6 +71,7 @@ class NodeClaim:
     `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
     the requirements. `capacity` and `allocatable` are known from the launch on. `expire_after` is how long
     it may live, or `FOREVER`; None is as its pool says. At `last_pod_event_at` a pod last came or left.
+    `unread` says what of it could not be read, "" where all could.
     """
 
     name: str
@@ -99,6 +100,7 @@ class NodeClaim:
     allocatable: Resources = NOTHING
     conditions: tuple[Condition, ...] = ()
     last_pod_event_at: datetime | None = None
+    unread: str = ""
 
     @property
     def launched(self) -> bool:
@@ -146,7 +148,7 @@ class NodeClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Kubernetes node at one revision."""
+    """A Kubernetes node at one revision. `unread` says what of it could not be read, "" where all could."""
 
     name: str
     uid: str = ""
@@ -163,6 +165,7 @@ class Node:
     conditions: tuple[Condition, ...] = ()
     created_at: datetime
     deleting_since: datetime | None = None
+    unread: str = ""
 
     @property
     def ready(self) -> bool:
@@ -215,6 +218,13 @@ class NodeView:
     @property
     def pool(self) -> str:
         return self.claim.pool if self.claim is not None else ""
+
+    @property
+    def unread(self) -> str:
+        """What could not be read of the node or its claim, "" where all could: then it is left alone."""
+        node = self.node.unread if self.node is not None else ""
+        claim = self.claim.unread if self.claim is not None else ""
+        return node or claim
 
     @property
     def launched(self) -> bool:

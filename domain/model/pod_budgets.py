@@ -28,7 +28,8 @@ class PodDisruptionBudget:
     """How many of the selected pods must stay, or may be gone, at a time: one of the two, or neither.
 
     A `selector` of None selects nothing. `always_allow_unhealthy` lets pods go that are not ready.
-    `disruptions_allowed` is what the API server last said, None where it has not yet.
+    `disruptions_allowed` is what the API server last said, None where it has not yet. `unread` says what of
+    it could not be read, "" where all could: it may hold whom it selects.
     """
 
     name: str
@@ -40,6 +41,7 @@ class PodDisruptionBudget:
     max_unavailable: Portion | None = None
     always_allow_unhealthy: bool = False
     disruptions_allowed: int | None = None
+    unread: str = ""
 
     @property
     def key(self) -> str:
@@ -56,7 +58,9 @@ class PodDisruptionBudget:
 
     def holds(self, pod: Pod) -> bool:
         """Return whether a pod that it selects may not be evicted now: until its status is known, none."""
-        return not self.disruptions_allowed and (pod.ready or not self.always_allow_unhealthy)
+        if self.unread:
+            return True
+        return (self.disruptions_allowed or 0) <= 0 and (pod.ready or not self.always_allow_unhealthy)
 
 
 class PodBudgets:
@@ -88,5 +92,6 @@ class PodBudgets:
             keys = ", ".join(sorted(one.key for one in about))
             return f"pod has more than one PDB (Pod={pod.key}, PDB=[{keys}])"
         if about and about[0].holds(pod):
-            return f"pdb prevents pod evictions (PDB={about[0].key})"
+            unread = f"{about[0].unread}; " if about[0].unread else ""
+            return f"{unread}pdb prevents pod evictions (PDB={about[0].key})"
         return None

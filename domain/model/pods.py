@@ -215,7 +215,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """A pod at one revision. Times are aware UTC."""
+    """A pod at one revision. Times are aware UTC.
+
+    `unread` says what of it could not be read, "" where all could: there may be more to the pod.
+    """
 
     uid: str
     name: str
@@ -234,6 +237,7 @@ class Pod:
     scheduled_at: datetime | None = None
     started_at: datetime | None = None
     ready: bool = False
+    unread: str = ""
 
     @property
     def key(self) -> str:
@@ -286,6 +290,7 @@ class Pod:
             and not self.nominated_node
             and not self.daemon
             and not self.mirror
+            and not self.unread
         )
 
     @property
@@ -295,9 +300,14 @@ class Pod:
 
     @property
     def reschedulable(self) -> bool:
-        """Whether the pod comes back elsewhere when its node goes."""
+        """Whether the pod comes back elsewhere when its node goes, and it is known what it needs there."""
         comes_back = self.active or (not self.terminal and self.stateful)
-        return comes_back and not self.daemon and not self.mirror
+        return comes_back and not self.daemon and not self.mirror and not self.unread
+
+    @property
+    def belongs(self) -> bool:
+        """Whether the pod is a part of its node, which stands empty with it."""
+        return (self.daemon or self.mirror) and not self.unread
 
     def protected(self, now: datetime) -> bool:
         """Whether an annotation forbids to disrupt this pod now, for ever or for a time since its start."""

@@ -154,7 +154,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
         if view.kept_node:
             return now + _SETTLING
         return LetGo(node=None, claim=claim) if claim.leaving else DeleteClaim(claim=claim)
-    if node is not None and not cordoned(node, claim) and (claim is None or claim.registered):
+    if node is not None and not cordoned(node, claim) and _joined(claim):
         return Cordon(node=node, patch=cordon(claim))
     if claim is not None and not claim.leaving:
         return _decide(claim, node, pods, state, now)
@@ -164,17 +164,22 @@ def next_step(view: NodeView, pods: Sequence[Pod], state: Leaving, now: datetime
         step = _clear(node, pods)
         if step is not None:
             return step
-    if node is not None and (claim is None or claim.registered):
+    if node is not None and _joined(claim):
         step = _drain(node, claim, pods, state, now)
         if step is not None:
             return step
     return _end(claim, node, state)
 
 
+def _joined(claim: NodeClaim | None) -> bool:
+    """Return whether pods may run on a node: on that of a claim that is not understood they may."""
+    return claim is None or claim.registered or bool(claim.unread)
+
+
 def _decide(claim: NodeClaim, node: Node | None, pods: Sequence[Pod], state: Leaving, now: datetime) -> Step:
     """Before the claim is deleted there is a way back for nodes that were empty, or get replaced first."""
     if state.cause is Cause.EMPTY and node is not None and node.deleting_since is None:
-        if any(not p.daemon and not p.mirror for p in pods):
+        if any(not p.belongs for p in pods):
             return Abandon(node=node, patch=uncordon(claim, node))
         settled = (state.cordoned_at or state.began_at) + _SETTLING
         if now < settled:

@@ -62,7 +62,7 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
 
 
 def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:
-    return any(p.active and not p.daemon and p.uid not in state.places for p in waiting)
+    return any(p.active and not p.daemon and not p.unread and p.uid not in state.places for p in waiting)
 
 
 def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
@@ -108,8 +108,8 @@ def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
 
 
 def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
-    """Return whether a pod waits for its new place."""
-    if state.cause not in _WITH_NOTICE or pod.daemon:
+    """Return whether a pod waits for its new place. One that cannot be read never gets one."""
+    if state.cause not in _WITH_NOTICE or pod.daemon or pod.unread:
         return False
     ready = state.places.get(pod.uid, False)
     if call is not None:

@@ -22,11 +22,12 @@ from treenail.adapters.fake.cluster.node_controller import NodeController
 from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
 from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
+from treenail.adapters.fake.cluster.texts import Texts, Writer
 from treenail.adapters.fake.cluster.watch import Watch
 from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster.cluster_facts import ClusterFact, Kind
-from treenail.domain.model.errors import NotFoundError
+from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
@@ -68,7 +69,8 @@ class FakeCluster:
         )
         self._latency = plane.fork()
         self._gate = Gate(plane, self._present_faults)
-        self._watch = Watch(plane, self._present_faults)
+        self._texts = Texts()
+        self._watch = Watch(plane, self._present_faults, self._texts)
         self._server = ApiServer(self._store)
         accounts = Accounts(self._store)
         self._kubelets = Kubelets(plane, accounts, self._server)
@@ -102,6 +104,13 @@ class FakeCluster:
         """
         where = address(about.kind if kind is Kind.NODE_CLASS else kind, name, about.namespace)
         self._watch.set_aside(self._store.set_aside(where, kind, about, problem))
+
+    def write_as(self, writer: Writer | None) -> None:
+        """Have clients read what `writer` writes, of objects that it writes, as they read an API server.
+
+        The cluster itself goes on with the objects as they are.
+        """
+        self._texts.writer = writer
 
     def scale(
         self, name: str, replicas: int, *, namespace: str = "default", kind: str = "Deployment"
@@ -269,16 +278,23 @@ class FakeCluster:
         self._watch.stop()
 
     def get_claim(self, name: str) -> NodeClaim:
-        """Return a claim as it is now."""
-        return self._gate.read(partial(self._server.claim, name))
+        """Return a claim as it is now.
+
+        Raises:
+            InvalidError: it is there, but cannot be understood.
+        """
+        found = self._texts.known(self._gate.read(partial(self._server.claim, name)))
+        if found.unread:
+            raise InvalidError(f"NodeClaim {name}: {found.unread}")
+        return found
 
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now, by name."""
-        return self._gate.read(self._server.claims)
+        return tuple(map(self._texts.known, self._gate.read(self._server.claims)))
 
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now, by name."""
-        return self._gate.read(self.nodes)
+        return tuple(map(self._texts.known, self._gate.read(self.nodes)))
 
     def attached_volumes(self, node: str) -> frozenset[str]:
         """Return the persistent volumes attached to a node now."""
@@ -288,12 +304,12 @@ class FakeCluster:
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create a claim."""
-        return self._gate.write(None, partial(self._server.create_claim, claim))
+        return self._texts.known(self._gate.write(None, partial(self._server.create_claim, claim)))
 
     def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
         """Change a claim and its status."""
         request = partial(self._server.patch_claim, name, patch, version)
-        return self._gate.write(address("NodeClaim", name), request)
+        return self._texts.known(self._gate.write(address("NodeClaim", name), request))
 
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting."""
@@ -301,12 +317,12 @@ class FakeCluster:
 
     def create_node(self, node: Node) -> Node:
         """Create a node. It is not ready before a machine of its provider id joins."""
-        return self._gate.write(None, partial(self._server.create_node, node))
+        return self._texts.known(self._gate.write(None, partial(self._server.create_node, node)))
 
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node."""
         request = partial(self._server.patch_node, name, patch, version)
-        return self._gate.write(address("Node", name), request)
+        return self._texts.known(self._gate.write(address("Node", name), request))
 
     def delete_node(self, name: str, *, uid: str) -> None:
         """Mark a node as deleting."""

@@ -11,6 +11,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.cluster.store import Broken
+from treenail.adapters.fake.cluster.texts import Texts
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
@@ -47,12 +48,13 @@ class Watch:
     While it is cut off from the API server it tells nothing at all, and a full list thereafter.
     """
 
-    def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults]) -> None:
+    def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults], texts: Texts) -> None:
         self._agenda = plane.agenda
         self._dice = plane.fork()
         self._store = plane.store
         self._settings = plane.settings
         self._faults = faults
+        self._texts = texts
         self._to: Ref[ClusterFact] | None = None
         self._feed = 0
         self._listed = 0
@@ -113,8 +115,16 @@ class Watch:
         self._deaf = False
         self._streams = {kind: _Stream() for kind in WATCHED}
         self._latest = {}
-        aside = tuple(_set_aside(broken) for broken in self._store.broken.values())
-        self._to.tell(Resynced(revision=self._store.revision, objects=self._objects(), set_aside=aside))
+        facts = [self._texts.fact(thing) for thing in self._objects()]
+        aside = [_set_aside(broken) for broken in self._store.broken.values()]
+        aside += (fact for fact in facts if isinstance(fact, ObjectSetAside))
+        self._to.tell(
+            Resynced(
+                revision=self._store.revision,
+                objects=tuple(fact.object for fact in facts if isinstance(fact, ObjectSeen)),
+                set_aside=tuple(aside),
+            )
+        )
         self._list_in(self._settings.resync)
 
     def _objects(self) -> tuple[ClusterObject, ...]:
@@ -138,7 +148,7 @@ class Watch:
         if after is not None and broken is not None:
             self.set_aside(replace(broken, resource_version=after.resource_version))
         elif after is not None:
-            self._send(ObjectSeen(object=after), kind, key_of(after))
+            self._send(self._texts.fact(after), kind, key_of(after))
         else:
             key = key_of(before)
             self._send(ObjectGone(kind=kind, key=key), kind, key)

@@ -44,7 +44,8 @@ def says(config: str, *arguments: str) -> list[str]:
 
 def broken_claim() -> dict[str, Any]:
     claim = node_claim("c-0", 3)
-    return {**claim, "spec": {**claim["spec"], "newField": 1}}
+    requirement = {"key": "team", "operator": "Fits", "values": ["a"]}
+    return {**claim, "spec": {**claim["spec"], "requirements": [requirement]}}
 
 
 def event(kind: str, name: str) -> dict[str, Any]:
@@ -60,9 +61,10 @@ def event(kind: str, name: str) -> dict[str, Any]:
 def test_a_claim_that_is_not_understood_says_why(server: ScriptedServer, config: str) -> None:
     server.serve(NODE_CLAIM, broken_claim())
 
-    (statement,) = says(config, "node", "c-0")
+    statement, follows, *_ = says(config, "node", "c-0")
 
-    assert statement == "It is not understood: spec.newField: is not a known field."
+    assert statement.startswith('It is not understood: spec.requirements[0].operator: "Fits" is not one of')
+    assert follows == "It is left alone until it is, or goes for a reason that is not ours."
 
 
 def test_a_node_may_have_been_bought_for_a_claim_that_is_not_understood(
@@ -105,11 +107,12 @@ def test_a_pod_that_is_not_understood_says_why(server: ScriptedServer, config: s
     tree = pod("web", 3)
     server.serve(POD, {**tree, "spec": {**tree["spec"], "priority": "high"}})
 
-    (statement,) = says(config, "pod", "default/web")
+    statement, follows, *_ = says(config, "pod", "default/web")
 
     assert statement.startswith(
         'It is not understood: spec.priority: expected a whole number, got text "high"'
     )
+    assert follows == "No node is bought for it."
     ran = explained(config, "pod", "other/web")
     assert ran.code == 2
 

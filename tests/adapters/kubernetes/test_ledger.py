@@ -5,8 +5,9 @@ from typing import Final
 
 from tests.adapters.kubernetes.objects import node, node_pool, pod, provisioner
 from tests.adapters.kubernetes.scripted import Tree
+from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, POD, PROVISIONER, WATCHED, Resource
 from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen, key_of
@@ -15,7 +16,7 @@ ALL: Final = 100
 
 
 def item(resource: Resource, tree: Tree) -> Item:
-    return Items(resource, Reading()).read(json.dumps(tree).encode())
+    return items_of(resource, Reading()).read(json.dumps(tree).encode())
 
 
 def told(ledger: Ledger, most: int = ALL) -> list[tuple[str, str, int]]:

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.kubernetes.objects import pod
+from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
-from treenail.adapters.kubernetes.items import Item, Items
+from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.kept import Shelf
 from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.listing import Listing
@@ -87,7 +88,7 @@ class Reader:
     def __init__(self, store: Store) -> None:
         self.ledger = Ledger((POD,))
         self._store = store
-        self._shelf = Shelf(POD, self.ledger, Items(POD, Reading()))
+        self._shelf = Shelf(POD, self.ledger, items_of(POD, Reading()))
         self._watched = 0
         self._list: OpenList | None = None
         self.ledger.listed(POD, (), store.revision)

@@ -1,0 +1,98 @@
+"""One object of the API server as the domain sees it, or why it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from treenail.adapters.api import model as models
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.headers import Header, read_header
+from treenail.adapters.api.kinds import Kind as ApiKind
+from treenail.adapters.api.kinds import kind_of
+from treenail.adapters.api.partial import read_in_part
+from treenail.adapters.api.reading import Reading
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside
+from treenail.domain.model.events import ObjectRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An object at one resource version: what it stands for, or why that is not to be understood."""
+
+    uid: str
+    name: str
+    version: int
+    objects: tuple[ClusterObject, ...] = ()
+    aside: ObjectSetAside | None = None
+
+    @property
+    def known(self) -> tuple[ClusterObject, ...]:
+        """What is known of it, be it understood or read in part."""
+        if self.aside is None:
+            return self.objects
+        return () if self.aside.partly is None else (self.aside.partly,)
+
+
+class Items:
+    """Reads the objects of one kind of the API. Pods of one template share their spec, over all that is read.
+
+    `kind` is what such an object is first of all. A Provisioner may stand for a node class besides.
+    """
+
+    def __init__(self, api_version: str, name: str, kind: Kind, reading: Reading) -> None:
+        self._kind = kind
+        self._reading = reading
+        self._api: ApiKind[Any] = kind_of(api_version, name)
+
+    def read(self, content: bytes) -> Item:
+        """Return what the object is, set aside where it is not to be understood.
+
+        Raises:
+            UnavailableError: it does not even say what it is called.
+        """
+        try:
+            model = models.read(self._api.model, content)
+            objects = self._api.translate(model, self._reading).objects
+        except FieldError as problem:
+            return self._in_part(content, str(problem))
+        except RecursionError:
+            return self._in_part(content, "is nested too deep")
+        except Exception as error:  # noqa: BLE001 - one object that nobody thought of must not cost the others
+            return self._in_part(content, f"cannot be read: {type(error).__name__}: {error}")
+        meta = model.metadata
+        return Item(
+            uid=meta.uid,
+            name=meta.name,
+            version=meta.version,
+            objects=cast("tuple[ClusterObject, ...]", tuple(objects)),
+        )
+
+    def _in_part(self, content: bytes, problem: str) -> Item:
+        header = read_header(content, self._api.name)
+        part = read_in_part(self._kind, self._api, content, self._reading, problem)
+        item = Item(uid=header.uid, name=header.name, version=header.version)
+        if part.object is not None and not part.problem:
+            return replace(item, objects=(part.object,))
+        about = ObjectRef(kind=self._api.name, name=header.name, namespace=header.namespace, uid=header.uid)
+        fact = ObjectSetAside(
+            kind=self._kind,
+            key=self._key(header),
+            resource_version=header.version,
+            about=about,
+            problem=part.problem,
+            partly=part.object,
+        )
+        return replace(item, aside=fact)
+
+    def _key(self, header: Header) -> str:
+        """Return what `key_of` would give for the object."""
+        match self._kind:
+            case Kind.POD | Kind.DAEMON_SET:
+                return header.uid
+            case Kind.NODE_CLASS:
+                return f"{self._api.name}/{header.name}"
+            case Kind.PERSISTENT_VOLUME_CLAIM | Kind.POD_DISRUPTION_BUDGET:
+                return f"{header.namespace}/{header.name}"
+            case _:
+                return header.name
