@@ -12,7 +12,6 @@ from treenail.domain.model import labels
 Tree: TypeAlias = dict[str, Any]
 
 KWOK: Final = "karpenter.kwok.sh"
-FAR_TOO_MUCH: Final = "1Ei"
 LONG_KEY: Final = ".".join(["domain"] * 38) + "/team"
 POOL_REF: Final = "spec.template.spec.nodeClassRef"
 REQUIREMENT: Final = "spec.template.spec.requirements[0]"
@@ -111,17 +110,6 @@ def deployment(name: str, replicas: int = 1, *, selector: Tree | None = None, **
     }
 
 
-def node(name: str, memory: str) -> Tree:
-    resources = {"cpu": "4", "memory": memory, "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name},
-        "spec": {"providerID": "not a provider id", "taints": [{"key": "own", "effect": "NoSchedule"}]},
-        "status": {"capacity": resources, "allocatable": resources},
-    }
-
-
 def but(tree: Tree, path: str, value: object) -> Tree:
     """Return a copy in which the field at `path` ("spec.taints.0.effect") says `value`."""
     changed = copy.deepcopy(tree)
@@ -176,7 +164,6 @@ def _affinity(*operators: str) -> Tree:
 
 _DEFAULT: Final = {"group": KWOK, "kind": "KWOKNodeClass", "name": "default"}
 _GONE_CLASS: Final = f"{POOL_REF}: there is no KWOKNodeClass nowhere"
-_FAR_TOO_MUCH: Final = f'"{FAR_TOO_MUCH}" is absurdly large'
 _LONG_DELAY: Final = "99999999h"
 _PROVIDER: Final = {
     "subnetSelector": {"karpenter.sh/discovery": "demo"},
@@ -271,20 +258,5 @@ BAD: Final[tuple[Bad, ...]] = (
         event=("FailedScheduling", "what it requires of a node's labels contradicts itself"),
         on_pod=True,
         said="",
-    ),
-    Bad(
-        name="a pod that asks for more than there is on earth",
-        wrong=deployment("vast", requests={"memory": FAR_TOO_MUCH}),
-        right=deployment("vast", requests={"memory": "1Gi"}),
-        event=("FailedValidation", "spec.containers[0].resources.requests.memory: " + _FAR_TOO_MUCH),
-        on_pod=True,
-        counted="Pod",
-    ),
-    Bad(
-        name="a node that claims to have more than there is on earth",
-        wrong=node("braggart", FAR_TOO_MUCH),
-        right=node("braggart", "8Gi"),
-        event=("FailedValidation", "status.capacity.memory: " + _FAR_TOO_MUCH),
-        counted="Node",
     ),
 )
