@@ -24,6 +24,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
 
@@ -241,6 +242,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
             lambda: writer.patch_claim(name, patch),
             self.me,
             lambda outcome: _Noted(name, outcome),
+            purpose=Purpose.HOUSEKEEPING,
         )
 
     def _noted(self, noted: _Noted) -> None:

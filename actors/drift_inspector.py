@@ -13,6 +13,7 @@ from treenail.domain.model.errors import PortError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
 
@@ -66,7 +67,13 @@ class DriftInspector(DomainActor[DriftInspectorInbox]):
     def _survey(self) -> None:
         seen = self._seen
         if seen.pools:
-            self._tasks.run(("ec2", "survey"), lambda: self._look(seen), self.me, _Surveyed)
+            self._tasks.run(
+                ("ec2", "survey"),
+                lambda: self._look(seen),
+                self.me,
+                _Surveyed,
+                purpose=Purpose.HOUSEKEEPING,
+            )
         self.later("survey", _Survey(), seconds=_SURVEY_SECONDS)
 
     def _look(self, seen: PoolsSeen) -> dict[str, InstancesSurveyed]:

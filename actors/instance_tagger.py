@@ -13,6 +13,7 @@ from treenail.domain.lifecycle.tagging import TAGGED_PATCH, missing_tags, untagg
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.fleets import Instance
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, TaskKey
 from treenail.domain.ports import Cloud, ClusterWriter
 
@@ -113,7 +114,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
         self._tags = {}
         self._queue = deque(n for n in sorted(self._untagged) if self._not_before.get(n, 0.0) <= now)
         if self._queue:
-            self._tasks.run(_KEY, self._cloud.instances, self.me, _Listed)
+            self._tasks.run(_KEY, self._cloud.instances, self.me, _Listed, purpose=Purpose.HOUSEKEEPING)
         elif self._untagged:
             self._rest(max(_GATHER_SECONDS, min(self._not_before.values()) - now))
         else:
@@ -142,7 +143,9 @@ class InstanceTagger(DomainActor[TaggerInbox]):
 
     def _tag(self, claim: NodeClaim, tags: Mapping[str, str]) -> None:
         name, call = claim.name, self._call(claim, tags)
-        self._tasks.run(_KEY, call, self.me, lambda outcome: _Tagged(name, outcome))
+        self._tasks.run(
+            _KEY, call, self.me, lambda outcome: _Tagged(name, outcome), purpose=Purpose.HOUSEKEEPING
+        )
 
     def _call(self, claim: NodeClaim, tags: Mapping[str, str]) -> Callable[[], object]:
         missing = missing_tags(claim, tags)

@@ -15,6 +15,7 @@ from treenail.domain.model.errors import NotFoundError
 from treenail.domain.model.node_class_status import NodeClassStatus, NodeClassStatusSeen
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.status.discoveries import Discoveries
@@ -209,7 +210,13 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
                     writer.release_node_class(about(node_class), labels.NODE_CLASS_FINALIZER)
             return users
 
-        self._tasks.run(_key(node_class), unless_used, self.me, lambda outcome: _Freed(node_class, outcome))
+        self._tasks.run(
+            _key(node_class),
+            unless_used,
+            self.me,
+            lambda outcome: _Freed(node_class, outcome),
+            purpose=Purpose.HOUSEKEEPING,
+        )
 
     def _note_freed(self, freed: _Freed) -> None:
         node_class = freed.node_class
@@ -230,7 +237,13 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
 
     def _sweep(self) -> None:
         classes = self._book.classes
-        self._tasks.run(("ec2", "profiles"), lambda: self._cloud.collect_profiles(classes), self.me, _Swept)
+        self._tasks.run(
+            ("ec2", "profiles"),
+            lambda: self._cloud.collect_profiles(classes),
+            self.me,
+            _Swept,
+            purpose=Purpose.HOUSEKEEPING,
+        )
         self.later("sweep", _Sweep(), seconds=_SWEEP_SECONDS)
 
     def _note_swept(self, outcome: Outcome[tuple[str, ...]]) -> None:

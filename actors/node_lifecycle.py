@@ -333,7 +333,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 static_pools=static,
             )
 
-        self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound)
+        self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound, purpose=Purpose.HOUSEKEEPING)
         self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)
 
     def _take_away(self, outcome: Outcome[Garbage]) -> None:
@@ -347,6 +347,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 lambda: self._cloud.terminate(found.instances, purpose=Purpose.HOUSEKEEPING),
                 self.me,
                 _Collected,
+                purpose=Purpose.HOUSEKEEPING,
             )
         for claim in found.claims:
             view = self._views.get(claim.name)
@@ -370,7 +371,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 )
             writer.patch_claim(claim.name, ClaimPatch(labels=plain, remove_labels=labels.OF_RESERVATIONS))
 
-        self._tasks.run(("kubernetes", "claim", claim.name), relabel, self.me, _Collected)
+        key = ("kubernetes", "claim", claim.name)
+        self._tasks.run(key, relabel, self.me, _Collected, purpose=Purpose.HOUSEKEEPING)
 
 
 def _resized(before: NodeView, after: NodeView) -> bool:

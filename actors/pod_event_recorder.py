@@ -14,6 +14,7 @@ from treenail.domain.model.errors import NotFoundError
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.patches import ClaimPatch, NodePatch
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
 
@@ -57,7 +58,8 @@ class PodEventRecorder(DomainActor[PodEventInbox]):
                 self._ticking = False
                 for moved in self._book.take(self._timers.monotonic()):
                     key = ("kubernetes", "pod event", moved.claim.name)
-                    self._tasks.run(key, self._call(moved), self.me, partial(_Written, moved))
+                    told = partial(_Written, moved)
+                    self._tasks.run(key, self._call(moved), self.me, told, purpose=Purpose.HOUSEKEEPING)
                 self._tick()
             case _Written(outcome=Failed(error=NotFoundError())):
                 pass

@@ -11,6 +11,7 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.status.pool_usage import PoolUsage, UsageBook
@@ -72,7 +73,8 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
     def _show(self) -> None:
         for about, usage in self._book.due():
             key = ("kubernetes", "usage", f"{about.kind} {about.name}")
-            self._tasks.run(key, _setting(self._writer, about, usage), self.me, _written(about))
+            call = _setting(self._writer, about, usage)
+            self._tasks.run(key, call, self.me, _written(about), purpose=Purpose.HOUSEKEEPING)
 
     def _note(self, written: _Written) -> None:
         match written.outcome:

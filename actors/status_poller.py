@@ -13,6 +13,7 @@ from treenail.domain.interruption.impairments import Impairment, Impairments
 from treenail.domain.interruption.interruption import InterruptionKind
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption.notice_trace import status_spans
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
 from treenail.domain.telemetry import metrics
@@ -70,7 +71,11 @@ class StatusPoller(DomainActor[PollerInbox]):
             case _Poll():
                 asked_at = self._timers.now()
                 self._tasks.run(
-                    ("ec2", "statuses"), self._cloud.impairments, self.me, partial(_Polled, asked_at)
+                    ("ec2", "statuses"),
+                    self._cloud.impairments,
+                    self.me,
+                    partial(_Polled, asked_at),
+                    purpose=Purpose.DISRUPTION,
                 )
                 self.later("poll", _Poll(), seconds=_POLL_SECONDS)
             case _Polled():

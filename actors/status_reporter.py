@@ -15,6 +15,7 @@ from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, no_compatible_types
@@ -144,10 +145,11 @@ class StatusReporter(DomainActor[ReporterInbox]):
     def _show(self) -> None:
         for showing in self._board.due():
             key = ("kubernetes", "condition", f"{showing.about.kind} {showing.about.name}")
-            call = _setting(self._writer, showing)
-            self._tasks.run(key, call, self.me, _written(showing.about))
+            calls = [_setting(self._writer, showing)]
             if showing.annotations:
-                self._tasks.run(key, _annotating(self._writer, showing), self.me, _written(showing.about))
+                calls.append(_annotating(self._writer, showing))
+            for call in calls:
+                self._tasks.run(key, call, self.me, _written(showing.about), purpose=Purpose.HOUSEKEEPING)
             self._tell(showing)
         self._look_later()
 

@@ -126,8 +126,12 @@ class ClusterWriter(Protocol):
     def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
         """Bind a pod to a node; ConflictError where the scheduler was first."""
 
-    def publish(self, event: ClusterEvent) -> None:
-        """Publish an event beside the object it is about."""
+    def publish(self, event: ClusterEvent, count: int = 1) -> None:
+        """Publish an event beside the object it is about; it came so often since it was published last.
+
+        Raises:
+            TooManyRequestsError: too many are published. What was not published is not kept.
+        """
 
     def set_conditions(
         self,

@@ -9,6 +9,7 @@ from cachetools import TTLCache
 
 from treenail.actors.runtime.base import NullRef
 from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Outcome, TaskKey, Tasks
 from treenail.domain.ports import ClusterWriter
 
@@ -16,14 +17,16 @@ _NOBODY: Final = NullRef()
 
 
 def publish(tasks: Tasks, writer: ClusterWriter, event: ClusterEvent) -> None:
-    """Have an event written."""
+    """Have an event written: one that still waits is counted, and not written twice."""
     key = ("kubernetes", "event", event.about.uid or str(event.about))
-    write_beside(tasks, key, lambda: writer.publish(event))
+    tasks.mention(key, event, lambda count: writer.publish(event, count))
 
 
-def write_beside(tasks: Tasks, key: TaskKey, call: Callable[[], object]) -> None:
+def write_beside(
+    tasks: Tasks, key: TaskKey, call: Callable[[], object], *, purpose: Purpose = Purpose.HOUSEKEEPING
+) -> None:
     """Have something written. Whether it was or not, nothing follows: it is a courtesy."""
-    tasks.run(key, call, _NOBODY, _as_it_is)
+    tasks.run(key, call, _NOBODY, _as_it_is, purpose=purpose)
 
 
 def _as_it_is(outcome: Outcome[object]) -> Outcome[object]:

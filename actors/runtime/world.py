@@ -9,14 +9,15 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from treenail.actors.runtime.base import Delivery, DomainActor, Wired
+from treenail.actors.runtime.base import Delivery, DomainActor, NullRef, Wired
 from treenail.domain.model.errors import PortError
+from treenail.domain.model.purposes import BY_DEFAULT, Purpose, calling_for
 from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref, TaskKey, TimerKey
 
 R = TypeVar("R")
@@ -143,6 +144,7 @@ class Process:
         self._armed: dict[tuple[Ref[Any], TimerKey], int] = {}
         self._arming = count()
         self._queues: dict[TaskKey, deque[Callable[[], None]]] = {}
+        self._mentioned: dict[tuple[TaskKey, Hashable], int] = {}
         self.taps: list[Tap] = []
         self.actors: list[DomainActor[Any]] = []
 
@@ -196,12 +198,40 @@ class Process:
             del self._armed[name]
             to.tell(message)
 
-    def run(self, key: TaskKey, call: Callable[[], R], to: Ref[M], then: Callable[[Outcome[R]], M]) -> None:
-        """Run `call` after a drawn latency and tell `to` what `then` makes of its outcome."""
+    def run(
+        self,
+        key: TaskKey,
+        call: Callable[[], R],
+        to: Ref[M],
+        then: Callable[[Outcome[R]], M],
+        *,
+        purpose: Purpose = BY_DEFAULT,
+    ) -> None:
+        """Run `call` after a drawn latency and tell `to` what `then` makes of its outcome.
+
+        There is room for any number of calls at once, so that no purpose waits for another.
+        """
+
+        def made() -> R:
+            with calling_for(purpose):
+                return call()
+
         queue = self._queues.setdefault(key, deque())
-        queue.append(partial(self._send, key, call, to, then))
+        queue.append(partial(self._send, key, made, to, then))
         if len(queue) == 1:
             queue[0]()
+
+    def mention(self, key: TaskKey, what: Hashable, call: Callable[[int], object]) -> None:
+        """Run `call` after a drawn latency, with how often `what` was mentioned until then."""
+        if (key, what) in self._mentioned:
+            self._mentioned[key, what] += 1
+            return
+        self._mentioned[key, what] = 1
+        made = partial(self._tell_of, (key, what), call)
+        self.run(key, made, NullRef(), _as_it_is, purpose=Purpose.TELLING)
+
+    def _tell_of(self, mention: tuple[TaskKey, Hashable], call: Callable[[int], object]) -> None:
+        call(self._mentioned.pop(mention))
 
     def _send(self, key: TaskKey, call: Callable[[], R], to: Ref[M], then: Callable[[Outcome[R]], M]) -> None:
         there, back = self._latency(key)
@@ -224,6 +254,10 @@ class Process:
                 del self._queues[key]
 
         self._world.call_at(self._world.monotonic() + there, arrive)
+
+
+def _as_it_is(outcome: Outcome[R]) -> Outcome[R]:
+    return outcome
 
 
 def _outcome(call: Callable[[], R]) -> Outcome[R]:

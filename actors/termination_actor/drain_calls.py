@@ -62,7 +62,8 @@ class DrainCalls:
             case DeleteClaim(claim=claim):
                 return key, lambda: self._delete_claim(claim, state, record)
             case FindInstance(claim=claim, token=token):
-                return key, lambda: self._find(claim, token)
+                # It waits for EC2, and shall not keep others from the API server meanwhile.
+                return ("ec2", "find", view.name), lambda: self._find(claim, token)
             case DeleteNode(node=node):
                 return key, lambda: self._writer.delete_node(node.name, uid=node.uid)
             case SayEnd(claim=claim, at=at):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from treenail.domain.model.causes import TAKEN, Cause
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import TaskKey
 from treenail.domain.termination.drain import AwaitGone, Terminate
@@ -38,12 +37,11 @@ class GatheredEnds:
         self._alone: dict[str, None] = {}
         self._looked_at = -_LOOKS_APART
 
-    def add(self, name: str, step: Terminate | AwaitGone, cause: Cause) -> None:
-        """Let the step of a node be taken with the next call."""
+    def add(self, name: str, step: Terminate | AwaitGone, purpose: Purpose) -> None:
+        """Let the step of a node be taken with the next call for `purpose`."""
         match step:
             case Terminate():
-                urgent = cause in TAKEN
-                self._terminate[name] = (step, Purpose.INTERRUPTION if urgent else Purpose.DISRUPTION)
+                self._terminate[name] = (step, purpose)
             case AwaitGone():
                 self._await[name] = step
 
@@ -66,10 +64,11 @@ class GatheredEnds:
     def take(self, now: float) -> tuple[Together, ...]:
         """Return the calls that are due, and wait with what they are for no longer."""
         taken, self._terminate = self._terminate, {}
-        alone = [name for name in taken if name in self._alone]
-        shared = [name for name in taken if name not in self._alone]
-        sets = [[name] for name in alone]
-        sets += [shared[n : n + _MOST_AT_ONCE] for n in range(0, len(shared), _MOST_AT_ONCE)]
+        sets = [[name] for name in taken if name in self._alone]
+        # EC2 counts what a call is about: one that is urgent waits for permits of its own instances alone.
+        for purpose in Purpose:
+            shared = [name for name in taken if name not in self._alone and taken[name][1] is purpose]
+            sets += [shared[n : n + _MOST_AT_ONCE] for n in range(0, len(shared), _MOST_AT_ONCE)]
         calls = [_terminating([(name, *taken[name]) for name in names]) for names in sets]
         if self._await and now >= self._looked_at + _LOOKS_APART:
             steps = tuple(self._await.items())
@@ -79,8 +78,9 @@ class GatheredEnds:
 
 
 def _terminating(steps: list[tuple[str, Terminate, Purpose]]) -> Together:
+    """Return the call for steps of one purpose."""
     return Together(
         steps=tuple((name, step) for name, step, _ in steps),
         ids=tuple(sorted(step.claim.instance_id for _, step, _ in steps)),
-        purpose=min(purpose for _, _, purpose in steps),
+        purpose=steps[0][2],
     )

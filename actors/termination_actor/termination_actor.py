@@ -39,6 +39,7 @@ from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.node_deadlines import deadline_of
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.telemetry import metrics
@@ -167,7 +168,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return  # the mark is somebody else's
         self.log("removing mark of an abandoned disruption", node=view.node_name)
         key, call = self._calls.open_again(view)
-        write_beside(self._tasks, key, call)
+        write_beside(self._tasks, key, call, purpose=Purpose.DISRUPTION)
         self.later(("heal", name), Heal(name), seconds=_HEAL_SECONDS)
 
     def _interrupt(self, notice: NodeInterrupted) -> None:
@@ -278,13 +279,19 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._busy[name] = None
         if isinstance(step, Terminate | AwaitGone):
             state.looked_at = self._timers.now()
-            self._gathered.add(name, step, state.cause)
+            self._gathered.add(name, step, state.purpose)
             self._gather()
             return
         started_at = self._timers.now()
         record = self._recorder.why(view.claim, state) if view.claim is not None else None
         key, call = self._calls.of(step, view, state, record)
-        self._tasks.run(key, call, self.carrying(), lambda outcome: Did(name, step, started_at, outcome))
+        self._tasks.run(
+            key,
+            call,
+            self.carrying(),
+            lambda outcome: Did(name, step, started_at, outcome),
+            purpose=state.purpose,
+        )
 
     def _gather(self) -> None:
         """See to it that what is gathered is done, and soon if something came that can be done at once."""
@@ -302,7 +309,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _take(self, together: Together) -> None:
         started_at, call = self._timers.now(), self._calls.together(together)
         self._tasks.run(
-            together.key, call, self.me, lambda outcome: DidTogether(together, started_at, outcome)
+            together.key,
+            call,
+            self.me,
+            lambda outcome: DidTogether(together, started_at, outcome),
+            purpose=together.purpose,
         )
 
     def _did_together(self, done: DidTogether) -> None:
@@ -394,7 +405,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self.log("deleting pod as time is up", pod=pod.key, grace=seconds, cause=state.cause.value)
         for pod, grace, call in self._mover.begin(step):
             key = ("kubernetes", "pod", pod.uid)
-            self._tasks.run(key, call, self.carrying(), partial(MovedOut, name, pod, grace))
+            told = partial(MovedOut, name, pod, grace)
+            self._tasks.run(key, call, self.carrying(), told, purpose=Purpose.INTERRUPTION)
         self._teller.draining(view, state, step, self._pods(name))
         self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
 

@@ -74,7 +74,7 @@ class Controller:
         self._closing = ExitStack()
         self._watchdogs: SimpleQueue[Timer] = SimpleQueue()
         self._timers = ThreadTimers(self._clock, failed=self.failed, late=self._late)
-        self._tasks = ThreadTasks(failed=self.failed)
+        self._tasks = ThreadTasks(failed=self.failed, dropped=self._event_dropped)
         self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry, look=self._clock.look)
         self._system: System | None = None
         self._probes: ServedPort | None = None
@@ -228,6 +228,9 @@ class Controller:
 
     def _late(self, seconds: float) -> None:
         self.telemetry.observe(metrics.TIMER_DELAY.name, max(0.0, seconds))
+
+    def _event_dropped(self) -> None:
+        self.telemetry.count(metrics.EVENTS_DROPPED.name)
 
     # --- ending
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from treenail.adapters.ec2.token_buckets import TokenBucket
+from treenail.domain.model.lanes import Lanes
 from treenail.domain.model.purposes import Purpose
-
-# Of the permits that are granted while somebody waits, so many are for each purpose at the least.
-SHARE: Final = 0.1
-_NEARLY: Final = 1e-9
 
 # What calls are for unless their caller says something else; those not named are needed to launch.
 _PURPOSES: Final[Mapping[str, Purpose]] = MappingProxyType(
@@ -54,20 +50,17 @@ class Permits:
     def __init__(self, calls: TokenBucket, resources: TokenBucket | None = None) -> None:
         self._calls = calls
         self._resources = resources
-        self._waiting: dict[Purpose, deque[Ticket]] = {purpose: deque() for purpose in Purpose}
-        # What each purpose is owed, in permits.
-        self._owed: dict[Purpose, float] = dict.fromkeys(Purpose, 0.0)
+        self._lanes: Lanes[Ticket] = Lanes()
 
     def ask(self, purpose: Purpose, resources: int = 1) -> Ticket:
         """Join those who wait."""
         ticket = Ticket(purpose, resources)
-        self._waiting[purpose].append(ticket)
+        self._lanes.join(purpose, ticket)
         return ticket
 
     def withdraw(self, ticket: Ticket) -> None:
         """Wait no longer."""
-        self._waiting[ticket.purpose].remove(ticket)
-        self._forgive(ticket.purpose)
+        self._lanes.leave(ticket.purpose, ticket)
 
     def grant(self, now: float) -> None:
         """Grant the permits there are, in turn."""
@@ -81,8 +74,7 @@ class Permits:
 
     def least_wait(self, ticket: Ticket, now: float) -> float:
         """Return how many seconds a ticket must wait at the least, even if no other purpose came first."""
-        queue = self._waiting[ticket.purpose]
-        ahead = list(queue)[: queue.index(ticket) + 1]
+        ahead = self._lanes.up_to(ticket.purpose, ticket)
         wait = self._calls.least_wait(now, len(ahead))
         if self._resources is not None:
             wait = max(wait, self._resources.least_wait(now, sum(one.resources for one in ahead)))
@@ -95,12 +87,8 @@ class Permits:
             self._resources.slow_down(now)
 
     def _next(self) -> Ticket | None:
-        waiting = [purpose for purpose in Purpose if self._waiting[purpose]]
-        if not waiting:
-            return None
-        owed = [purpose for purpose in waiting if self._owed[purpose] >= 1 - _NEARLY]
-        first = max(owed, key=lambda p: (self._owed[p], -p)) if owed else waiting[0]
-        return self._waiting[first][0]
+        first = self._lanes.first()
+        return None if first is None else first[1]
 
     def _wait_of(self, ticket: Ticket, now: float) -> float:
         wait = self._calls.wait(now)
@@ -109,18 +97,8 @@ class Permits:
         return wait
 
     def _take(self, ticket: Ticket, now: float) -> None:
-        for purpose, queue in self._waiting.items():
-            if queue:
-                self._owed[purpose] += SHARE
+        self._lanes.take(ticket.purpose)
         self._calls.take(now)
         if self._resources is not None:
             self._resources.take(now, ticket.resources)
-        self._waiting[ticket.purpose].popleft()
-        self._owed[ticket.purpose] = max(0.0, self._owed[ticket.purpose] - 1)
         ticket.granted = True
-        self._forgive(ticket.purpose)
-
-    def _forgive(self, purpose: Purpose) -> None:
-        """Owe nothing to those who do not wait."""
-        if not self._waiting[purpose]:
-            self._owed[purpose] = 0.0

@@ -22,6 +22,7 @@ from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.errors import PortError, UnavailableError
+from treenail.domain.model.purposes import purpose_at_hand
 
 # Nine watches, their lists, and as many writers as there may be.
 _CONNECTIONS: Final = 64
@@ -43,8 +44,8 @@ class Connection:
     """Requests to one API server, from any thread.
 
     What it is reached by (address, certificates, tokens and their renewal) is the official client's
-    affair. Writes wait for a permit of the rate limit; reads, and whatever the server refused as too
-    much at once, are tried again a few times.
+    affair. Writes wait for a permit of the rate limit, the most urgent first; reads, and whatever the
+    server refused as too much at once, are tried again a few times.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Connection:
         until = self._clock() + timeout
         headers = {"Content-Type": content_type} if body is not None else {}
         if method not in _SAFE:
-            self._writes.take(within=timeout)
+            self._writes.take(within=timeout, purpose=purpose_at_hand())
         for attempt in range(1, _ATTEMPTS + 1):
             left = max(0.1, until - self._clock())
             try:

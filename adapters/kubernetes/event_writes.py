@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from time import sleep
 from typing import Final, TypeVar
 
 from cachetools import LRUCache
@@ -14,10 +15,10 @@ from cachetools import LRUCache
 from treenail.adapters.api.written.events import event_manifest
 from treenail.adapters.api.written.parts import Tree, time
 from treenail.adapters.kubernetes.api_calls import ApiCalls
-from treenail.adapters.kubernetes.rate_limit import RateLimit
+from treenail.adapters.kubernetes.rate_limit import RateLimit, Tokens
 from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
-from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, TooManyRequestsError
+from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.runtime import Clock
 
@@ -34,21 +35,26 @@ _OBJECT_BURST: Final = 25
 _NEWS_QPS: Final = 5.0
 _NEWS_BURST: Final = 10
 
+# All together: what is beyond waits, and is counted or dropped where it waits.
+_QPS: Final = 50.0
+_BURST: Final = 100
+_WAIT_SECONDS: Final = 30.0
+
 # What events.k8s.io/v1, which shows the same objects, takes as a note; in bytes.
 _LONGEST_MESSAGE: Final = 1024
 _CUT: Final = " ..."
 _LONGEST_NAME: Final = 253
 
 
-def new_event(event: ClusterEvent, at: datetime) -> Tree:
-    """Return the v1 Event to create.
+def new_event(event: ClusterEvent, at: datetime, count: int = 1) -> Tree:
+    """Return the v1 Event to create, of what came so often by now.
 
     Of core v1, not events.k8s.io/v1: they are two views of one object, but only this one may be counted
     without an instance and an action that say nothing here. Its name follows from when and what, so that no
     other event has it.
     """
     message = _cut(event.message)
-    tree = event_manifest(replace(event, message=message), first=at, last=at)
+    tree = event_manifest(replace(event, message=message), first=at, last=at, count=count)
     digest = tree["metadata"]["name"].rpartition(".")[2]
     text = f"{digest}{event.message}".encode()
     unique = f".{int(at.timestamp() * 1_000_000):x}{hashlib.blake2b(text, digest_size=4).hexdigest()}"
@@ -77,17 +83,21 @@ class _Published:
 
 
 class EventWrites:
-    """Publishes events: one request each, unless there were too many."""
+    """Publishes events: one request each, unless there were too many.
 
-    def __init__(self, calls: ApiCalls, *, clock: Clock) -> None:
+    `pause` waits so many seconds for the limit of all events.
+    """
+
+    def __init__(self, calls: ApiCalls, *, clock: Clock, pause: Callable[[float], None] = sleep) -> None:
         self._calls = calls
         self._clock = clock
+        self._all = RateLimit(qps=_QPS, burst=_BURST, clock=clock.monotonic, pause=pause)
         self._published: LRUCache[ClusterEvent, _Published] = LRUCache(_REMEMBERED)
-        self._of_object: LRUCache[ObjectRef, RateLimit] = LRUCache(_REMEMBERED)
-        self._of_news: LRUCache[str, RateLimit] = LRUCache(_REMEMBERED)
+        self._of_object: LRUCache[ObjectRef, Tokens] = LRUCache(_REMEMBERED)
+        self._of_news: LRUCache[str, Tokens] = LRUCache(_REMEMBERED)
         self._lock = threading.Lock()
 
-    def publish(self, event: ClusterEvent) -> None:
+    def publish(self, event: ClusterEvent, count: int = 1) -> None:
         """Publish an event, or count it. Beyond the limits it is dropped, or counted with the next."""
         now = self._clock.now()
         with self._lock:
@@ -95,23 +105,22 @@ class EventWrites:
             if known is not None and now - known.last_at > _COUNTED_WITHIN:
                 known = None
             if known is not None:
-                known.count += 1
+                known.count += count
                 known.last_at = now
             if not self._permitted(event, again=known is not None):
                 return
+        self._all.take(within=_WAIT_SECONDS)
         if known is None or not self._recounted(known):
-            self._publish(event, now)
+            self._publish(event, count, now)
 
     def _permitted(self, event: ClusterEvent, *, again: bool) -> bool:
-        limits = [_limit(self._of_object, event.about, _OBJECT_QPS, _OBJECT_BURST, self._clock.monotonic)]
-        if not event.warning and not again:
-            limits.append(_limit(self._of_news, event.reason, _NEWS_QPS, _NEWS_BURST, self._clock.monotonic))
-        try:
-            for limit in reversed(limits):
-                limit.take(within=0)
-        except TooManyRequestsError:
-            return False
-        return True
+        now = self._clock.monotonic()
+        of_object = _tokens(self._of_object, event.about, _OBJECT_QPS, _OBJECT_BURST, now)
+        if event.warning or again:
+            return of_object.take(now)
+        return _tokens(self._of_news, event.reason, _NEWS_QPS, _NEWS_BURST, now).take(now) and of_object.take(
+            now
+        )
 
     def _recounted(self, known: _Published) -> bool:
         """Write how often an event came; False where it is no longer kept."""
@@ -122,8 +131,8 @@ class EventWrites:
             return False
         return True
 
-    def _publish(self, event: ClusterEvent, now: datetime) -> None:
-        tree = new_event(replace(event, about=self._identified(event.about)), now)
+    def _publish(self, event: ClusterEvent, count: int, now: datetime) -> None:
+        tree = new_event(replace(event, about=self._identified(event.about)), now, count)
         namespace = tree["metadata"]["namespace"]
         try:
             self._calls.create(EVENT.path(namespace=namespace), tree)
@@ -131,7 +140,7 @@ class EventWrites:
             return
         path = EVENT.path(tree["metadata"]["name"], namespace)
         with self._lock:
-            self._published[event] = _Published(path, 1, now)
+            self._published[event] = _Published(path, count, now)
 
     def _identified(self, about: ObjectRef) -> ObjectRef:
         """Return the reference with a uid: without one `kubectl describe` does not show the event."""
@@ -145,14 +154,8 @@ class EventWrites:
         return replace(about, uid=Stored.of(resource, body).uid)
 
 
-def _limit(
-    limits: LRUCache[K, RateLimit], key: K, qps: float, burst: int, clock: Callable[[], float]
-) -> RateLimit:
+def _tokens(limits: LRUCache[K, Tokens], key: K, qps: float, burst: int, now: float) -> Tokens:
     found = limits.get(key)
     if found is None:
-        found = limits[key] = RateLimit(qps=qps, burst=burst, clock=clock, pause=_never)
+        found = limits[key] = Tokens(qps=qps, burst=burst, now=now)
     return found
-
-
-def _never(seconds: float) -> None:
-    raise AssertionError(f"nobody waits {seconds} s to publish an event")

@@ -37,7 +37,7 @@ class KubernetesWriter:
         self._claims = ClaimWrites(calls, clock=clock, retries=retries)
         self._nodes = NodeWrites(calls, retries)
         self._pods = PodWrites(calls)
-        self._events = EventWrites(calls, clock=clock)
+        self._events = EventWrites(calls, clock=clock, pause=pause)
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
         self._annotations = AnnotationWrites(calls, retries)
         self._usage = UsageWrites(calls)
@@ -79,9 +79,9 @@ class KubernetesWriter:
         """Bind a pod to a node."""
         self._pods.bind(namespace, name, uid, node)
 
-    def publish(self, event: ClusterEvent) -> None:
-        """Publish an event, or count it."""
-        self._events.publish(event)
+    def publish(self, event: ClusterEvent, count: int = 1) -> None:
+        """Publish an event that came so often, or count it."""
+        self._events.publish(event, count)
 
     def set_conditions(
         self,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from threading import Condition, Lock, Thread
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from treenail.adapters.runtime.task_queues import Begun, WaitingCalls
 from treenail.domain.model.errors import PortError
+from treenail.domain.model.purposes import BY_DEFAULT, Purpose, calling_for
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey
 
 R = TypeVar("R")
@@ -22,52 +23,101 @@ WORKERS: Final[Mapping[str, int]] = MappingProxyType(
 _OTHERS: Final = 4
 # A worker without work ends after so many seconds.
 _IDLE_SECONDS: Final = 60.0
+# So many mentions may wait, of all ports together; what comes then is dropped.
+MOST_MENTIONS: Final = 10_000
+
+
+def _unheard() -> None:
+    """Nobody wants to know."""
 
 
 class ThreadTasks:
     """The port `Tasks`. Threads may share it; it takes calls until `stop`.
 
     Calls with equal keys run one after the other, in order; others in parallel, so many at once as
-    `workers` says for their port, the first item of the key. `failed` hears of an exception that is no
-    `PortError`.
+    `workers` says for their port, the first item of the key. The most urgent begin first, and some workers
+    are kept for them; each purpose has its share. `failed` hears of an exception that is no `PortError`,
+    `dropped` of each mention beyond `most_mentions`.
     """
 
     def __init__(
-        self, *, failed: Callable[[BaseException], None], workers: Mapping[str, int] = WORKERS
+        self,
+        *,
+        failed: Callable[[BaseException], None],
+        workers: Mapping[str, int] = WORKERS,
+        dropped: Callable[[], None] = _unheard,
+        most_mentions: int = MOST_MENTIONS,
     ) -> None:
         self._failed = failed
         self._workers = workers
+        self._dropped = dropped
+        self._most_mentions = most_mentions
         self._lock = Lock()
         self._ended = Condition(self._lock)
         self._ports: dict[str, _Port] = {}
+        # How often what waits to be mentioned was mentioned.
+        self._mentions: dict[tuple[TaskKey, Hashable], int] = {}
         self._open = True
 
-    def run(self, key: TaskKey, call: Callable[[], R], to: Ref[M], then: Callable[[Outcome[R]], M]) -> None:
+    def run(
+        self,
+        key: TaskKey,
+        call: Callable[[], R],
+        to: Ref[M],
+        then: Callable[[Outcome[R]], M],
+        *,
+        purpose: Purpose = BY_DEFAULT,
+    ) -> None:
         """Run `call` elsewhere and tell `to` what `then` makes of its outcome."""
         with self._lock:
-            if not self._open:
-                return
-            port = self._port(key[0])
-            port.put(key, partial(self._do, call, to, then))
-            if port.short_of_workers:
-                port.threads += 1
-                Thread(target=self._work, args=(port,), name=f"tasks-{port.name}", daemon=True).start()
-            else:
-                port.changed.notify()
+            self._put(key, partial(self._do, call, to, then), purpose)
+
+    def mention(self, key: TaskKey, what: Hashable, call: Callable[[int], object]) -> None:
+        """Run `call` elsewhere, last of all, with how often `what` was mentioned until then."""
+        if not self._mentioned(key, what, call):
+            self._dropped()
 
     def depths(self) -> dict[str, int]:
         """Return how many calls wait or are under way, by port."""
         with self._lock:
-            return {name: port.calls for name, port in sorted(self._ports.items())}
+            return {name: port.calls.number for name, port in sorted(self._ports.items())}
 
     def stop(self, seconds: float) -> bool:
         """Begin no call any more; False where some are still under way after `seconds`."""
         with self._lock:
             self._open = False
             for port in self._ports.values():
-                port.drop_waiting()
+                port.calls.drop_waiting()
                 port.changed.notify_all()
             return self._ended.wait_for(lambda: not any(p.threads for p in self._ports.values()), seconds)
+
+    def _mentioned(self, key: TaskKey, what: Hashable, call: Callable[[int], object]) -> bool:
+        """Have `what` mentioned; return whether there is room for it."""
+        mention = (key, what)
+        with self._lock:
+            if mention in self._mentions:
+                self._mentions[mention] += 1
+                return True
+            if len(self._mentions) >= self._most_mentions:
+                return False
+            self._mentions[mention] = 1
+            self._put(key, partial(self._mention, mention, call), Purpose.TELLING)
+            return True
+
+    def _put(self, key: TaskKey, call: Callable[[], None], purpose: Purpose) -> None:
+        if not self._open:
+            return
+        port = self._port(key[0])
+        port.calls.put(key, purpose, call)
+        self._see_to(port)
+
+    def _see_to(self, port: _Port) -> None:
+        """See to it that somebody makes what could be begun now."""
+        if port.short_of_workers:
+            port.threads += 1
+            Thread(target=self._work, args=(port,), name=f"tasks-{port.name}", daemon=True).start()
+        elif port.calls.startable:
+            port.changed.notify()
 
     def _port(self, name: str) -> _Port:
         if name not in self._ports:
@@ -80,68 +130,52 @@ class ThreadTasks:
         except BaseException as error:  # noqa: BLE001 (a defect: it is reported, and the others go on)
             self._failed(error)
 
-    def _work(self, port: _Port) -> None:
-        while (key := self._next(port)) is not None:
-            port.queues[key][0]()
-            with self._lock:
-                port.done(key)
+    def _mention(self, mention: tuple[TaskKey, Hashable], call: Callable[[int], object]) -> None:
+        with self._lock:
+            count = self._mentions.pop(mention)
+        try:
+            _outcome(lambda: call(count))
+        except BaseException as error:  # noqa: BLE001 (a defect: it is reported, and the others go on)
+            self._failed(error)
 
-    def _next(self, port: _Port) -> TaskKey | None:
+    def _work(self, port: _Port) -> None:
+        while (begun := self._next(port)) is not None:
+            with calling_for(begun.purpose):
+                begun.call()
+            with self._lock:
+                port.calls.done(begun)
+
+    def _next(self, port: _Port) -> Begun | None:
         """Wait for a call that may begin; None where this worker is to end."""
         with self._lock:
             port.idle += 1
-            port.changed.wait_for(lambda: port.ready or not self._open, _IDLE_SECONDS)
+            port.changed.wait_for(lambda: port.calls.startable or not self._open, _IDLE_SECONDS)
             port.idle -= 1
-            if port.ready:
-                return port.ready.popleft()
-            port.threads -= 1
-            self._ended.notify_all()
-            return None
+            begun = port.calls.begin()
+            if begun is None:
+                port.threads -= 1
+                self._ended.notify_all()
+            else:
+                # The end of one call may let two begin: the next of its key, and one that had no room.
+                self._see_to(port)
+            return begun
 
 
 class _Port:
-    """The calls to one port, in a queue for each key: the first of a queue is ready, or under way."""
+    """The calls to one port, and the workers that make them."""
 
     def __init__(self, name: str, most: int, changed: Condition) -> None:
         self.name = name
         self.changed = changed
-        self.queues: dict[TaskKey, deque[Callable[[], None]]] = {}
-        self.ready: deque[TaskKey] = deque()
+        self.calls = WaitingCalls(most)
         self.threads = 0
         self.idle = 0
         self._most = most
 
     @property
-    def calls(self) -> int:
-        return sum(len(queue) for queue in self.queues.values())
-
-    @property
     def short_of_workers(self) -> bool:
         # An idle worker that was woken for another call still counts as idle until it has taken it.
-        return len(self.ready) > self.idle and self.threads < self._most
-
-    def put(self, key: TaskKey, call: Callable[[], None]) -> None:
-        queue = self.queues.setdefault(key, deque())
-        queue.append(call)
-        if len(queue) == 1:
-            self.ready.append(key)
-
-    def done(self, key: TaskKey) -> None:
-        queue = self.queues[key]
-        queue.popleft()
-        if queue:
-            self.ready.append(key)
-        else:
-            del self.queues[key]
-
-    def drop_waiting(self) -> None:
-        """Forget all calls but those under way."""
-        for key in self.ready:
-            del self.queues[key]
-        self.ready.clear()
-        for queue in self.queues.values():
-            while len(queue) > 1:
-                queue.pop()
+        return self.calls.startable > self.idle and self.threads < self._most
 
 
 def _outcome(call: Callable[[], R]) -> Outcome[R]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from treenail.domain.model.purposes import BY_DEFAULT, Purpose
+
 M_contra = TypeVar("M_contra", contravariant=True)
 M = TypeVar("M")
 R = TypeVar("R")
@@ -68,11 +70,27 @@ TaskKey: TypeAlias = tuple[str, ...]
 class Tasks(Protocol):
     """Calls that may block, run elsewhere."""
 
-    def run(self, key: TaskKey, call: Callable[[], R], to: Ref[M], then: Callable[[Outcome[R]], M]) -> None:
+    def run(
+        self,
+        key: TaskKey,
+        call: Callable[[], R],
+        to: Ref[M],
+        then: Callable[[Outcome[R]], M],
+        *,
+        purpose: Purpose = BY_DEFAULT,
+    ) -> None:
         """Run `call` elsewhere and tell `to` what `then` makes of its outcome.
 
-        Calls with equal keys run one after the other, in order; others in parallel. An error that is
-        no `PortError` is not an outcome but a defect: it ends the system.
+        Calls with equal keys run one after the other, in order; others in parallel, the more urgent
+        `purpose` first where not all can run at once. An error that is no `PortError` is not an outcome but
+        a defect: it ends the system.
+        """
+
+    def mention(self, key: TaskKey, what: Hashable, call: Callable[[int], object]) -> None:
+        """Run `call` elsewhere, when nothing else is to be done: a courtesy, of whose outcome nobody hears.
+
+        Its argument says how often `what` was mentioned under `key` since it was last called: while one
+        waits, others are counted only. Where too many wait, it is dropped.
         """
 
 

@@ -182,6 +182,9 @@ TIMER_DELAY: Final = _seconds("treenail_timer_delay_seconds", "How late timers r
 TASK_QUEUE_DEPTH: Final = _gauge(
     "treenail_task_queue_depth", "Calls to the outside that wait or are under way.", "port"
 )
+EVENTS_DROPPED: Final = _counter(
+    "treenail_events_dropped_total", "Events not published, as too many others waited."
+)
 SOLVER_RESTARTS: Final = _counter(
     "treenail_solver_restarts_total", "Times that the packer's process was lost and made anew."
 )

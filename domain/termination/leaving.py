@@ -8,8 +8,9 @@ from datetime import datetime
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
-from treenail.domain.model.causes import STOPPING, Cause
+from treenail.domain.model.causes import STOPPING, TAKEN, Cause
 from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.purposes import Purpose
 from treenail.domain.telemetry.ending_roots import interruption_context
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import actor_of, cause_said, reason_of
@@ -82,6 +83,12 @@ class Leaving:
         news = not ours and notice.cause not in self.warned
         self.warned[notice.cause] = None
         return news
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the calls are for that see it out: those for a machine that is taken can wait for no other."""
+        taken = self.cause in TAKEN or self.ends_at is not None
+        return Purpose.INTERRUPTION if taken else Purpose.DISRUPTION
 
     @property
     def may_stay(self) -> bool:

@@ -95,6 +95,35 @@ def test_an_interruption_says_that_it_cannot_wait(*, urgent: bool) -> None:
     assert stage.cloud.purposes == [Purpose.INTERRUPTION if urgent else Purpose.DISRUPTION]
 
 
+@pytest.mark.parametrize("urgent", [True, False])
+def test_evictions_are_urgent_and_the_other_steps_where_the_machine_is_taken(*, urgent: bool) -> None:
+    stage = Ending()
+    stage.pod("web")
+
+    if urgent:
+        stage.interrupt()
+    else:
+        stage.disrupt(Cause.EXPIRED)
+    stage.run(90)
+
+    stage.assert_all_gone()
+    steps = {Purpose.INTERRUPTION if urgent else Purpose.DISRUPTION}
+    for_steps = stage.api.troubles.purposes
+    assert for_steps["evict_pod"] == {Purpose.INTERRUPTION}
+    assert for_steps["patch_node"] == for_steps["delete_claim"] == for_steps["delete_node"] == steps
+
+
+def test_an_interrupted_instance_is_not_terminated_with_others_that_can_wait() -> None:
+    stage = ending("a", "b")
+
+    disrupt(stage, "a", "b")
+    stage.interrupt()
+    stage.run(60)
+
+    assert gone(stage, "a", "b", "c1")
+    assert sorted(cloud_calls(stage, "terminate")) == ["terminate i-a i-b", "terminate i-c1"]
+
+
 def test_refusals_are_tried_again_in_case_they_are_not_for_good() -> None:
     stage = Ending()
     stage.cloud.troubles.fail("terminate", InvalidError("OperationNotPermitted"), times=2)

@@ -29,7 +29,7 @@ from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity
 from treenail.domain.model.patches import ClaimPatch, NodePatch
-from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.purposes import Purpose, purpose_at_hand
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Agenda
 
@@ -41,6 +41,8 @@ class Troubles:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        # What the calls of each name were made for.
+        self.purposes: defaultdict[str, set[Purpose]] = defaultdict(set)
         self.chance: Callable[[], tuple[PortError, bool] | None] = lambda: None
         self._planned: defaultdict[str, deque[tuple[PortError, bool]]] = defaultdict(deque)
 
@@ -51,6 +53,7 @@ class Troubles:
     def run(self, call: str, about: str, request: Callable[[], R]) -> R:
         """Carry out a request, or not."""
         self.calls.append(f"{call} {about}".strip())
+        self.purposes[call].add(purpose_at_hand())
         trouble = self._planned[call].popleft() if self._planned[call] else self.chance()
         if trouble is None:
             return request()

@@ -27,14 +27,23 @@ class _Wish:
 class Terminations:
     """Terminates instances for many threads. What comes while a call is out goes into the next one.
 
+    Each purpose has its own calls, so that the urgent waits for no call, or permit, of the less urgent.
+
     `terminate` makes one call to TerminateInstances, for a purpose, and raises what the gate does.
     """
 
     def __init__(self, terminate: Callable[[list[str], Purpose], object]) -> None:
         self._call = terminate
         self._lock = Lock()
-        self._waiting: list[_Wish] = []
-        self._busy = False
+        self._waiting: dict[Purpose, list[_Wish]] = {}
+        # Those of which a call is out: some thread sees to what waits.
+        self._busy: dict[Purpose, None] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for the call after the one that is out."""
+        with self._lock:
+            return sum(len(wishes) for wishes in self._waiting.values())
 
     def terminate(self, ids: Iterable[str], purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone do not matter. Returns when it is done.
@@ -46,16 +55,17 @@ class Terminations:
         if not wish.ids:
             return
         with self._lock:
-            self._waiting.append(wish)
-            leading, self._busy = not self._busy, True
+            self._waiting.setdefault(purpose, []).append(wish)
+            leading = purpose not in self._busy
+            self._busy[purpose] = None
         if leading:
-            self._work()
+            self._work(purpose)
         wish.done.result()
 
-    def _work(self) -> None:
-        while batch := self._next_batch():
+    def _work(self, purpose: Purpose) -> None:
+        while batch := self._next_batch(purpose):
             try:
-                self._carry_out(batch)
+                self._carry_out(batch, purpose)
             except InvalidError as error:
                 self._apart(batch, error)
             except BaseException as error:  # noqa: BLE001 (told to all who wait, this thread among them)
@@ -65,15 +75,15 @@ class Terminations:
                 for wish in batch:
                     wish.done.set_result(None)
 
-    def _next_batch(self) -> list[_Wish]:
+    def _next_batch(self, purpose: Purpose) -> list[_Wish]:
         with self._lock:
-            batch, self._waiting = self._waiting, []
-            self._busy = bool(batch)
+            batch = self._waiting.pop(purpose, [])
+            if not batch:
+                del self._busy[purpose]
             return batch
 
-    def _carry_out(self, batch: list[_Wish]) -> None:
+    def _carry_out(self, batch: list[_Wish], purpose: Purpose) -> None:
         ids = sorted({one for wish in batch for one in wish.ids})
-        purpose = min(wish.purpose for wish in batch)
         for n in range(0, len(ids), _MOST_AT_ONCE):
             self._terminate(ids[n : n + _MOST_AT_ONCE], purpose)
 

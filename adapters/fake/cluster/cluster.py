@@ -343,9 +343,9 @@ class FakeCluster:
         request = partial(self._server.bind_pod, namespace, name, uid, node)
         self._gate.write(address("Pod", name, namespace), request)
 
-    def publish(self, event: ClusterEvent) -> None:
-        """Keep an event."""
-        self._gate.write(None, partial(self._log.publish, event))
+    def publish(self, event: ClusterEvent, count: int = 1) -> None:
+        """Keep an event that came so often."""
+        self._gate.write(None, partial(self._log.publish, event, count))
 
     def set_conditions(
         self,

@@ -30,16 +30,16 @@ class EventLog:
         self._records: list[EventRecord] = []
         self._latest: dict[ClusterEvent, int] = {}
 
-    def publish(self, event: ClusterEvent) -> None:
-        """Keep an event, or count it."""
+    def publish(self, event: ClusterEvent, count: int = 1) -> None:
+        """Keep an event that came so often, or count it."""
         now = self._clock.now()
         number = self._latest.get(event)
         if number is not None and now - self._records[number].last_at <= _COUNTED_WITHIN:
             known = self._records[number]
-            self._records[number] = replace(known, count=known.count + 1, last_at=now)
+            self._records[number] = replace(known, count=known.count + count, last_at=now)
             return
         self._latest[event] = len(self._records)
-        self._records.append(EventRecord(event, 1, now, now))
+        self._records.append(EventRecord(event, count, now, now))
 
     def records(self) -> tuple[EventRecord, ...]:
         """Return all there are."""

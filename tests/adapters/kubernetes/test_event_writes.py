@@ -164,6 +164,32 @@ def test_good_news_of_many_objects_is_told_of_some() -> None:
     assert (reasons.count("Nominated"), reasons.count("FailedScheduling")) == (10, 50)
 
 
+def test_all_events_together_are_fifty_a_second_after_a_hundred() -> None:
+    rig = Rig(*[{}] * 200)
+    paused: list[float] = []
+
+    def pause(seconds: float) -> None:
+        paused.append(seconds)
+        rig.clock.run(seconds)
+
+    events = EventWrites(rig.calls, clock=rig.clock, pause=pause)
+    for number in range(200):
+        events.publish(replace(REFUSED, about=replace(POD, name=f"web-{number}", uid=f"uid-{number}")))
+
+    assert len(rig.server.asked) == 200
+    assert sum(paused) == pytest.approx(2.0)
+
+
+def test_an_event_that_came_several_times_is_counted_as_often() -> None:
+    rig = Rig({}, {})
+    events = publisher(rig)
+
+    events.publish(REFUSED, 3)
+    events.publish(REFUSED, 4)
+
+    assert [asked.body["count"] for asked in rig.server.asked] == [3, 7]
+
+
 def test_an_object_whose_uid_is_not_known_is_asked_for_it() -> None:
     pool = {"metadata": {"name": "spare", "uid": "uid-pool", "resourceVersion": "1"}}
     rig = Rig(pool, {}, {}, GONE, {})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from queue import SimpleQueue
@@ -8,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from treenail.adapters.runtime.tasks import ThreadTasks
+from treenail.adapters.runtime.tasks import MOST_MENTIONS, ThreadTasks
 from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.purposes import Purpose, purpose_at_hand
 from treenail.domain.model.runtime import Done, Failed
 
 SECONDS = 5.0
@@ -48,12 +50,19 @@ class Gate:
 class Bench:
     """Tasks with two workers a port, and what came of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 2) -> None:
         self.failures, self.heard = Heard(), Heard()
-        self.tasks = ThreadTasks(failed=self.failures.tell, workers={"shop": 2})
+        self.dropped = 0
+        self.tasks = ThreadTasks(failed=self.failures.tell, workers={"shop": workers}, dropped=self._drop)
 
-    def run(self, *key: str, call: Callable[[], object]) -> None:
-        self.tasks.run(key, call, self.heard, lambda outcome: outcome)
+    def _drop(self) -> None:
+        self.dropped += 1
+
+    def run(self, *key: str, call: Callable[[], object], purpose: Purpose = Purpose.PROVISIONING) -> None:
+        self.tasks.run(key, call, self.heard, lambda outcome: outcome, purpose=purpose)
+
+    def mention(self, *key: str, what: str) -> None:
+        self.tasks.mention(key, what, lambda count: self.heard.tell((what, count)))
 
 
 @pytest.fixture
@@ -183,3 +192,117 @@ def test_stopping_waits_for_what_is_under_way_and_begins_nothing_more(bench: Ben
     assert [bench.heard.next(), bench.heard.next()] == [Done("begun"), Done("begun")]
     assert bench.heard.empty
     assert bench.tasks.depths() == {"shop": 0}
+
+
+# --- by urgency
+
+
+def test_an_eviction_does_not_wait_for_calls_that_hang() -> None:
+    bench = Bench(workers=16)
+    gates = [Gate() for _ in range(100)]
+    for purpose in (Purpose.TELLING, Purpose.HOUSEKEEPING, Purpose.DISRUPTION, Purpose.PROVISIONING):
+        for number, gate in enumerate(gates):
+            bench.run("shop", purpose.name, str(number), call=gate, purpose=purpose)
+    urgent = Gate("evicted")
+
+    bench.run("shop", "pod", call=urgent, purpose=Purpose.INTERRUPTION)
+
+    assert urgent.begun.wait(SECONDS)
+    for gate in [urgent, *gates]:
+        gate.open.set()
+    assert bench.heard.next() is not None
+    assert bench.tasks.stop(SECONDS)
+
+
+def test_all_that_was_asked_for_is_done_whatever_it_is_for() -> None:
+    bench = Bench(workers=16)
+
+    for number in range(500):
+        for purpose in Purpose:
+            bench.run("shop", f"{purpose} {number % 7}", call=partial(int, number), purpose=purpose)
+
+    got = Counter(bench.heard.next().value for _ in range(500 * len(Purpose)))
+    assert got == Counter({number: len(Purpose) for number in range(500)})
+    assert bench.tasks.stop(SECONDS)
+
+
+def test_a_call_knows_what_it_is_for(bench: Bench) -> None:
+    bench.run("shop", call=purpose_at_hand, purpose=Purpose.INTERRUPTION)
+    assert bench.heard.next() == Done(Purpose.INTERRUPTION)
+
+    bench.run("shop", call=purpose_at_hand)
+    assert bench.heard.next() == Done(Purpose.PROVISIONING)
+
+
+# --- mentions
+
+
+def test_what_is_mentioned_again_before_it_was_told_is_told_once_with_how_often(bench: Bench) -> None:
+    gate = Gate()
+    bench.run("shop", "a", call=gate)
+    for what in ("no room", "no money", "no room", "no room"):
+        bench.mention("shop", "a", what=what)
+
+    gate.open.set()
+    bench.heard.next()
+
+    assert [bench.heard.next(), bench.heard.next()] == [("no room", 3), ("no money", 1)]
+    bench.mention("shop", "a", what="no room")
+    assert bench.heard.next() == ("no room", 1)
+
+
+def test_beyond_so_many_mentions_one_is_dropped_and_counted() -> None:
+    bench = Bench(workers=1)
+    gate = Gate()
+    bench.run("shop", "busy", call=gate)
+    assert gate.begun.wait(SECONDS)
+
+    for number in range(MOST_MENTIONS):
+        bench.mention("shop", str(number), what="no room")
+    assert bench.dropped == 0
+    bench.mention("shop", "one too many", what="no room")
+    bench.mention("shop", "0", what="no room")  # is counted, which takes no room
+
+    assert bench.dropped == 1
+    assert bench.tasks.depths() == {"shop": MOST_MENTIONS + 1}
+    gate.open.set()
+    bench.heard.next()
+    assert bench.heard.next() == ("no room", 2)
+    assert [bench.heard.next() for _ in range(MOST_MENTIONS - 1)] == [("no room", 1)] * (MOST_MENTIONS - 1)
+    assert bench.tasks.stop(SECONDS)
+
+
+def test_a_mention_that_fails_is_let_be_and_one_that_is_a_defect_is_not(bench: Bench) -> None:
+    error = ValueError("a defect")
+
+    def fail(error: Exception, _: int) -> None:
+        raise error
+
+    bench.tasks.mention(("shop", "a"), "away", partial(fail, UnavailableError("away")))
+    bench.tasks.mention(("shop", "a"), "defect", partial(fail, error))
+
+    assert bench.failures.next() is error
+    bench.mention("shop", "a", what="goes on")
+    assert bench.heard.next() == ("goes on", 1)
+
+
+def test_at_the_end_the_urgent_is_done_before_five_thousand_events() -> None:
+    """The controller waits five seconds for what is under way, and drops the rest."""
+    bench = Bench(workers=2)
+    gates = [Gate(), Gate()]
+    for number, gate in enumerate(gates):
+        bench.run("shop", "busy", str(number), call=gate)
+    for number in range(5_000):
+        bench.mention("shop", str(number), what="no room")
+    for number in range(20):
+        bench.run("shop", "pod", str(number), call=lambda: "evicted", purpose=Purpose.INTERRUPTION)
+    for number in range(20):
+        bench.run("shop", "claim", str(number), call=lambda: "recorded")
+
+    for gate in gates:
+        gate.open.set()
+    order = [bench.heard.next() for _ in range(60)]
+
+    assert order.count(Done("evicted")) == 20
+    assert order.count(Done("recorded")) == 20
+    assert bench.tasks.stop(SECONDS)

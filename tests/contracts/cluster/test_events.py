@@ -23,6 +23,15 @@ def test_equal_events_are_counted(subject: Subject) -> None:
     assert subject.events() == [(event, 2), (other, 1)]
 
 
+def test_an_event_that_came_several_times_is_counted_as_often(subject: Subject) -> None:
+    event = ClusterEvent(ObjectRef("NodePool", "default"), "Refused", "no room", warning=True)
+
+    subject.writer.publish(event, 3)
+    subject.writer.publish(event, 2)
+
+    assert subject.events() == [(event, 5)]
+
+
 @pytest.mark.parametrize(
     "about",
     [

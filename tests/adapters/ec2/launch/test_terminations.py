@@ -59,7 +59,7 @@ def meanwhile(ec2: Ec2, first: Callable[[], None], *others: Callable[[], None]) 
         futures = [threads.submit(first)]
         assert ec2.begun.wait(5)
         futures += [threads.submit(other) for other in others]
-        while len(ec2.terminations._waiting) < len(others):
+        while ec2.terminations.waiting < len(others):
             pass
         ec2.go_on.set()
         return [one.exception(5) for one in futures]  # type: ignore[misc]
@@ -124,26 +124,25 @@ def test_one_of_many_that_may_not_be_terminated_keeps_no_other() -> None:
     assert ec2.ids == ["i-2"]
 
 
-def test_a_call_is_as_urgent_as_the_most_urgent_of_those_it_is_for() -> None:
-    purposes: list[Purpose] = []
+def test_an_interruption_waits_for_no_call_that_is_less_urgent() -> None:
+    calls: list[tuple[list[str], Purpose]] = []
     begun, go_on = Event(), Event()
 
-    def terminate(_ids: list[str], purpose: Purpose) -> None:
-        purposes.append(purpose)
-        begun.set()
-        assert go_on.wait(5)
+    def terminate(ids: list[str], purpose: Purpose) -> None:
+        calls.append((ids, purpose))
+        if purpose is Purpose.DISRUPTION:
+            begun.set()
+            assert go_on.wait(5)
 
     terminations = Terminations(terminate)
     with ThreadPoolExecutor(3) as threads:
-        threads.submit(terminations.terminate, ["i-1"])
+        slow = threads.submit(terminations.terminate, ["i-1"])
         assert begun.wait(5)
-        threads.submit(terminations.terminate, ["i-2"], Purpose.HOUSEKEEPING)
-        threads.submit(terminations.terminate, ["i-3"], Purpose.INTERRUPTION)
-        while len(terminations._waiting) < 2:
-            pass
+        threads.submit(terminations.terminate, ["i-2"], Purpose.INTERRUPTION).result(5)
+        assert not slow.done()
         go_on.set()
 
-    assert purposes == [Purpose.DISRUPTION, Purpose.INTERRUPTION]
+    assert calls == [(["i-1"], Purpose.DISRUPTION), (["i-2"], Purpose.INTERRUPTION)]
 
 
 def test_a_refusal_that_names_what_nobody_asked_for_is_told() -> None:
