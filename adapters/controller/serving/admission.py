@@ -69,9 +69,11 @@ def first_to_close(rivals: Iterable[S], *, since: float) -> S | None:
     that are kept open leave half of the room to those that arrive, and a client's kept connections go on
     while others come and say nothing.
     """
-    rivals = tuple(each for each in rivals if each.since <= since)
+    rivals = tuple(rivals)
     unfinished = [each for each in rivals if each.stage in _UNFINISHED]
     idle = [each for each in rivals if each.stage is Stage.IDLE]
     group = unfinished if len(unfinished) >= len(idle) else idle
-    count = Counter(each.source for each in group)
-    return min(group, key=lambda each: (-count[each.source], each.since, each.number), default=None)
+    # Only now, so that those who have just come do not count as none beside one that has long been idle.
+    settled = [each for each in group if each.since <= since]
+    count = Counter(each.source for each in settled)
+    return min(settled, key=lambda each: (-count[each.source], each.since, each.number), default=None)

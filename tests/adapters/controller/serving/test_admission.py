@@ -85,6 +85,12 @@ def test_newcomers_are_given_their_time_before_they_make_room() -> None:
     assert closed(API, *young[1:], *silent(API, 1)) == silent(API, 1)[0]
 
 
+def test_a_kept_connection_stays_while_newcomers_have_their_time() -> None:
+    kept = Stood(ROGUE, Stage.IDLE, -100.0)
+
+    assert closed(ROGUE, kept, *silent(ROGUE, MOST - 1, since=NOW + 1)) is None
+
+
 def test_one_that_does_not_read_its_answer_makes_room() -> None:
     waiting = [Stood(API, Stage.WAITING, 0.0)] * (MOST - 1)
     slow = Stood(ROGUE, Stage.SENDING, 5.0)
