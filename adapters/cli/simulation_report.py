@@ -28,6 +28,8 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
         "nominated": simulation.nominated,
         "cost": plan.cost,
         "lowerBound": plan.lower_bound,
+        "wholeCost": plan.whole_cost,
+        "wholeLowerBound": plan.whole_lower_bound,
         "pods": len(names),
         "seconds": seconds,
     }
@@ -83,7 +85,8 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
         console.print(line, highlight=False, markup=False)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
-        f"(no plan could cost less than ${plan.lower_bound:.4f}/h)",
+        f"(no plan could cost less than ${plan.lower_bound:.4f}/h); with what nodes cost beside their prices "
+        f"${plan.whole_cost:.4f}/h (${plan.whole_lower_bound:.4f}/h)",
         highlight=False,
     )
 

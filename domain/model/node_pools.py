@@ -67,7 +67,8 @@ class NodePool:
 
     `limits` is what all nodes of the pool together may have, None where there is none; the resource
     `nodes` counts nodes. `requirements` are the template's own; `template_requirements` adds its labels.
-    One that is `static` is to have a number of nodes of its own, whatever pods wait.
+    `node_overhead_cost` ($/h) is what each node costs beside its price and its volumes, None where the pool
+    does not say. One that is `static` is to have a number of nodes of its own, whatever pods wait.
     """
 
     name: str
@@ -85,6 +86,7 @@ class NodePool:
     limits: Resources | None = None
     disruption: Disruption = Disruption()
     termination_grace_period: timedelta | None = None
+    node_overhead_cost: float | None = None
     deleting: bool = False
     static: bool = False
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.

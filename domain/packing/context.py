@@ -24,7 +24,13 @@ class PackingContext:
         self.problem = problem
         self.parsed = read(problem)
         self.steps = Steps(problem.settings.steps)
-        templates = Templates(problem.offers, problem.daemons, self.parsed.axis, pods=len(problem.pods))
+        templates = Templates(
+            problem.offers,
+            problem.daemons,
+            self.parsed.axis,
+            pods=len(problem.pods),
+            overhead_cost=problem.settings.node_overhead_cost,
+        )
         self.options = NodeOptions(templates, problem.settings.min_values)
         self.option_order = OptionOrder(self.options)
         self.existing_nodes = ExistingNodes(problem.existing_nodes, self.parsed.axis)

@@ -32,7 +32,7 @@ def pack(problem: Problem) -> PackingPlan:
         return plan
     second = Attempt(context)
     try:
-        other = second.plan_one_by_one(first, plan.cost * _WORTH_IT)
+        other = second.plan_one_by_one(first, plan.whole_cost * _WORTH_IT)
     except Exception as error:  # noqa: BLE001 (there is a plan already)
         problem_met = f"pods were not placed one by one: {type(error).__name__}: {error}"
         return replace(plan, problems=(*plan.problems, problem_met))
@@ -50,7 +50,10 @@ def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
     """Return whether packing one by one may place pods that have no place, or save money."""
     if len(problem.pods) <= _MOST_CONTENDED and first.contended:
         return True
-    if problem.settings.packing is not Packing.CHEAPEST or plan.cost <= plan.lower_bound * _TO_WIN:
+    if (
+        problem.settings.packing is not Packing.CHEAPEST
+        or plan.whole_cost <= plan.whole_lower_bound * _TO_WIN
+    ):
         return False
     return sum(len(claim.pods) for claim in plan.claims) <= _MOST_BOUGHT_FOR and first.order_matters
 
@@ -59,4 +62,5 @@ def _better(second: Attempt, other: PackingPlan, first: Attempt, plan: PackingPl
     """Return whether the second plan places pods that the first leaves, or all of them for less."""
     if places_others(second.outcome, first.outcome):
         return True
-    return places_the_same(second.outcome, first.outcome) and other.cost < plan.cost * _WORTH_IT
+    cheaper = other.whole_cost < plan.whole_cost * _WORTH_IT and other.cost <= plan.cost
+    return cheaper and places_the_same(second.outcome, first.outcome)

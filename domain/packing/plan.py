@@ -18,6 +18,7 @@ class PlannedClaim:
     `requirements` are what the node's labels must be (pool and pods together). `requests` are those of
     the pods and of the daemons that will run there for sure. `largest` is, by resource, the most
     capacity any of the types has: what the claim counts with against limits until it is launched.
+    `surcharge` is what the node costs beside its price, $/h.
     """
 
     pool: str
@@ -27,6 +28,7 @@ class PlannedClaim:
     requests: Resources
     largest: Resources
     price: float
+    surcharge: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,8 @@ class PackingPlan:
     """Where every pod of a problem goes: to a room (`nominations`, uid -> room), a claim, or nowhere.
 
     `cost` is the sum of the claims' prices, `lower_bound` what no nodes for the same pods can cost less
-    than, wherever they may be and if no more wishes are given up, both $/h.
+    than, wherever they may be and if no more wishes are given up, both $/h. `whole_cost` is the same with
+    what the nodes cost beside their prices, and `whole_lower_bound` the bound of that.
     `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
     `problems` are errors that cost no pod its place, but cheaper nodes, or advice.
     """
@@ -82,5 +85,7 @@ class PackingPlan:
     deferred: tuple[str, ...] = ()
     cost: float = 0.0
     lower_bound: float = 0.0
+    whole_cost: float = 0.0
+    whole_lower_bound: float = 0.0
     exhausted: bool = False
     problems: tuple[str, ...] = ()

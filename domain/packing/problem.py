@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_pools import NodePool
@@ -12,6 +13,9 @@ from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
 from treenail.domain.model.requirements import ANYTHING, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint
+
+# What a node costs beside its price and its volumes, $/h: agents' licences, addresses, watches, care.
+NODE_OVERHEAD_COST: Final = 0.02
 
 
 class Packing(StrEnum):
@@ -106,7 +110,8 @@ class ExistingNode:
 class PoolOffer:
     """A pool that may buy nodes. `limits_left` names only limited resources; None is no limit at all.
 
-    `instance_types` are those usable now: offerings that ran out are marked unavailable. A pool may come
+    `instance_types` are those usable now: offerings that ran out are marked unavailable. `volume_cost` ($/h)
+    is what the volumes of each node cost. A pool may come
     several times: before its last offer, which has all else, with what is reserved for it. Such an offer is
     of one `reservation`, by its id, and no more than `reserved_left` nodes may be bought in that, by all
     pools together.
@@ -115,6 +120,7 @@ class PoolOffer:
     pool: NodePool
     instance_types: tuple[InstanceType, ...]
     limits_left: Resources | None = None
+    volume_cost: float = 0.0
     reservation: str = ""
     reserved_left: int = 0
 
@@ -123,14 +129,14 @@ class PoolOffer:
 class Settings:
     """How to pack.
 
-    `steps` bounds the work, so that equal problems give equal plans; None is no bound. `most_nodes` is how
-    many nodes there may be for each of first-fit's, unless that saves a quarter of their cost.
+    `steps` bounds the work, so that equal problems give equal plans; None is no bound. `node_overhead_cost`
+    ($/h) is what a node costs beside its price and its volumes, unless its pool says otherwise.
     """
 
     packing: Packing = Packing.CHEAPEST
     order: PackingOrder = PackingOrder.CPU
     steps: int | None = None
-    most_nodes: float = 1.1
+    node_overhead_cost: float = NODE_OVERHEAD_COST
     preferences: PreferencePolicy = PreferencePolicy.RESPECT
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT
 

@@ -55,6 +55,8 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             "treenail.refused": sum(len(r.pods) for r in plan.refused),
             "treenail.cost_usd_hour": round(plan.cost, 6),
             "treenail.lower_bound_usd_hour": round(plan.lower_bound, 6),
+            "treenail.whole_cost_usd_hour": round(plan.whole_cost, 6),
+            "treenail.whole_lower_bound_usd_hour": round(plan.whole_lower_bound, 6),
             "treenail.exhausted": plan.exhausted,
             **({"treenail.problems": plan.problems} if plan.problems else {}),
         },

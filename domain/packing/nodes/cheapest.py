@@ -1,10 +1,10 @@
-"""Look for nodes that cost less than first-fit's, without making many more of them."""
+"""Look for nodes that cost less in all than first-fit's, and whose prices are not higher together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import floor, inf
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -17,14 +17,14 @@ from treenail.domain.packing.nodes.merging import Merging
 from treenail.domain.packing.nodes.resizing import Resizing
 from treenail.domain.packing.nodes.separated import SeparatedPods, Stock, seeds_of
 from treenail.domain.packing.nodes.sizing import Sizing
-from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_option, further, nodes_of, worth_of
+from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_option, further, worth_of
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
+from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.node_rules import NodeRules
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, nodes_in, placed_in
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, nodes_in, placed_in, price_of
 
-# More nodes than the settings allow must cost less than this share of what first-fit's cost.
-SPLIT_BELOW: Final = 0.75
+# Sums are rounded: what costs no more than this more costs the same.
 _ROUNDING: Final = 1e-9
 # Closer to the bound than this, nothing is left worth looking for.
 _CLOSE_ENOUGH: Final = 1.0005
@@ -32,13 +32,17 @@ _CLOSE_ENOUGH: Final = 1.0005
 _FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
-# How often nodes are made dearer, to get fewer of them, and by how much each time.
-_ATTEMPTS: Final = 4
-_DEARER: Final = 2.0
+# Where nodes cost something beside their price and volumes, there are no more than so many for each of
+# first-fit's, and so many more, unless all together then cost less than this share of what fewer cost.
+_TIMES: Final = 3.0
+_MORE: Final = 3.0
+_MANY_BELOW: Final = 2 / 3
+# How many times what a node costs beside its price counts: more, where there are too many nodes; and nothing,
+# where prices come to more than first-fit's.
+_AT_FIRST: Final = 1.0
+_DEARER: Final = (2.0, 4.0, 8.0, 16.0, 64.0)
 # For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
 _RATIONS: Final = (0.0, 1.0)
-# Where nodes must be fewer, each is to have so many times as much room: fewer are needed for the rest.
-_LOOSER: Final = 1.5
 # With more units than this, only the first is tried.
 _FEW_UNITS: Final = 300
 
@@ -56,8 +60,19 @@ class _Start:
     early: Sequence[PlannedNode] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Pricing:
+    """What a node is to cost beyond its price: its surcharge some times, and a little ($/h) more."""
+
+    times: float
+    little: float
+
+    def per_node(self, option: NodeOption) -> float:
+        return self.times * option.template.surcharge + self.little
+
+
 class Cheapest:
-    """Plans the nodes of one component anew, and keeps what is better under the rule above."""
+    """Plans the nodes of one component anew, and keeps what costs less in all."""
 
     def __init__(
         self,
@@ -66,15 +81,17 @@ class Cheapest:
         remaining_limits: RemainingLimits,
         steps: Steps,
         rules: NodeRules,
-        most: float,
+        *,
+        share: float,
     ) -> None:
+        # Of the nodes that may be more, a component has this share: that of its first-fit nodes.
+        self._share = share
         self._component = component
         self._options = options
         self._remaining_limits = remaining_limits
         self._steps = steps
         self._rules = rules
-        self._most = most
-        # What a price per node does not change is done once, and so is what came of it if it changed nothing.
+        # What costs of nodes do not change is done once, and so is what came of it if they changed nothing.
         self._starts: dict[float, _Start] = {}
         # The lots, by index, for which others left too little of a limit.
         self._left_out: set[int] = set()
@@ -83,48 +100,73 @@ class Cheapest:
         self._merged: dict[tuple[object, ...], list[PlannedNode]] = {}
         self._worth: Floats | None = None
 
-    def improve(self, wanted: Sequence[int], first: list[PlannedNode], bound: float) -> list[PlannedNode]:
+    def improve(self, wanted: Sequence[int], first: list[PlannedNode], bound: Bound) -> list[PlannedNode]:
         """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
 
-        `bound` ($/h) is what those of `first` must cost at least. The ledger, in which `first` is
-        counted, counts what is returned instead.
+        `bound` is that of the units of `first`. The ledger, in which `first` is counted, counts what is
+        returned instead.
         """
+        least = bound.cost
+        if nodes_in(first) == 1:
+            # One node is the cheapest there is: others would be two at least.
+            least = max(least, bound.price + 2 * first[0].option.template.surcharge)
         complete = sum(placed_in(first).values()) == sum(wanted)
-        worth_while = SPLIT_BELOW if nodes_in(first) == 1 and self._most < inf else 1 / _CLOSE_ENOUGH
-        if complete and cost_of(first) * worth_while <= bound:
+        if complete and cost_of(first) <= least * _CLOSE_ENOUGH:
             return first
         self._count(first, -1)
-        best = first
-        for attempt, per_node in enumerate(self._prices_per_node(wanted, first, bound)):
-            if self._steps.exhausted:
-                break
-            rations = (_LOOSER**attempt,) if attempt else _RATIONS
-            found, best = self._attempt(wanted, per_node, first, best, rations, small=not attempt)
-            if not attempt and self._smaller and cost_of(found) > bound * _FAR:
-                # Large nodes have room for others, who need nodes of their own beside small ones.
-                other, best = self._attempt(wanted, per_node, first, best, rations, small=False)
-                found = min(other, best, key=cost_of)
-            # Making nodes dearer makes fewer of them, and never a cheaper plan.
-            if self._acceptable(found, first) or cost_of(found) >= cost_of(best):
-                break
-        best = self._resized(best, first, bound)
+        best = self._resized(self._best(wanted, first, bound), first, bound.cost)
         self._count(best, 1)
         return best
+
+    def _best(self, wanted: Sequence[int], first: list[PlannedNode], bound: Bound) -> list[PlannedNode]:
+        """Return the best plan found: of few enough nodes, unless more cost much less."""
+        found, best = self._attempts(wanted, _AT_FIRST, first, first, bound)
+        if not self._few_enough(found, first):
+            for times in _DEARER:
+                fewer, best = self._attempts(wanted, times, first, best, bound)
+                if self._few_enough(fewer, first):
+                    break
+            much = cost_of(found) < _MANY_BELOW * cost_of(best)
+            return found if much and self._better(found, best, first, few=False) else best
+        if not self._affordable(found, first):
+            _, best = self._attempts(wanted, 0.0, first, best, bound)
+        return best
+
+    def _attempts(
+        self,
+        wanted: Sequence[int],
+        times: float,
+        first: list[PlannedNode],
+        best: list[PlannedNode],
+        bound: Bound,
+    ) -> tuple[list[PlannedNode], list[PlannedNode]]:
+        """Plan with surcharges so many `times`; return that plan, and the better of it and `best`."""
+        if self._steps.exhausted:
+            return first, best
+        pricing = _Pricing(times, _PER_NODE * bound.cost)
+        found, best = self._attempt(wanted, pricing, first, best, small=True)
+        short = sum(placed_in(found).values()) < sum(placed_in(first).values())
+        if self._smaller and (short or cost_of(found) > bound.cost * _FAR):
+            # Large nodes have room for others, who need nodes of their own beside small ones; and several may
+            # use up more of a limit than one.
+            other, best = self._attempt(wanted, pricing, first, best, small=False)
+            found = min(found, other, key=cost_of)
+        return found, best
 
     def _attempt(
         self,
         wanted: Sequence[int],
-        per_node: float,
+        pricing: _Pricing,
         first: list[PlannedNode],
         best: list[PlannedNode],
-        rations: Sequence[float],
         *,
         small: bool,
     ) -> tuple[list[PlannedNode], list[PlannedNode]]:
         """Plan anew; return that plan, and the better of it and `best`."""
-        found = self._planned(wanted, per_node, first, rations, small=small)
+        most_price = price_of(first)
+        found = self._planned(wanted, pricing, most_price, small=small)
         if self._leaves_out(found, best):
-            found = self._planned(wanted, per_node, first, rations, small=small)
+            found = self._planned(wanted, pricing, most_price, small=small)
         better = not self._steps.exhausted and self._better(found, best, first)
         return found, found if better else best
 
@@ -148,32 +190,27 @@ class Cheapest:
         option = next(iter(options.values()))
         if len(options) > 1 or option.template.limited or option.choice is not None:
             return best
-        most = self._most_nodes(first)
-        most = most if nodes_in(best) <= most else inf
-        return Resizing(option, self._component.pod_groups, self._steps).run(best, most, bound)
+        resized = Resizing(option, self._component.pod_groups, self._steps).run(best, bound)
+        few = nodes_in(resized) <= nodes_in(best) or self._few_enough(resized, first)
+        return resized if few and self._affordable(resized, first) else best
 
     def fresh(self, wanted: Sequence[int]) -> list[PlannedNode]:
         """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
         waiting = self._waiting(wanted)
         least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
-        found = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=True)
+        pricing = _Pricing(1.0, _PER_NODE * least)
+        found = self._planned(wanted, pricing, inf, small=True)
         if self._smaller and not self._steps.exhausted:
-            large = self._planned(wanted, _PER_NODE * least, None, _RATIONS, small=False)
+            large = self._planned(wanted, pricing, inf, small=False)
             if not self._steps.exhausted and _holds_more_or_costs_less(large, found):
                 found = large
         self._count(found, 1)
         return found
 
     def _planned(
-        self,
-        wanted: Sequence[int],
-        per_node: float,
-        first: list[PlannedNode] | None,
-        rations: Sequence[float],
-        *,
-        small: bool,
+        self, wanted: Sequence[int], pricing: _Pricing, most_price: float, *, small: bool
     ) -> list[PlannedNode]:
-        """Return the cheapest plan of those that `rations` give, `small` nodes in place of large ones or not.
+        """Return the cheapest plan of those that rations give, `small` nodes in place of large ones or not.
 
         The ledger counts none of them.
         """
@@ -186,12 +223,12 @@ class Cheapest:
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[PlannedNode] | None = None
         tried: list[_Start] = []
-        for ration in rations if several else rations[:1] if apart else _RATIONS[:1]:
+        for ration in _RATIONS if several else _RATIONS[:1]:
             start = self._begun(wanted, ration)
             if start in tried:
                 continue
             tried.append(start)
-            found = self._plan(start, per_node, first, small=small)
+            found = self._plan(start, pricing, most_price, small=small)
             if best is None or (not self._steps.exhausted and _holds_more_or_costs_less(found, best)):
                 best = found
             if start.settled:
@@ -206,33 +243,11 @@ class Cheapest:
                     template, sign * planned_node.copies * planned_node.option.capacity[planned_node.row]
                 )
 
-    def _prices_per_node(
-        self, wanted: Sequence[int], first: list[PlannedNode], bound: float
-    ) -> Iterable[float]:
-        """Yield what a node is to cost beyond its price: next to nothing, then enough for few nodes."""
-        yield _PER_NODE * bound
-        if nodes_in(first) > 1:
-            per_node = self._dear_enough(wanted, self._most_nodes(first), bound)
-            for attempt in range(_ATTEMPTS):
-                yield per_node * _DEARER**attempt
-
-    def _dear_enough(self, wanted: Sequence[int], most_nodes: float, bound: float) -> float:
-        """Return the price per node at which the fractional covers of all families are few enough nodes."""
-        low, high = _PER_NODE, 1.0
-        groups = by_option(self._waiting(wanted))
-        while high / low > _DEARER:
-            middle = (low * high) ** 0.5
-            nodes = sum(nodes_of(option, group, middle * bound) for option, group in groups)
-            low, high = (middle, high) if nodes > most_nodes else (low, middle)
-        return high * bound
-
     def _waiting(self, wanted: Sequence[int]) -> list[Waiting]:
         of = zip(self._component.pod_groups, wanted, strict=True)
         return [Waiting(pod_group, units, pod_group.options_in_order) for pod_group, units in of if units]
 
-    def _plan(
-        self, start: _Start, per_node: float, first: list[PlannedNode] | None, *, small: bool
-    ) -> list[PlannedNode]:
+    def _plan(self, start: _Start, pricing: _Pricing, most_price: float, *, small: bool) -> list[PlannedNode]:
         """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
         full, waiting, planned_nodes = start.planned_nodes, start.waiting, list(start.early)
         self._count([*full, *planned_nodes], 1)
@@ -243,7 +258,7 @@ class Cheapest:
                 pod_groups = [each.pod_group for each in group]
                 planned_nodes = backfill(planned_nodes, option, pod_groups, left, self._options, self._rules)
                 if np.logical_or.reduce(left):
-                    planned_nodes += self._sized(option, group, left, per_node, small=small)
+                    planned_nodes += self._sized(option, group, left, pricing, small=small)
                 going += further(group, left)
             waiting = going
             # They were filled with whatever fits, but not as another family.
@@ -253,22 +268,18 @@ class Cheapest:
         if key in self._merged:
             self._count(planned_nodes, -1)
         else:
-            self._merged[key] = self._fewer(planned_nodes, first)
+            self._merged[key] = self._fewer(planned_nodes, most_price)
             self._count(self._merged[key], -1)
         return self._merged[key]
 
-    def _fewer(self, planned_nodes: list[PlannedNode], first: list[PlannedNode] | None) -> list[PlannedNode]:
-        """Make nodes one where that saves money, or where there are too many for what they save."""
-        most_nodes, most_cost, fewer = inf, inf, False
-        if first is not None and nodes_in(first) > 1 and not self._acceptable(planned_nodes, first):
-            most_nodes, most_cost, fewer = self._most_nodes(first), cost_of(first), True
-        merging = Merging(
-            planned_nodes, self._options, self._remaining_limits, self._steps, self._rules, fewer=fewer
+    def _fewer(self, planned_nodes: list[PlannedNode], most_price: float) -> list[PlannedNode]:
+        """Make nodes one where that saves money."""
+        return Merging(planned_nodes, self._options, self._remaining_limits, self._steps, self._rules).run(
+            most_price
         )
-        return merging.run(most_nodes=most_nodes, most_cost=most_cost)
 
     def _sized(
-        self, option: NodeOption, group: Sequence[Waiting], left: Floats, per_node: float, *, small: bool
+        self, option: NodeOption, group: Sequence[Waiting], left: Floats, pricing: _Pricing, *, small: bool
     ) -> list[PlannedNode]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         free = [i for i, each in enumerate(group) if not each.pod_group.rules.owned]
@@ -276,6 +287,7 @@ class Cheapest:
         if not np.logical_or.reduce(some):
             return []
         pod_groups = [group[i].pod_group for i in free]
+        per_node = pricing.per_node(option)
         sizing = Sizing(
             option, pod_groups, self._remaining_limits, self._steps, per_node=per_node, small=small
         )
@@ -328,31 +340,38 @@ class Cheapest:
             going: list[Waiting] = []
             for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
-                planned_nodes += self._sized(option, group, left, 0.0, small=True)
+                planned_nodes += self._sized(option, group, left, _Pricing(1.0, 0.0), small=True)
                 going += further(group, left)
             waiting = going
         return planned_nodes
 
-    def _most_nodes(self, first: Iterable[PlannedNode]) -> float:
-        nodes = self._most * nodes_in(first) + _ROUNDING
-        return floor(nodes) if nodes < inf else inf
+    def _affordable(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
+        """Return whether the price is no higher than that of first-fit's nodes, or more units are held."""
+        if price_of(found) <= price_of(first) + _ROUNDING:
+            return True
+        return sum(placed_in(found).values()) > sum(placed_in(first).values())
 
-    def _acceptable(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
-        """Return whether `found` is of few enough nodes beside first-fit's (`first`), or saves enough."""
-        few = nodes_in(found) <= self._most_nodes(first)
-        return few or cost_of(found) < SPLIT_BELOW * cost_of(first)
+    def _few_enough(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
+        most = _TIMES * nodes_in(first) + _MORE * self._share
+        return nodes_in(found) <= most + _ROUNDING or not any(d.option.template.overhead_cost for d in found)
 
-    def _better(self, found: list[PlannedNode], best: list[PlannedNode], first: list[PlannedNode]) -> bool:
-        """Return whether `found` holds more units than `best`, or as many for less and on few enough nodes.
+    def _better(
+        self, found: list[PlannedNode], best: list[PlannedNode], first: list[PlannedNode], *, few: bool = True
+    ) -> bool:
+        """Return whether `found` holds more units than `best`, or as many for less.
 
-        Where limits leave some out, those that `best` holds are not to wait for others.
+        It is to be of `few` enough nodes unless they may be many.
+        Where limits leave some out, those that `best` holds are not to wait for
+        others.
         """
         ours, theirs = placed_in(found), placed_in(best)
         if any(ours.get(index, 0) < units for index, units in theirs.items()):
             return False
         if sum(ours.values()) > sum(theirs.values()):
             return True
-        return self._acceptable(found, first) and cost_of(found) < cost_of(best)
+        if not self._affordable(found, first) or (few and not self._few_enough(found, first)):
+            return False
+        return _costs_less(found, best)
 
 
 def _written(planned_nodes: Iterable[PlannedNode]) -> tuple[object, ...]:
@@ -362,4 +381,10 @@ def _written(planned_nodes: Iterable[PlannedNode]) -> tuple[object, ...]:
 
 def _holds_more_or_costs_less(found: list[PlannedNode], best: list[PlannedNode]) -> bool:
     ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
-    return ours > theirs or (ours == theirs and cost_of(found) < cost_of(best))
+    return ours > theirs or (ours == theirs and _costs_less(found, best))
+
+
+def _costs_less(found: list[PlannedNode], best: list[PlannedNode]) -> bool:
+    """Return whether `found` costs less than `best`, or the same on fewer nodes."""
+    less = cost_of(best) - cost_of(found)
+    return less > _ROUNDING or (less >= -_ROUNDING and nodes_in(found) < nodes_in(best))

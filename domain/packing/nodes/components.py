@@ -13,6 +13,7 @@ from treenail.domain.packing.arrays.arrays import Bools, Floats
 from treenail.domain.packing.nodes.bound import Apart, lower_bound
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions, may_meet
 from treenail.domain.packing.offers.templates import Template
+from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.rules import FREE, Rules
@@ -37,8 +38,8 @@ class Component:
         """Whether limits count for any of its nodes."""
         return any(option.template.limited for reached in self.reach for option in reached)
 
-    def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> float:
-        """Return a cost ($/h) below which no nodes hold so many `units` of each lot (by index).
+    def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> Bound:
+        """Return the bound of all nodes that hold so many `units` of each lot (by index).
 
         `terms` are those that keep units apart, by the number of their group.
         """
@@ -55,7 +56,7 @@ class Component:
                 alike.setdefault(key, i)
                 counts[key] = counts.get(key, 0) + units[pod_group.index]
         if not alike:
-            return 0.0
+            return Bound()
         held = list(alike.values())
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
         requests = np.array([self.pod_groups[i].requests for i in held])
@@ -67,7 +68,12 @@ class Component:
         prices = np.array([of_reach[id(self.reach[i])] for i in held])
         pods = np.array(list(counts.values()), dtype=np.float64)
         rules = [apart[id(self.pod_groups[i].rules)] for i in held]
-        return lower_bound(pods, requests, room, prices, _apart(rules, pods, terms))
+        kept_apart = _apart(rules, pods, terms)
+        price = lower_bound(pods, requests, room, prices, kept_apart)
+        surcharges = np.concatenate([np.full(len(t.room), t.surcharge) for t in templates.values()])
+        if not np.logical_or.reduce(surcharges):
+            return Bound(price, price)
+        return Bound(price, lower_bound(pods, requests, room, prices + surcharges, kept_apart))
 
 
 def _keeping_apart(rules: Rules) -> Rules:

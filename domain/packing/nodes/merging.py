@@ -1,10 +1,9 @@
-"""Make two nodes one where that saves money, or where there are too many nodes."""
+"""Make two nodes one where that saves money."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import ceil, inf
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from treenail.domain.packing.arrays.steps import Steps
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
 from treenail.domain.packing.planned.node_rules import NodeRules
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, added, cost_of, nodes_in
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, added, price_of
 
 # Only the cheapest kinds of node are tried with each other: it is small nodes that are left over.
 _MOST_KINDS: Final = 64
@@ -24,9 +23,10 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Union:
-    """Two kinds of node, by number, made one: what that costs more, and which type it takes."""
+    """Two kinds of node, by number, made one: what that costs more, in all and in price, and the type."""
 
     extra: float
+    dearer: float
     one: int
     other: int
     option: NodeOption
@@ -47,18 +47,14 @@ class Merging:
         remaining_limits: RemainingLimits,
         steps: Steps,
         rules: NodeRules,
-        *,
-        fewer: bool,
     ) -> None:
         self._options = options
         self._rules = rules
         self._remaining_limits = remaining_limits
         self._steps = steps
-        # Unions that cost more are only weighed where there may have to be fewer nodes.
-        self._dearer = fewer
         self._kinds: dict[int, PlannedNode] = dict(enumerate(planned_nodes))
-        self._prices = {at: planned_node.price for at, planned_node in self._kinds.items()}
-        self._tried = sorted(self._kinds, key=lambda at: (self._prices[at], at))[:_MOST_KINDS]
+        self._costs = {at: planned_node.cost for at, planned_node in self._kinds.items()}
+        self._tried = sorted(self._kinds, key=lambda at: (self._costs[at], at))[:_MOST_KINDS]
         self._loads: dict[int, list[float]] = {at: self._kinds[at].load.tolist() for at in self._tried}
         self._colocated = {at: rules.colocated(self._kinds[at].parts) for at in self._tried}
         self._marks = {at: rules.marks(self._kinds[at].parts) for at in self._tried}
@@ -66,26 +62,19 @@ class Merging:
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
 
-    def run(self, *, most_nodes: float, most_cost: float) -> list[PlannedNode]:
-        """Merge while it costs nothing, then while there are more than `most_nodes` and it costs least.
-
-        Gives up, with nodes left, when all nodes together would come to `most_cost` ($/h).
-        """
-        nodes, cost = nodes_in(self._kinds.values()), cost_of(self._kinds.values())
+    def run(self, most_price: float) -> list[PlannedNode]:
+        """Merge, what saves most first, while all prices together do not rise above `most_price` ($/h)."""
+        price = price_of(self._kinds.values())
         while self._unions and not self._steps.exhausted:
             best = min(self._unions, key=lambda union: union.rank)
-            dearer = best.extra > _ROUNDING
-            if dearer and (nodes <= most_nodes or cost + best.extra >= most_cost):
-                break
             copies = self._possible(best)
-            if dearer:
-                affordable = ceil((most_cost - cost) / best.extra) - 1 if most_cost < inf else copies
-                copies = min(copies, nodes - int(most_nodes), affordable)
+            if best.dearer > _ROUNDING:
+                copies = min(copies, max(int((most_price - price) / best.dearer), 0))
             if copies:
                 self._merge(best, copies)
             else:
                 self._unions.remove(best)
-            nodes, cost = nodes - copies, cost + copies * best.extra
+            price += copies * best.dearer
         return list(self._kinds.values())
 
     def _weigh(self, one: int, others: Iterable[int]) -> None:
@@ -102,15 +91,14 @@ class Merging:
             tried = [
                 other
                 for other in alike
-                if not self._marks[other].barred(self._colocated[one])
-                and (self._dearer or self._may_save(option, one, other))
+                if not self._marks[other].barred(self._colocated[one]) and self._may_save(option, one, other)
             ]
             if tried:
                 self._weigh_in(option, one, tried)
 
     def _may_save(self, option: NodeOption, one: int, other: int) -> bool:
         """Return whether some type of `option` that is not dearer than the two might hold both. Quick."""
-        within = option.undominated_within(self._prices[one] + self._prices[other] + _ROUNDING)
+        within = option.most_within(self._costs[one] + self._costs[other] + _ROUNDING)
         if within is None:
             return False
         loads = zip(self._loads[one], self._loads[other], within, strict=True)
@@ -125,12 +113,13 @@ class Merging:
             row, other = int(able[at].argmax()), others[at]
             if not isinstance(rows, slice):
                 row = int(rows[row])
-            extra = float(option.prices[row]) - self._prices[one] - self._prices[other]
-            if extra > _ROUNDING and not self._dearer:
+            extra = float(option.costs[row]) - self._costs[one] - self._costs[other]
+            if extra > _ROUNDING:
                 continue
             if not self._rules.may_join(self._colocated[one], self._kinds[other].parts):
                 continue
-            self._unions.append(_Union(extra, one, other, option, row))
+            dearer = float(option.prices[row]) - self._kinds[one].price - self._kinds[other].price
+            self._unions.append(_Union(extra, dearer, one, other, option, row))
 
     def _possible(self, union: _Union) -> int:
         """Return how often the union can be made now."""
@@ -153,7 +142,7 @@ class Merging:
             self._kinds[at] = replace(planned_node, copies=planned_node.copies - copies)
         self._kinds = {at: planned_node for at, planned_node in self._kinds.items() if planned_node.copies}
         self._kinds[number], self._loads[number] = made, made.load.tolist()
-        self._prices[number] = made.price
+        self._costs[number] = made.cost
         self._colocated[number] = self._rules.colocated(parts)
         self._marks[number] = self._rules.marks(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]

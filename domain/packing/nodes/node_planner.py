@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Final
 
 from treenail.domain.packing.arrays.steps import Steps
@@ -17,8 +18,9 @@ from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.planned.finishing import Finishing
+from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.node_rules import NodeRules
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, placed_in
+from treenail.domain.packing.planned.planned_nodes import PlannedNode, nodes_in, placed_in
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.problem import Packing, Settings
 
@@ -41,12 +43,13 @@ class NodePlanner:
         self._steps = steps
         # The components of the lots planned last, and their bounds.
         self._parted: tuple[tuple[PodGroup, ...], list[Component]] = ((), [])
-        self._bounds: dict[tuple[Component, tuple[int, ...]], float] = {}
+        self._bounds: dict[tuple[Component, tuple[int, ...]], Bound] = {}
         # For each of them, its nodes, and for some, by place, the first-fit nodes that cheaper ones are yet
         # to be looked for instead of.
         self._made: list[list[PlannedNode]] = []
         self._units: dict[int, int] = {}
         self._waiting: set[int] = set()
+        self._first_nodes = 0
 
     def planned(self, pod_groups: Sequence[PodGroup]) -> list[PlannedNode]:
         """Return the nodes for `pod_groups`, by component, less those to which limits leave too few types.
@@ -115,6 +118,7 @@ class NodePlanner:
         """Plan nodes for each component, but leave it at `first` where that holds all and it `may_wait`."""
         self._parted, self._bounds = (tuple(pod_groups), components(pod_groups, self._options)), {}
         self._made, self._units, self._waiting = [], units, set()
+        self._first_nodes = nodes_in(first or ())
         for at, component in enumerate(self._parted[1]):
             members = {pod_group.index for pod_group in component.pod_groups}
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
@@ -142,17 +146,17 @@ class NodePlanner:
 
     def bound(
         self, pod_groups: Sequence[PodGroup], planned_nodes: Sequence[PlannedNode], option_order: OptionOrder
-    ) -> float:
-        """Return what nodes for `pod_groups` cost at least ($/h), whatever domains are chosen for them."""
+    ) -> Bound:
+        """Return the bound of all nodes for `pod_groups`, whatever domains are chosen for them."""
         loose, units = without_domains(pod_groups, option_order)
         templates = {planned_node.option.template.index for planned_node in planned_nodes}
         planned, found = self._parted
         opened = {link.option.template.index for pod_group in planned for link in pod_group.options_in_order}
         if len(loose) != len(planned) or set(loose) != set(planned) or not templates <= opened:
             found = components(loose, self._options, templates)
-        return sum(self._bound_of(component, units) for component in found)
+        return reduce(Bound.plus, (self._bound_of(component, units) for component in found), Bound())
 
-    def _bound_of(self, component: Component, units: Mapping[int, int]) -> float:
+    def _bound_of(self, component: Component, units: Mapping[int, int]) -> Bound:
         key = (component, tuple(units.get(pod_group.index, 0) for pod_group in component.pod_groups))
         known = self._bounds.get(key)
         if known is None:
@@ -230,8 +234,9 @@ class NodePlanner:
     ) -> list[PlannedNode]:
         """Look for cheaper nodes than first-fit's; should that fail, take these."""
         wanted = [units[pod_group.index] for pod_group in component.pod_groups]
-        remaining_limits, most = self.remaining_limits.copy(), self._settings.most_nodes
-        cheapest = Cheapest(component, self._options, remaining_limits, self._steps, self._rules, most)
+        remaining_limits = self.remaining_limits.copy()
+        share = nodes_in(first) / max(self._first_nodes, 1) if first is not None else 0.0
+        cheapest = Cheapest(component, self._options, remaining_limits, self._steps, self._rules, share=share)
         try:
             if first is None:
                 planned_nodes = cheapest.fresh(wanted)

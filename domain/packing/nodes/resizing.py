@@ -38,9 +38,9 @@ _WORTH_IT: Final = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Node:
-    """A node at so much ($/h), and how many units of each lot are on it (I)."""
+    """A node that costs so much ($/h), and how many units of each lot are on it (I)."""
 
-    price: float
+    cost: float
     counts: Floats
 
 
@@ -56,51 +56,48 @@ class Resizing:
         asked = asked_for(self._whole_requests)
         self._requests = self._whole_requests[:, asked]
         self._room = option.room[option.undominated][:, asked]
-        self._prices = option.prices[option.undominated]
+        self._costs = option.costs[option.undominated]
 
-    def run(self, planned_nodes: Sequence[PlannedNode], most_nodes: float, bound: float) -> list[PlannedNode]:
-        """Return nodes for the same units, no more than `most_nodes`, that cost less if any were found.
+    def run(self, planned_nodes: Sequence[PlannedNode], bound: float) -> list[PlannedNode]:
+        """Return nodes for the same units that cost less if any were found.
 
         Stops when they cost next to no more than `bound` ($/h).
         """
         nodes = [
-            _Node(planned_node.price, self._counts(planned_node))
+            _Node(planned_node.cost, self._counts(planned_node))
             for planned_node in planned_nodes
             for _ in range(planned_node.copies)
         ]
-        if most_nodes < max(len(nodes), 2) or len(nodes) > _MOST_NODES:
+        if len(nodes) > _MOST_NODES:
             return list(planned_nodes)
         self._worth = self._worth_of(nodes)
-        self._covering = Covering(self._room, self._prices, self._worth)
+        self._covering = Covering(self._room, self._costs, self._worth)
         changed = False
-        while sum(node.price for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
-            found = self._changed(nodes, most_nodes)
+        while sum(node.cost for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
+            found = self._changed(nodes)
             if found is None:
                 break
             nodes, changed = found, True
         return [self._planned_node(node) for node in nodes] if changed else list(planned_nodes)
 
-    def _changed(self, nodes: list[_Node], most_nodes: float) -> list[_Node] | None:
+    def _changed(self, nodes: list[_Node]) -> list[_Node] | None:
         """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
         worst = sorted(nodes, key=self._wasted, reverse=True)
-        least = _WORTH_IT * sum(node.price for node in nodes)
+        least = _WORTH_IT * sum(node.cost for node in nodes)
         for some in range(1, min(_TOGETHER, len(nodes)) + 1):
-            most = int(min(some + most_nodes - len(nodes), _INSTEAD))
-            if some == most == 1:
-                continue
             units = np.sum([node.counts for node in worst[:some]], axis=0)
-            found = self._instead(units, sum(node.price for node in worst[:some]) - least, most)
+            found = self._instead(units, sum(node.cost for node in worst[:some]) - least)
             if found is not None:
                 return [*worst[some:], *found]
         return None
 
     def _worth_of(self, nodes: Sequence[_Node]) -> Floats:
         demand = np.sum([node.counts for node in nodes], axis=0) @ self._requests
-        return fractional_cover(demand, self._room, self._prices).worth
+        return fractional_cover(demand, self._room, self._costs).worth
 
     def _wasted(self, node: _Node) -> float:
         """Return what a node costs beyond what its pods are worth ($/h)."""
-        return node.price - float(node.counts @ self._requests @ self._worth)
+        return node.cost - float(node.counts @ self._requests @ self._worth)
 
     def _counts(self, planned_node: PlannedNode) -> Floats:
         counts = np.zeros(len(self._pod_groups))
@@ -110,23 +107,23 @@ class Resizing:
 
     @Lazy
     def _with_none(self) -> tuple[Floats, Floats]:
-        """Prices and room of the types, and of no type at all, which comes last."""
-        return np.append(self._prices, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
+        """Costs and room of the types, and of no type at all, which comes last."""
+        return np.append(self._costs, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
 
-    def _instead(self, units: Floats, below: float, most: int) -> list[_Node] | None:
-        """Return up to `most` nodes that hold `units` (I) and cost less than `below`; None without any."""
+    def _instead(self, units: Floats, below: float) -> list[_Node] | None:
+        """Return nodes, a few, that hold `units` (I) and cost less than `below`; None without any."""
         self._steps.spend()
         load = units @ self._requests
         if load @ self._worth >= below:
             return None
-        choices = self._covering.choices(load, below, most)[: 3 * _TRIED]
+        choices = self._covering.choices(load, below, _INSTEAD)[: 3 * _TRIED]
         # What the small ones leave, which may be large, has room on the others.
         small_first = choices[:, ::-1]
         found = self._held(units, small_first[:_TRIED], _SHARES)
         if found is None:
             found = self._held(units, small_first[_TRIED:], _SHARES)
         if found is None and units.sum() <= _FEW_UNITS:
-            roomy = self._covering.choices(load * _SPARE, below, most)[:_TRIED]
+            roomy = self._covering.choices(load * _SPARE, below, _INSTEAD)[:_TRIED]
             found = self._held(units, np.vstack([choices, roomy]), _LARGE_FIRST)
         return found
 
@@ -150,7 +147,7 @@ class Resizing:
             return None
         best = int(done[0])
         of = zip(rows[best].tolist(), held, strict=True)
-        return [_Node(float(self._prices[row]), counts[best]) for row, counts in of if counts[best].any()]
+        return [_Node(float(self._costs[row]), counts[best]) for row, counts in of if counts[best].any()]
 
     @Lazy
     def _order(self) -> Indices:

@@ -225,7 +225,7 @@ class SeparatedPods:
         known = self._types.get(option.index)
         if known is None:
             rows = option.undominated
-            room, prices = option.room[rows], option.prices[rows]
+            room, prices = option.room[rows], option.costs[rows]
             known = self._types[option.index] = rows, room, prices, np.minimum(room @ self._worth, prices)
         return known
 

@@ -43,8 +43,7 @@ class Sizing:
     """Sizes nodes of one family for lots that nothing keeps apart.
 
     `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes. Several `small`
-    nodes may take the place of a large one for all that is left, where no limit counts them; without, it is
-    large ones, and so fewer.
+    nodes may take the place of a large one for all that is left; without, it is large ones, and so fewer.
     """
 
     def __init__(
@@ -61,8 +60,7 @@ class Sizing:
         self._remaining_limits = remaining_limits
         self._steps = steps
         self._per_node = per_node
-        # Several nodes use up more of a limit than one.
-        self._small = small and not option.template.limited
+        self._small = small
         # Whether nodes may be others for that.
         self.smaller = False
         # What the lots of a class ask for is one array. Here they are alike.
@@ -146,7 +144,8 @@ class Sizing:
 
     def _alike(self, left: Floats) -> list[_Choice]:
         """Choose all nodes where one class of pods is left, and they may be small; none otherwise."""
-        waiting = left.nonzero()[0].tolist() if self._small else []
+        # Nodes for alike pods are chosen without a look at limits.
+        waiting = left.nonzero()[0].tolist() if self._small and not self._option.template.limited else []
         if len(waiting) != 1:
             return []
         at, pods = waiting[0], int(left[waiting[0]])
@@ -194,7 +193,9 @@ class Sizing:
         loads = counts @ self._requests
         chosen = first_holding(room, loads)
         rest = demand - loads
-        retry_plan = _retry_plan(rest, room, prices, worth)
+        # What comes after it wastes as much, for its worth.
+        wasteful = prices[chosen] / np.maximum(loads @ worth, TINY)
+        retry_plan = _retry_plan(rest, room, prices, (rest @ worth) * np.maximum(wasteful, 1.0))
         costs = prices[chosen] + retry_plan
         best = int(costs.argmin())
         if self._small:
@@ -228,11 +229,14 @@ class Sizing:
         return counts[some], copies[some]
 
 
-def _retry_plan(rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
-    """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do."""
+def _retry_plan(rest: Floats, room: Floats, prices: Floats, several: Floats) -> Floats:
+    """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do.
+
+    `several` (B) is what more than one would cost.
+    """
     rows = first_holding(room, rest)
     one: Bools = rows < len(prices)
-    value: Floats = np.where(one, prices[np.minimum(rows, len(prices) - 1)], rest @ worth)
+    value: Floats = np.where(one, prices[np.minimum(rows, len(prices) - 1)], several)
     value[np.logical_and.reduce(rest <= 0, axis=1)] = 0.0
     return value
 

@@ -41,18 +41,13 @@ def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
     ]
 
 
-def nodes_of(option: NodeOption, group: Sequence[Waiting], per_node: float) -> float:
-    """Return how many nodes, in fractions, the group needs when a node costs so much more."""
-    return fractional_cover(asked_by(group), option.room, option.prices + per_node).nodes
-
-
 def worth_of(waiting: Sequence[Waiting]) -> Floats:
     """Return what a unit of each resource is worth (R) as far as the types go that the most may have."""
     widest = max(
         {id(each.options_in_order): each.options_in_order[0].option for each in waiting}.values(),
         key=lambda option: (option.choices, -option.index),
     )
-    return fractional_cover(asked_by(waiting), widest.room, widest.prices).worth
+    return fractional_cover(asked_by(waiting), widest.room, widest.costs).worth
 
 
 def asked_by(waiting: Iterable[Waiting]) -> Floats:

@@ -46,6 +46,11 @@ class NodeOption:
     choice: Choice | None = None
 
     @Lazy
+    def costs(self) -> Floats:
+        """What a node of each type costs in all (U), $/h."""
+        return self.prices + self.template.surcharge
+
+    @Lazy
     def room(self) -> Floats:
         return self.whole if self.choice is None else self.choice.room(self.whole)
 
@@ -88,15 +93,15 @@ class NodeOption:
         few = loads * len(self.types) <= _FEW and "bargains" not in self.__dict__
         return slice(None) if few else self.undominated
 
-    def undominated_within(self, price: float) -> list[float] | None:
-        """Return the most of each resource (R) that types of up to `price` ($/h) have; None without one."""
-        prices, most = self._by_price
-        number = bisect_right(prices, price)
+    def most_within(self, cost: float) -> list[float] | None:
+        """Return the most of each resource (R) that nodes of up to `cost` ($/h) have; None without one."""
+        costs, most = self._by_cost
+        number = bisect_right(costs, cost)
         return most[number - 1] if number else None
 
     @Lazy
-    def _by_price(self) -> tuple[list[float], list[list[float]]]:
-        return self.prices.tolist(), np.maximum.accumulate(self.room).tolist()
+    def _by_cost(self) -> tuple[list[float], list[list[float]]]:
+        return self.costs.tolist(), np.maximum.accumulate(self.room).tolist()
 
     @Lazy
     def _largest_one(self) -> Floats:

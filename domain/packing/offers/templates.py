@@ -55,7 +55,8 @@ class Template:
     `room` (T, R) what is left: negative where they do not even fit themselves. `usable` (T) are the types
     admitted on which they fit. `limited` names the
     resources whose limits so many pods might reach; `capacity` (T, L) is what each type counts with there.
-    `ports` are the host ports that daemons take, and on which types (T).
+    `ports` are the host ports that daemons take, and on which types (T). `overhead_cost` ($/h)
+    is what a node costs beside its price and its volumes.
     """
 
     index: int
@@ -69,15 +70,28 @@ class Template:
     limited: tuple[str, ...]
     capacity: Floats
     ports: dict[HostPort, Bools]
+    overhead_cost: float
+
+    @property
+    def surcharge(self) -> float:
+        """What a node costs beside its price, whatever its type: its volumes and its overhead, $/h."""
+        return self.offer.volume_cost + self.overhead_cost
 
 
 class Templates:
     """The templates of a problem's pools, each made when it is first asked for."""
 
     def __init__(
-        self, offers: tuple[PoolOffer, ...], daemons: tuple[PodSpec, ...], axis: Axis, pods: int
+        self,
+        offers: tuple[PoolOffer, ...],
+        daemons: tuple[PodSpec, ...],
+        axis: Axis,
+        *,
+        pods: int,
+        overhead_cost: float,
     ) -> None:
         self._offers = offers
+        self._overhead_cost = overhead_cost
         self._pods = pods
         self._daemons = daemons
         self._axis = axis
@@ -117,6 +131,7 @@ class Templates:
         made = table.kept(asked, lambda: _made(asked, table, self._axis))
         # Where a pool comes several times, it may reach a limit by all of its templates together.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
+        own = offer.pool.node_overhead_cost
         limited, capacity = _limits(offer, table, inf if several else self._pods)
         return Template(
             index=index,
@@ -130,6 +145,7 @@ class Templates:
             limited=limited,
             capacity=capacity,
             ports=made.ports,
+            overhead_cost=self._overhead_cost if own is None else own,
         )
 
 

@@ -56,7 +56,9 @@ class Domains:
         if not values and key in constraints.targets:
             return [before]
         if key in constraints.apart_keys and self._universe.lacking(before.option.template.index, key):
-            return [before]
+            # Who asks for no such node may come to share one with the label with those it keeps apart from.
+            place = self._met(before, self._demands.without(before.demand, key))
+            return [] if place is None else [place]
         if self.leave_open and key not in constraints.targets and _keeps_off_only(restrictions):
             return self._left_open(before, key, values, able)
         found = []

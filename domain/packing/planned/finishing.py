@@ -72,6 +72,7 @@ class Finishing:
             requests=self._requested(parts, known.requests),
             largest=known.largest,
             price=known.price,
+            surcharge=known.surcharge,
         )
 
     def _claim(self, option: NodeOption, rows: Indices) -> PlannedClaim:
@@ -88,6 +89,7 @@ class Finishing:
             requests=self._daemons(option, types),
             largest=Resources({name: int(amount) for name, amount in largest if amount}),
             price=float(option.prices[rows[0]]),
+            surcharge=option.template.surcharge,
         )
 
     def _daemons(self, option: NodeOption, types: Indices) -> Resources:

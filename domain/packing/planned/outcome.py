@@ -10,6 +10,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
 from treenail.domain.packing.planned.finishing import Finishing
+from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.reasons import Refusal
@@ -27,7 +28,7 @@ class Outcome:
         self.left = {index: len(pods) for index, (_, pods) in enumerate(parsed.parts)}
         self.deferred: set[int] = set()
         self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
-        self.bound = 0.0
+        self.bound = Bound()
         self.in_existing_nodes: dict[int, dict[int, int]] = {index: {} for index in self.left}
         # How many wishes the pods of each part with a place, or a seat, have given up together.
         self.given_up = dict.fromkeys(self.left, 0)
@@ -58,11 +59,11 @@ class Outcome:
         self,
         planned_nodes: Sequence[PlannedNode],
         pod_groups: Mapping[int, PodGroup],
-        bound: float,
+        bound: Bound,
         finishing: Finishing,
     ) -> None:
-        """Note nodes to buy for `pod_groups` (by index), and what they must cost at least ($/h)."""
-        self.bound += bound
+        """Note nodes to buy for `pod_groups` (by index), and the bound of what they cost."""
+        self.bound = self.bound.plus(bound)
         for planned_node in planned_nodes:
             for _ in range(planned_node.copies):
                 parts: dict[int, int] = {}
@@ -159,7 +160,9 @@ def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
         classes=tuple(writer.report(index) for index in parts),
         deferred=deferred,
         cost=sum(claim.price for claim in writer.claims),
-        lower_bound=outcome.bound,
+        lower_bound=outcome.bound.price,
+        whole_cost=sum(claim.price + claim.surcharge for claim in writer.claims),
+        whole_lower_bound=outcome.bound.cost,
         exhausted=bool(deferred),
         problems=tuple(dict.fromkeys(problems)),
     )

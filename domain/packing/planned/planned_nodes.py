@@ -29,6 +29,11 @@ class PlannedNode:
         return float(self.option.prices[self.row])
 
     @property
+    def cost(self) -> float:
+        """What one copy costs in all, $/h."""
+        return float(self.option.costs[self.row])
+
+    @property
     def free(self) -> Floats:
         """What is left (R) on each copy."""
         rest: Floats = self.option.room[self.row] - self.load
@@ -44,7 +49,12 @@ def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
 
 
 def cost_of(planned_nodes: Iterable[PlannedNode]) -> float:
-    """Return what all copies cost together, $/h."""
+    """Return what all copies cost together in all, $/h."""
+    return sum(planned_node.cost * planned_node.copies for planned_node in planned_nodes)
+
+
+def price_of(planned_nodes: Iterable[PlannedNode]) -> float:
+    """Return the prices of all copies together, $/h."""
     return sum(planned_node.price * planned_node.copies for planned_node in planned_nodes)
 
 

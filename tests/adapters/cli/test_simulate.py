@@ -105,6 +105,8 @@ def test_json_has_the_parts_that_scripts_rely_on() -> None:
         "nominated",
         "cost",
         "lowerBound",
+        "wholeCost",
+        "wholeLowerBound",
         "pods",
         "seconds",
     ]
@@ -117,6 +119,7 @@ def test_json_has_the_parts_that_scripts_rely_on() -> None:
         "requirements"
     ]
     assert claim["price"] == found["cost"] >= found["lowerBound"] > 0
+    assert found["wholeCost"] >= found["wholeLowerBound"] > found["lowerBound"]
     assert (found["existing"], found["unschedulable"], found["pods"]) == ({}, {}, 5)
     assert len(found["seconds"]) == 2
 

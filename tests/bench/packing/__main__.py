@@ -39,7 +39,7 @@ from treenail.adapters.kwok.catalogue import read_catalogue
 
 BARE = Variant(name="treenail")
 DECODED = Variant(name="treenail decoded", pods=Pods.DECODED)
-ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
+ANY_NODES = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
 
 
 def main() -> None:

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.bench.packing.peer import kwok_catalogue
+from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.domain.model import labels
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, NodeClass, NodeClassRef
+from treenail.domain.model.resources import Resources
 
 FAKE_TYPES: Final = 400
 _SPOT_ZONES: Final = ("test-zone-1", "test-zone-2")
 _ON_DEMAND_ZONES: Final = (*_SPOT_ZONES, "test-zone-3")
+_OF_EC2: Final = NodeClass(
+    ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"), ami_family=AmiFamily.AL2023
+)
 
 
 def catalogue(name: str, folder: Path) -> Path:
@@ -68,4 +76,28 @@ def _kwok(folder: Path) -> Path:
     return kwok_catalogue()
 
 
-CATALOGUES: Final[Mapping[str, Callable[[Path], Path]]] = {"fake400": _fake400, "kwok": _kwok}
+def _ec2(folder: Path) -> Path:
+    """The types of EC2 that pods get who ask for nothing special, at their prices in us-east-1."""
+    made = Catalogue.shipped().instance_types(_OF_EC2, DEFAULT_KUBELET)
+    path = folder / "ec2.json"
+    path.write_text(json.dumps([_written(one) for one in made if not one.exotic and _sold(one)]))
+    return path
+
+
+def _sold(one: InstanceType) -> bool:
+    return any(offering.available for offering in one.offerings)
+
+
+def _written(one: InstanceType) -> dict[str, Any]:
+    # The provider keeps so much of every type.
+    existing_node = one.allocatable.plus(Resources.parse({"cpu": "100m", "memory": "10Mi"}))
+    return {
+        "name": one.name,
+        "architecture": one.label(labels.ARCH),
+        "operatingSystems": ["linux"],
+        "resources": existing_node.format(),
+        "offerings": [_offering(o.capacity_type, o.zone, o.price) for o in one.offerings if o.available],
+    }
+
+
+CATALOGUES: Final[Mapping[str, Callable[[Path], Path]]] = {"fake400": _fake400, "kwok": _kwok, "ec2": _ec2}

@@ -33,7 +33,7 @@ from treenail.adapters.kwok.catalogue import read_catalogue
 
 _CHART: Final = Path(__file__).parents[3] / "docs/packing-growth.svg"
 _OURS: Final = Variant(name="treenail")
-_ANY_NODES: Final = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
+_ANY_NODES: Final = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
 # With more pods than this, Karpenter decides once and ours three times.
 _MANY: Final = 5_000
 

@@ -81,7 +81,7 @@ def test_a_plan_for_which_something_failed_is_no_decision(
 
 def test_settings_are_read_by_their_names() -> None:
     assert settings_of(["order=memory", "steps=7"]) == Settings(order=PackingOrder.MEMORY, steps=7)
-    assert settings_of(["most_nodes=inf"]).most_nodes == float("inf")
+    assert settings_of(["node_overhead_cost=0"]).node_overhead_cost == 0.0
     with pytest.raises(ValueError, match="no setting 'colour'"):
         settings_of(["colour=blue"])
     with pytest.raises(ValueError, match="sideways"):

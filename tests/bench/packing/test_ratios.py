@@ -17,7 +17,7 @@ from treenail.adapters.kwok.catalogue import read_catalogue
 
 BARE = Variant(name="treenail")
 # Without the rule that there are not many more nodes than with first-fit.
-ANY_NODES = Variant(name="treenail any nodes", settings=("most_nodes=inf",))
+ANY_NODES = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
 # Seeds that nothing was tuned on.
 UNSEEN = range(201, 211)
 WORKLOADS = ("generic", "replicas", "diverse", "preference")

@@ -123,7 +123,7 @@ def test_alike_pods_never_cost_more_than_nodes_of_one_type(seed: int) -> None:
     spec = asking(dice.choice(("50m", "250m", "500m", "1900m")), dice.choice(("16Mi", "256Mi", "3000Mi")))
     alike = pods("web", count, spec)
 
-    plan = pack(problem(alike, offers=(offer(types=types),), settings=Settings(most_nodes=inf)))
+    plan = pack(problem(alike, offers=(offer(types=types),), settings=Settings(node_overhead_cost=0.0)))
 
     of_one_type = [
         ceil(count / held) * min(offering.price for offering in each.offerings)

@@ -45,7 +45,7 @@ def test_a_room_more_makes_no_pod_unschedulable_that_a_pool_would_take(
 
 
 @given(problem=problems())
-def test_the_cheapest_is_never_dearer_than_first_fit_nor_of_many_more_nodes(problem: Problem) -> None:
+def test_the_cheapest_is_never_dearer_than_first_fit_nor_are_its_prices_higher(problem: Problem) -> None:
     classic = pack(replace(problem, settings=Settings(packing=Packing.FIRST_FIT_DESCENDING)))
     cheapest = pack(replace(problem, settings=Settings()))
 
@@ -53,5 +53,4 @@ def test_the_cheapest_is_never_dearer_than_first_fit_nor_of_many_more_nodes(prob
     assert placed[1] >= placed[0]
     if placed[1] == placed[0]:
         assert cheapest.cost <= classic.cost + 1e-9
-    if placed[1] == placed[0] and len(classic.claims) == 1:
-        assert len(cheapest.claims) == 1 or cheapest.cost < 0.75 * classic.cost
+        assert cheapest.whole_cost <= classic.whole_cost + 1e-9

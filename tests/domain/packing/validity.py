@@ -236,3 +236,7 @@ def _money(plan: PackingPlan) -> Iterator[str]:
         yield f"the cost is {cost}, not {plan.cost}"
     if plan.lower_bound > plan.cost:
         yield f"the cost {plan.cost} is below its bound {plan.lower_bound}"
+    if plan.whole_lower_bound > plan.whole_cost:
+        yield f"the whole cost {plan.whole_cost} is below its bound {plan.whole_lower_bound}"
+    if plan.whole_cost < plan.cost or plan.whole_lower_bound < plan.lower_bound * (1 - 1e-9):
+        yield "what nodes cost in all is less than their prices"

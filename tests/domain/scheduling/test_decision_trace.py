@@ -43,6 +43,8 @@ PLAN = PackingPlan(
     classes=REPORTS,
     cost=0.1234567,
     lower_bound=0.0987654321,
+    whole_cost=0.1876543219,
+    whole_lower_bound=0.1234567891,
 )
 
 
@@ -144,6 +146,8 @@ def test_each_stage_says_what_it_found() -> None:
     }
     assert packed["treenail.cost_usd_hour"] == 0.123457
     assert packed["treenail.lower_bound_usd_hour"] == 0.098765
+    assert packed["treenail.whole_cost_usd_hour"] == 0.187654
+    assert packed["treenail.whole_lower_bound_usd_hour"] == 0.123457
     assert packed["treenail.exhausted"] is False
 
 
