@@ -1,4 +1,4 @@
-"""Wait until pods have stopped coming, then have them decided together."""
+"""Batcher: waits until pods have stopped coming, then has them decided together."""
 
 from __future__ import annotations
 

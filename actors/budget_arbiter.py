@@ -1,4 +1,4 @@
-"""Allow as many disruptions at a time as the budgets of the pools say."""
+"""BudgetArbiter: allows as many disruptions at a time as the budgets of the pools say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Propose which nodes of one pool to give back."""
+"""Disruptor: proposes which nodes of one pool to give back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look now and then how the instances are that there are, and what could be launched in their place."""
+"""DriftInspector: asks now and then how instances stand, and what could be launched in their place."""
 
 from __future__ import annotations
 

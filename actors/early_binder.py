@@ -1,4 +1,4 @@
-"""Bind promised pods to their node before its machine joins."""
+"""EarlyBinder: binds promised pods to their node before its machine joins."""
 
 from __future__ import annotations
 

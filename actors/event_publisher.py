@@ -1,4 +1,4 @@
-"""Tell people, beside claims and nodes, what becomes of them."""
+"""EventPublisher: publishes events beside claims, nodes and pools."""
 
 from __future__ import annotations
 

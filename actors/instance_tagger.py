@@ -1,4 +1,4 @@
-"""Say on instances which node and which claim they are: when there is time, and until all say it."""
+"""InstanceTagger: tags instances with the names of their node and claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what EC2 announces, and have those act who must."""
+"""InterruptionListener: reads the interruption queue, and has those act who must."""
 
 from __future__ import annotations
 

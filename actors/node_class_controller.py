@@ -1,4 +1,4 @@
-"""See node classes through their lives: hold them, look up what they mean, clear away after them."""
+"""NodeClassController: holds node classes, looks up what they mean, and cleans up after them."""
 
 from __future__ import annotations
 

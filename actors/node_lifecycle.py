@@ -1,4 +1,4 @@
-"""See launched nodes into use, and give back those that never come."""
+"""NodeLifecycle: sees launched nodes into use, and gives back those that never come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which pools may buy, in what order, and what each could buy now."""
+"""NodePoolSelector: says which pools may buy, in weight order, and what each could buy now."""
 
 from __future__ import annotations
 

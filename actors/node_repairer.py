@@ -1,4 +1,4 @@
-"""Have nodes replaced that stay unhealthy, unless too many are."""
+"""NodeRepairer: has nodes replaced that stay unhealthy, unless too many are."""
 
 from __future__ import annotations
 

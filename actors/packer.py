@@ -1,4 +1,4 @@
-"""Have a plan made, elsewhere."""
+"""Packer: has a plan made, by the `Solver` port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write down when pods last came to nodes and left them, for whoever comes after us."""
+"""PodEventRecorder: writes down when pods last came to nodes and left them."""
 
 from __future__ import annotations
 

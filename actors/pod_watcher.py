@@ -1,4 +1,4 @@
-"""Know which pods wait for a node, keep asking for them, and tell people what became of things."""
+"""PodWatcher: knows which pods wait for a node, asks for them again, and tells people the outcome."""
 
 from __future__ import annotations
 

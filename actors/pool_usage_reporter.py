@@ -1,4 +1,4 @@
-"""Show people how much each pool has."""
+"""PoolUsageReporter: shows in the status of pools how much each has."""
 
 from __future__ import annotations
 

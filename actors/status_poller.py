@@ -1,4 +1,4 @@
-"""Ask EC2 how its instances are, and have those act who must."""
+"""StatusPoller: asks EC2 for the status of instances, and has those act who must."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show people how pools and node classes stand, and which objects nobody understands."""
+"""StatusReporter: shows conditions of pools and node classes, and objects that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wire the actors: who exists, and whom each knows. The only module that sees all of them."""
+"""The system: which actors exist, and whom each knows. The only module that sees all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the actors need from the world outside, and nothing about how."""
+"""Ports: the protocols through which actors reach the API server, EC2, queues, the solver and telemetry."""
 
 from __future__ import annotations
 

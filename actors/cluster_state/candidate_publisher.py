@@ -1,4 +1,4 @@
-"""What disruptors are told of the nodes of their pools: which are in use, and which stand empty."""
+"""Messages to disruptors about the nodes of their pools: in use, or empty since when."""
 
 from __future__ import annotations
 

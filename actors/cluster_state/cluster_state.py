@@ -1,4 +1,4 @@
-"""The one writer of what is known and what is promised."""
+"""ClusterState: the one writer of what is known and what is promised."""
 
 from __future__ import annotations
 

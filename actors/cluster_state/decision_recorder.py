@@ -1,4 +1,4 @@
-"""What a decision leaves behind for people, beside its trace: figures."""
+"""Metrics of a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows for the cluster from the end of an instance that EC2 announced."""
+"""Consequences of an announced end of an instance for the cluster model."""
 
 from __future__ import annotations
 

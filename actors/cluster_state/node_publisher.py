@@ -1,4 +1,4 @@
-"""What those who look after nodes are told of them, where that is news."""
+"""Messages about nodes to the actors that look after them, where something is news."""
 
 from __future__ import annotations
 

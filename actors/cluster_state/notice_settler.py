@@ -1,4 +1,4 @@
-"""When a notice need be remembered no longer: what follows from it stands in the API, or nothing does."""
+"""Settling of notices: when one need be remembered no longer."""
 
 from __future__ import annotations
 

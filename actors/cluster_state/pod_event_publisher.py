@@ -1,4 +1,4 @@
-"""Who writes down when pods came and left is told of it."""
+"""Messages about pods that came to nodes and left them."""
 
 from __future__ import annotations
 

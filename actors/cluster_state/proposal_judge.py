@@ -1,4 +1,4 @@
-"""What the cluster says to proposals to give nodes up: whether they may be made, and whether they hold."""
+"""Verdicts on proposals to give nodes up: whether they may be made, and whether they hold."""
 
 from __future__ import annotations
 

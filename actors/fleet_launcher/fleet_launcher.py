@@ -1,4 +1,4 @@
-"""Carry out committed plans: write the claims, buy the instances, say which is whose."""
+"""FleetLauncher: carries out committed plans: writes the claims, buys instances, assigns them."""
 
 from __future__ import annotations
 

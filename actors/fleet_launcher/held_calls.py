@@ -1,4 +1,4 @@
-"""Calls to EC2 Fleet that wait while none of their node class is answered."""
+"""CreateFleet calls that wait while the circuit breaker of their node class is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls a launch consists of: each as the key it queues under and the function to run elsewhere."""
+"""Calls of a launch: each as the key it queues under and the function to run elsewhere."""
 
 from __future__ import annotations
 

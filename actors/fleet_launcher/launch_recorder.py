@@ -1,4 +1,4 @@
-"""What a launch leaves behind for people: spans and figures."""
+"""Spans and metrics of launches."""
 
 from __future__ import annotations
 

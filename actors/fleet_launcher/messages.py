@@ -1,4 +1,4 @@
-"""What a fleet launcher tells itself."""
+"""Private messages of FleetLauncher."""
 
 from __future__ import annotations
 

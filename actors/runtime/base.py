@@ -1,4 +1,4 @@
-"""The one place that touches Pykka: how actors receive, send, fail and log."""
+"""The base of all actors: receiving, sending, failing and logging. The one place that touches Pykka."""
 
 from __future__ import annotations
 

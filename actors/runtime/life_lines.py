@@ -1,4 +1,4 @@
-"""The log lines about the life of claims and their instances, as Karpenter's walkthroughs show them."""
+"""Log lines about the life of claims and instances, as Karpenter's walkthroughs show them."""
 
 from __future__ import annotations
 

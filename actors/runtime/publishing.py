@@ -1,4 +1,4 @@
-"""What is written for people alone, beside the work: events, those about one object one after the other."""
+"""Publishing of events, those about one object one after the other."""
 
 from __future__ import annotations
 

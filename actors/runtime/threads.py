@@ -1,4 +1,4 @@
-"""Run actors each on a thread of its own: the host of a controller."""
+"""The threaded host: each actor on a thread of its own, for the controller."""
 
 from __future__ import annotations
 

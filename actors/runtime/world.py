@@ -1,4 +1,4 @@
-"""Run unmodified actors on one thread, in virtual time, in a seeded order.
+"""The world: unmodified actors on one thread, in virtual time, in a seeded order.
 
 A `World` holds the time and everything due; a `Process` in it hosts actors as a controller's process
 would, and can be killed like one while the world outside goes on.

@@ -1,4 +1,4 @@
-"""The calls a node's end consists of."""
+"""Calls of a node's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say, beside nodes, claims and pods, how a node's end goes. Nothing waits for it."""
+"""Events of nodes, claims and pods during a node's end. Nothing waits for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the end of a node leaves behind for people: spans and figures."""
+"""Spans and metrics of nodes' ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of many nodes' ends that one call to EC2 can do for all of them."""
+"""Steps of many nodes' ends, gathered into one call to EC2."""
 
 from __future__ import annotations
 

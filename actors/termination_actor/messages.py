@@ -1,4 +1,4 @@
-"""What the termination actor tells itself: ticks, and how its calls ended."""
+"""Private messages of TerminationActor: ticks, and results of its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that are asked to leave."""
+"""Evictions and deletions of pods, with backoff."""
 
 from __future__ import annotations
 

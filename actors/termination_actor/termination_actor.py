@@ -1,4 +1,4 @@
-"""See nodes out: carefully, and whatever happens in between."""
+"""TerminationActor: sees nodes out, step by step, whatever happens in between."""
 
 from __future__ import annotations
 

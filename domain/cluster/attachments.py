@@ -1,4 +1,4 @@
-"""Which volumes are attached to a node, and how many more can be."""
+"""Volume attachments of a node: which volumes are attached, and how many more can be."""
 
 from __future__ import annotations
 

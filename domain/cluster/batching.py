@@ -1,4 +1,4 @@
-"""When to stop waiting for more pods. Time is an argument."""
+"""The batch window: how long to wait for more pods before a decision. Time is an argument."""
 
 from __future__ import annotations
 

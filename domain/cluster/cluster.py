@@ -1,4 +1,4 @@
-"""The model of the cluster: what the watches told, joined, and what was promised on top of it."""
+"""The cluster model: facts of the watches, joined, with the promises on top."""
 
 from __future__ import annotations
 

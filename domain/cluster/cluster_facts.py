@@ -1,4 +1,4 @@
-"""What the watches of the API server tell."""
+"""Facts that the watches of the API server tell, and the kinds of objects they are about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Since when nodes stand empty, as far as the API says so, and what is to be written of that."""
+"""Emptiness of nodes: since when, as the API says it, and what is to be written of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is free on a node, and who is there: its pods, those promised a place, the daemons still to come."""
+"""Existing nodes, as packing sees them: what is free, who is there, and daemons still to come."""
 
 from __future__ import annotations
 

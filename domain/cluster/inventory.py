@@ -1,4 +1,4 @@
-"""Everything the API server has told of, joined: nodes with their claims, pods with their nodes."""
+"""The inventory: all objects the API server has told of, nodes joined with claims, pods with nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes, and claims, that say they are one machine: which node a claim means, and which claim has it."""
+"""Rivals: nodes with one provider id, and which of them a claim means."""
 
 from __future__ import annotations
 

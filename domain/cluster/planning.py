@@ -1,4 +1,4 @@
-"""What the planning of one decision is made of, from the snapshot to the commitment."""
+"""Messages of one decision's planning, from the snapshot to the commitment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pod was promised which place, so that no room is given twice."""
+"""Promises: which pod was promised which place, so that no place is given twice."""
 
 from __future__ import annotations
 

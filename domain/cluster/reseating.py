@@ -1,4 +1,4 @@
-"""Places that pods left on claims on their way, for others like them."""
+"""Places that pods left on claims in flight, for others like them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was promised to pods that are being moved when a process before this one ended."""
+"""Promises restored at a start: those to pods that were being moved by the process before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which objects nobody could understand, so that people are told once, and again when all is well."""
+"""Objects set aside because they cannot be read: people are told once, and again when all is well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the objects of a cluster and the promises add up to: rooms, limits, snapshots."""
+"""Sums over the cluster model: existing nodes, limits and snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage there is, and which pods use it."""
+"""Storage objects by name, and the pods that use them."""
 
 from __future__ import annotations
 

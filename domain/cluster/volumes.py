@@ -1,4 +1,4 @@
-"""What the volumes of pods ask of nodes, with Karpenter's semantics."""
+"""Volume requirements of pods: topology and attachments, with Karpenter's semantics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether proposals are accepted: the budgets they name, and a place for every pod, at one revision."""
+"""Acceptance of proposals at one revision: the budgets they name, and a place for every pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a budget of disruptions counts: always, or for a while from each time of its schedule on."""
+"""Windows of disruption budgets: always, or for a while from each time of its schedule on."""
 
 from __future__ import annotations
 

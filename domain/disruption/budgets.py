@@ -1,4 +1,4 @@
-"""How many nodes of a pool are being disrupted, against how many may be."""
+"""Disruption budgets of pools: how many nodes are being disrupted, against how many may be."""
 
 from __future__ import annotations
 

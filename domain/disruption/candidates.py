@@ -1,4 +1,4 @@
-"""The nodes of one pool that are in use, and which of them are to be replaced when."""
+"""Candidates for disruption: the nodes of one pool in use, and when each is to be replaced."""
 
 from __future__ import annotations
 

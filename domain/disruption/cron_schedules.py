@@ -1,4 +1,4 @@
-"""The language of cron schedules in budgets, which is that of Kubernetes' CronJobs, put plainly."""
+"""Cron schedules of budgets, in the language of Kubernetes' CronJobs."""
 
 from __future__ import annotations
 

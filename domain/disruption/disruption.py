@@ -1,4 +1,4 @@
-"""Giving nodes back that are no longer needed: who proposes, who allows, what is done about it."""
+"""Messages of disruption: proposed, allowed, refused, blocked, carried out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a node is still what its pool and its node class would make today."""
+"""Drift: differences between a node and what its pool and its node class would make today."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When nodes have lived for as long as they may, and how they go then."""
+"""Expiry: the age at which nodes go, and how they go then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a node may still be given up as it was proposed."""
+"""The last check before a proposed node is given up: does it still stand as it was proposed?"""
 
 from __future__ import annotations
 

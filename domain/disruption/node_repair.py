@@ -1,4 +1,4 @@
-"""Nodes that are unhealthy by what they say of themselves, and when they are to be replaced for it."""
+"""Node repair: nodes unhealthy by their own conditions, and when they are replaced for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which claims are made in place of nodes that are replaced, and how far they are."""
+"""Replacements: claims made in place of nodes that go, and how far they are."""
 
 from __future__ import annotations
 

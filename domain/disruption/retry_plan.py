@@ -1,4 +1,4 @@
-"""What becomes of nodes that would go, but whose pods have no places: whether it is tried again, and when."""
+"""The retry plan for nodes that would go, but whose pods have no places: which are tried again, when."""
 
 from __future__ import annotations
 

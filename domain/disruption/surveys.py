@@ -1,4 +1,4 @@
-"""How the cloud says, now and then, its instances are, and what could be launched in their place."""
+"""Surveys of instances: how they stand in the cloud, and what could be launched in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of why something is as it is: sentences, each about one thing."""
+"""Statements of an explanation: sentences, each about one thing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events that people find beside claims and their nodes, in Karpenter's words."""
+"""Events of claims and their nodes, in Karpenter's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a node is there, whether it may go, and why it does."""
+"""Explanation of a node: why it is there, whether it may go, and why it goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a pod is where it is, or is nowhere."""
+"""Explanation of a pod: why it is where it is, or nowhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events that people find beside nodes and claims whose machine EC2 warned of, in Karpenter's words."""
+"""Events of nodes and claims whose machine EC2 warned of, in Karpenter's words."""
 
 from __future__ import annotations
 

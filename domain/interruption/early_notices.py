@@ -1,4 +1,4 @@
-"""Notices of instances that are on nobody's books: whether they may still turn out to be ours."""
+"""Notices about instances that no claim names yet: some turn out to be ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What EC2's own look at its instances finds: checks that fail, and what it has planned with them."""
+"""Impaired instances: status checks that fail, and events EC2 has scheduled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What EC2's warnings say: the messages of the interruption queue, read and classified."""
+"""Messages of the interruption queue: EventBridge's JSON, read and classified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done about what EC2 says of instances: the user's choice, by what it is about."""
+"""The interruption policy: the user's answer to each kind of notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How launches are held back while none of a node class comes to anything: one of them tries for all."""
+"""The circuit breaker of launches: while none of a node class succeeds, one of them is tried for all."""
 
 from __future__ import annotations
 

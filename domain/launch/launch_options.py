@@ -1,4 +1,4 @@
-"""What a claim is bought from: of its types those that are left by Karpenter's filters, in their order."""
+"""Launch options of a claim: its types after Karpenter's filters, in their order."""
 
 from __future__ import annotations
 

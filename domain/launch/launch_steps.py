@@ -1,4 +1,4 @@
-"""The steps of a launch, as values: each is one call, may be tried again, and can be told apart."""
+"""Steps of a launch, as values: each is one call, may be retried, and can be told apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch as spans: `launch` for each claim, with the CreateFleet call in it."""
+"""Spans of a launch: `launch` for each claim, with the CreateFleet call in it."""
 
 from __future__ import annotations
 

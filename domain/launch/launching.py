@@ -1,4 +1,4 @@
-"""From claims to CreateFleet calls and back: grouping, marking, dealing."""
+"""CreateFleet calls: claims grouped into calls, marked, and instances assigned to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binding pods to a node before its machine has joined: what may be bound, and what comes next."""
+"""Early binding of pods to a node whose machine has not joined: which pods, and the next step."""
 
 from __future__ import annotations
 

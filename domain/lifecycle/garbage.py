@@ -1,4 +1,4 @@
-"""What is left over: instances whose claim is gone, claims whose instance is."""
+"""Garbage: instances whose claim is gone, and claims whose instance is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a bought instance to a node in use: what is to be done next, and until when it must have happened."""
+"""The lifecycle of a claim from its instance to a node in use: next step and deadline."""
 
 from __future__ import annotations
 

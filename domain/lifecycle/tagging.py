@@ -1,4 +1,4 @@
-"""The tags that an instance gets when its node has joined, and which of them are still missing."""
+"""Tags of an instance whose node has joined, and which of them are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a claim has come, as its conditions say: types, reasons and messages as Karpenter has them."""
+"""Conditions of claims: types, reasons and messages as Karpenter has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What claims cost, as they say themselves, and what was bought by a decision."""
+"""Prices of claims, as their annotations say them, and by the decision that bought them."""
 
 from __future__ import annotations
 

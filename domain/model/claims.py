@@ -1,4 +1,4 @@
-"""From a planned node to the claim that is written for it."""
+"""Annotations of claims: promised pods, the decision, replaced nodes, and amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which object an event is about."""
+"""Subjects of events: the object each event is about."""
 
 from __future__ import annotations
 

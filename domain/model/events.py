@@ -1,4 +1,4 @@
-"""Kubernetes events: what we tell people beside the objects they look at."""
+"""Kubernetes events, as they are published beside the objects they are about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of EC2 Fleet and what it answers."""
+"""EC2 Fleet: requests, answers, instances and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be bought: instance types, what a node of one can hold, and where at what price."""
+"""Instance types: capacity, overhead and allocatable of a node, and offerings by zone at their price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instants as annotations say them: RFC 3339."""
+"""Instants in annotations: RFC 3339."""
 
 from __future__ import annotations
 

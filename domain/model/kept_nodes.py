@@ -1,4 +1,4 @@
-"""Nodes that people keep: an annotation says that they are not to be given back by choice."""
+"""Nodes with a do-not-disrupt annotation."""
 
 from __future__ import annotations
 

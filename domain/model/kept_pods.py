@@ -1,4 +1,4 @@
-"""Pods that are kept for a time: until when, and which say so in a way nobody understands."""
+"""Pods with a do-not-disrupt annotation: until when, and which say it in a way that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node class means in the cloud, part by part, and which part it lacks."""
+"""The status of a node class: what each part of it resolves to in the cloud, and what it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How instances of a pool are made: the EC2 node class, of whichever API generation."""
+"""EC2 node classes, of whichever API generation: how instances of a pool are made."""
 
 from __future__ import annotations
 

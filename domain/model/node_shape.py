@@ -1,4 +1,4 @@
-"""Whether a node has what its claim says it has."""
+"""The shape of a node: labels, taints and resources that its claim says it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large nodes really are: what those that joined teach about those to come."""
+"""Observed capacity: what nodes that joined turned out to have, for nodes still to be bought."""
 
 from __future__ import annotations
 

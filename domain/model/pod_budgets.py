@@ -1,4 +1,4 @@
-"""Disruption budgets of pods: how many of those they select may be evicted, and whom they hold."""
+"""PodDisruptionBudgets: how many of the pods they select may be evicted, and which they hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods as the autoscaler sees them: what they ask of a node, and where they stand."""
+"""Pods: what they ask of a node, and where they stand."""
 
 from __future__ import annotations
 

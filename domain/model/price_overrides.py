@@ -1,4 +1,4 @@
-"""What nodes cost somebody who does not pay the public prices: discounts, savings plans, reservations."""
+"""Price overrides: discounts, savings plans and reservations in place of the public prices."""
 
 from __future__ import annotations
 

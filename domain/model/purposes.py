@@ -1,4 +1,4 @@
-"""What a call to the outside is for: whose turn it is where not all can be made at once."""
+"""Purposes of calls to the cloud: whose turn it is where not all can be made at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which capacity reservation an instance runs in."""
+"""Capacity reservations, as nodes in them name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What actors stand on: where to send, when, by whom, and by what luck. Ports like the others."""
+"""The runtime of actors as ports: references, clock, timers, tasks and dice."""
 
 from __future__ import annotations
 

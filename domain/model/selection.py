@@ -1,4 +1,4 @@
-"""Which catalogue a pool buys from, and what of it has run out."""
+"""Catalogue keys of pools, and offerings that ran out."""
 
 from __future__ import annotations
 

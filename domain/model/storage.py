@@ -1,4 +1,4 @@
-"""Volumes, the claims on them, the classes they are made by, and how many of them a node can hold."""
+"""Volumes, claims on them, storage classes, and how many volumes a node can hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a pool and of a node class a node is made like, in one short text, so that it can be told later.
+"""Hashes of pools and node classes: the text by which static drift is found.
 
 Claims bear the hashes of what they were made from. The hashes are ours, not those of Karpenter: by the
 version, claims that Karpenter made are told from claims that differ.

@@ -1,4 +1,4 @@
-"""What the nodes of a pool add up to, against its limits."""
+"""Usage of a pool's limits: the sum over its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every attempt at a plan for one problem stands on."""
+"""The packing context: what every attempt at a plan for one problem shares."""
 
 from __future__ import annotations
 

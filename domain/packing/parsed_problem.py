@@ -1,4 +1,4 @@
-"""Read a problem: its pods as classes, and those set aside that cannot be packed for what they are."""
+"""The parsed problem: pods as classes, and those set aside that cannot be packed for what they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the packer decides."""
+"""The plan: what the packer decides."""
 
 from __future__ import annotations
 

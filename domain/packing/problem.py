@@ -1,4 +1,4 @@
-"""What the packer is given."""
+"""The problem: what the packer is given."""
 
 from __future__ import annotations
 

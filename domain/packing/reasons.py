@@ -1,4 +1,4 @@
-"""Why a pod was refused: the first predicate that failed, for every pool, with its values."""
+"""Reasons for refusing a pod: for every pool the first predicate that failed, with its values."""
 
 from __future__ import annotations
 

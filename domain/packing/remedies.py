@@ -1,4 +1,4 @@
-"""The smallest change to manifests that would let a refused pod be placed."""
+"""Remedies: the smallest change to manifests that would let a refused pod be placed."""
 
 from __future__ import annotations
 

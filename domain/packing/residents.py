@@ -1,4 +1,4 @@
-"""What pods that have their place mean to others, alike ones as one object."""
+"""Residents: pods that have their place, alike ones as one object, as other pods see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turning a plan into promises: what still holds is kept, the rest is dropped and decided anew."""
+"""Commitment of a plan: its places become promises where they still hold; the rest is decided anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which decision is made, and which next: pods that lose their machine come before those that wait."""
+"""The queue of decisions: pods that lose their machine come before those that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a plan still holds: the cluster went on while it was made."""
+"""Parts of a plan that still hold, though the cluster went on while it was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods whose nodes could not be bought, again and again: how long to wait before it is tried anew."""
+"""Launch backoff: pauses for pods whose nodes could not be bought, again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pools may buy of reserved capacity, and what beside it."""
+"""Reserved offers: what pools may buy of reserved capacity, and what beside it."""
 
 from __future__ import annotations
 

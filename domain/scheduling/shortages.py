@@ -1,4 +1,4 @@
-"""What instance types have less of than their estimates say, by what their nodes and those of others had."""
+"""Capacity shortfalls: what instance types have less of than estimated, by the nodes seen."""
 
 from __future__ import annotations
 

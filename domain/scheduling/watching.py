@@ -1,4 +1,4 @@
-"""Which pods wait for a node, since when, and when to try again for those refused."""
+"""Pending pods: since when each waits, and when refused ones are retried."""
 
 from __future__ import annotations
 

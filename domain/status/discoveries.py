@@ -1,4 +1,4 @@
-"""What was found for a node class, told once: when it is found first, and when it changes."""
+"""Discoveries for node classes, logged once: when first found, and when they change."""
 
 from __future__ import annotations
 

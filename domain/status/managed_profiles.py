@@ -1,4 +1,4 @@
-"""Instance profiles made from the role of a node class: their names, and where they stand in IAM."""
+"""Instance profiles that are made from the role of a node class: names and paths in IAM."""
 
 from __future__ import annotations
 

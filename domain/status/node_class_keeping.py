@@ -1,4 +1,4 @@
-"""Which node classes are to be held, looked up and let go, and what is known of that."""
+"""Node classes to be held, looked up and released, and what is known of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One part of a node class after the other, looked up in the cloud, and the condition each comes to."""
+"""Parts of a node class, looked up one after the other in the cloud, and their conditions."""
 
 from __future__ import annotations
 

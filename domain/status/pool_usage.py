@@ -1,4 +1,4 @@
-"""What the nodes of each pool have together, as the status of a pool shows it."""
+"""Usage of pools: what the nodes of each have together, as the pool's status shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether pools and node classes can be used, as the conditions say that people see."""
+"""Readiness of pools and node classes, as their conditions say it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a pool's nodes come to register, as the condition says that people see."""
+"""The condition NodeRegistrationHealthy of pools: whether their nodes come to register."""
 
 from __future__ import annotations
 

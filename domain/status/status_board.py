@@ -1,4 +1,4 @@
-"""What every pool and node class should show, and what they show already."""
+"""The status board: what every pool and node class should show, and what it shows already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What log lines tell of objects, in the words of the generation they are of."""
+"""Fields of log lines about objects, in the words of the generation they are of."""
 
 from __future__ import annotations
 

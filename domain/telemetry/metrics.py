@@ -1,4 +1,4 @@
-"""Every metric, declared once. Those of Karpenter keep its names and labels, so that dashboards go on.
+"""Metrics, each declared once. Those of Karpenter keep its names and labels, so that dashboards go on.
 
 A label never holds a pod's name or a decision's id: the number of series grows with pools, zones and
 instance types, not with work done.

@@ -1,4 +1,4 @@
-"""Spans as values. Their ids follow from what they are about, so that writing one twice is harmless."""
+"""Spans as values. Their ids derive from what they are about, so that writing one twice is harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a node leaves: cordoned, drained, its machine terminated, its objects let go. One step at a time."""
+"""The end of a node, step by step: cordon, drain, detach volumes, terminate, remove finalizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a node ends, for people: who decided so, how and for what reason, and what it costs."""
+"""Records of nodes' ends for people: who decided, why, and the cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim says of its node's end, by conditions as Karpenter has them. Machines say nothing of it."""
+"""Conditions of a claim whose node ends, as Karpenter has them. Machines have none."""
 
 from __future__ import annotations
 

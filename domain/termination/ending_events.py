@@ -1,4 +1,4 @@
-"""The events that people find beside nodes, claims and pods while a node ends, under Karpenter's reasons."""
+"""Events of nodes, claims and pods while a node ends, under Karpenter's reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a node as spans: `disrupt` (or `receive`), then `cordon`, `drain` and `terminate`."""
+"""Spans of a node's end: `disrupt` (or `receive`), then `cordon`, `drain` and `terminate`."""
 
 from __future__ import annotations
 

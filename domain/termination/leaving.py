@@ -1,4 +1,4 @@
-"""How far a node has come on its way out."""
+"""The state of a node on its way out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods leave a node now, how, and which stay a while because they have nowhere to go yet."""
+"""Pods that leave a node: evicted or deleted now, or kept until they have a place to go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the pods of a node that is to be replaced have their new places."""
+"""Places of the pods of a node that is being replaced: whether all are ready."""
 
 from __future__ import annotations
 

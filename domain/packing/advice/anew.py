@@ -1,4 +1,4 @@
-"""Whether raised limits help when everything is decided anew, with others in line for what they leave."""
+"""Raised limits, tried by deciding everything anew with others in line for what they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that pods are not tried on, put together as far as those on them mean the same to others."""
+"""Nodes that pods are not tried on, merged as far as those on them mean the same to others."""
 
 from __future__ import annotations
 

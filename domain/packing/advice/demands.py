@@ -1,4 +1,4 @@
-"""What a pod demands of a node's labels, entry by entry, and how each can be changed."""
+"""Demands of a pod on a node's labels, entry by entry, and how each can be changed."""
 
 from __future__ import annotations
 

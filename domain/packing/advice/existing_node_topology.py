@@ -1,4 +1,4 @@
-"""Which topology term keeps pods off a node that would hold them: found by packing without it."""
+"""The topology term that keeps pods off a node that would hold them, found by packing without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near pods came to a place on each of the nodes that are there, or on their way."""
+"""The existing nodes on which pods came nearest to a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which changes may help against which reason."""
+"""Proposals: changes that may help against each reason."""
 
 from __future__ import annotations
 

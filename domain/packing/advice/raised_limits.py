@@ -1,4 +1,4 @@
-"""How much more a pool would have to be allowed."""
+"""Raised limits: how much more a pool would have to be allowed."""
 
 from __future__ import annotations
 

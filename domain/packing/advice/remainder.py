@@ -1,4 +1,4 @@
-"""What is left of a problem once its plan is carried out."""
+"""The remainder of a problem once its plan is carried out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an object derives from itself when it is first asked for."""
+"""Lazy attributes: what an object derives from itself when first asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was probably meant by a name that nobody knows."""
+"""Nearest known name to one that is not known."""
 
 from __future__ import annotations
 

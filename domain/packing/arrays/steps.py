@@ -1,4 +1,4 @@
-"""How much more work may be done. Work is counted, not timed, so that equal problems give equal plans."""
+"""The budget of work. Work is counted, not timed, so that equal problems give equal plans."""
 
 from __future__ import annotations
 

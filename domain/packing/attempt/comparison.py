@@ -1,4 +1,4 @@
-"""Compare two attempts at a plan by the pods they place, before nodes are looked for or after."""
+"""Comparison of two attempts at a plan by the pods they place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes that are there, or on their way, and what is left on them."""
+"""Existing nodes as arrays, and what is free on them."""
 
 from __future__ import annotations
 

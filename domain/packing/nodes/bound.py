@@ -1,4 +1,4 @@
-"""What no plan can be cheaper than."""
+"""The lower bound of a plan's cost."""
 
 from __future__ import annotations
 

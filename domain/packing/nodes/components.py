@@ -1,4 +1,4 @@
-"""Which classes could ever share a new node, so that those that cannot are planned apart."""
+"""Components: classes that could share a new node; different components are planned apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for nodes of its own, and what it asks for together."""
+"""Pod groups that still need new nodes, and what they request together."""
 
 from __future__ import annotations
 

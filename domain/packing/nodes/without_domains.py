@@ -1,4 +1,4 @@
-"""Pods to get new nodes as they are before any domain is chosen for them: what a bound must be true of."""
+"""Pods to get new nodes, before any domain is chosen for them: the lower bound must hold for these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A catalogue as arrays, made once as long as it stays the same."""
+"""The catalogue as arrays, made once as long as it stays the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a type a node may use so that enough others would do as well: `minValues`."""
+"""The choice that `minValues` asks for, as a limit on how much of a type a node may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What daemons take of a new node before any pod comes."""
+"""Daemon overhead: what DaemonSets take of a new node before any pod comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of each pool's limits is left while a plan is made."""
+"""Remaining limits of pools while a plan is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim may be: a template narrowed by what its pods require."""
+"""Node options: a pool's template narrowed by what its pods require, with the types left."""
 
 from __future__ import annotations
 

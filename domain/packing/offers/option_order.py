@@ -1,4 +1,4 @@
-"""Where pods may get a new node, in the order to be tried."""
+"""Node options in the order to be tried for a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools as arrays: what a new node of each could be, and what room it would have."""
+"""Pools as arrays: the new nodes each could make, and what they leave to pods."""
 
 from __future__ import annotations
 

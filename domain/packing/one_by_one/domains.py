@@ -1,4 +1,4 @@
-"""Choose the domain of a node when a pod joins it."""
+"""The domain of a node, chosen when a pod joins it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New nodes while pods are put on them one by one."""
+"""Open claims: new nodes while pods are put on them one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods may share a new node, as far as terms per node go."""
+"""Rules per node: which pods may share a new node."""
 
 from __future__ import annotations
 

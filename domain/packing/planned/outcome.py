@@ -1,4 +1,4 @@
-"""Gather what packing decides, and write the plan."""
+"""The outcome of packing: what was decided, gathered and written as a plan."""
 
 from __future__ import annotations
 

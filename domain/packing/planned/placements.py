@@ -1,4 +1,4 @@
-"""Where pods were thought to get new nodes."""
+"""Placements: the domain chosen for a class that is to get new nodes."""
 
 from __future__ import annotations
 

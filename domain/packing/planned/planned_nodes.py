@@ -1,4 +1,4 @@
-"""Claims while a plan is made."""
+"""Planned nodes, while a plan is made."""
 
 from __future__ import annotations
 

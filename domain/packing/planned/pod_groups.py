@@ -1,4 +1,4 @@
-"""Pods that are to get new nodes, as packing sees them."""
+"""Pod groups: pods that are to get new nodes and ask for the same."""
 
 from __future__ import annotations
 

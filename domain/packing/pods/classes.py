@@ -1,4 +1,4 @@
-"""Pods that scheduling cannot tell apart."""
+"""Pod classes: pods that scheduling cannot tell apart."""
 
 from __future__ import annotations
 

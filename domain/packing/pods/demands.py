@@ -1,4 +1,4 @@
-"""What a node must be like to have a pod, each different demand kept as one object."""
+"""Demands on a node's labels and taints, each different one kept as one object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods that each term counts, by domain."""
+"""Topology groups: the pods that each term counts, by domain."""
 
 from __future__ import annotations
 

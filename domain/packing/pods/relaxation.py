@@ -1,4 +1,4 @@
-"""What a pod asks for: first all it wishes, in the end what it must have."""
+"""Relaxation of a pod's preferences: from all it prefers down to what it requires."""
 
 from __future__ import annotations
 

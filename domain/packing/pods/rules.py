@@ -1,4 +1,4 @@
-"""The terms per node that pods have, and that count them."""
+"""Rules of a pod group: the terms per node that its pods have, and those that count them."""
 
 from __future__ import annotations
 

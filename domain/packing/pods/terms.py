@@ -1,4 +1,4 @@
-"""What a pod asks about where other pods are, each term with all that tells it from others."""
+"""Topology terms: spread, affinity, anti-affinity and host ports, each with all that tells it from others."""
 
 from __future__ import annotations
 

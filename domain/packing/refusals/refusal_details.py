@@ -1,4 +1,4 @@
-"""What refusals say, reason by reason: the sentence's end and the values in it."""
+"""Details of refusals: the end of each sentence and the values in it, reason by reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topology term keeps pods off the new nodes of a pool, said with what it counts."""
+"""Topology terms that keep pods off the new nodes of a pool, with what they count."""
 
 from __future__ import annotations
 

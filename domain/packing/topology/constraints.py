@@ -1,4 +1,4 @@
-"""What the topology terms mean to the pods of one class at one rung of their ladder."""
+"""Topology constraints of the pods of one class at one relaxation level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many pods the topology terms let into a domain."""
+"""Restrictions: how many pods the topology terms let into a domain."""
 
 from __future__ import annotations
 

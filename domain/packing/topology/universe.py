@@ -1,4 +1,4 @@
-"""The domains a topology may have: those of nodes that are there, and of nodes that could be bought."""
+"""The universe of a topology: domains of existing nodes, and of nodes that could be bought."""
 
 from __future__ import annotations
 
