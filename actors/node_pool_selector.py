@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from cachetools import TLRUCache, TTLCache
+from cachetools import LRUCache, TLRUCache, TTLCache
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
+from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.launch.unavailable_offerings import unavailable_offerings
+from treenail.domain.launch.unavailable_offerings import UNAVAILABLE_SECONDS, unavailable_offerings
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.model.selection import CatalogueKey, OfferingKey, catalogue_key
+from treenail.domain.model.selection import CatalogueKey, OfferingKey, Sold, catalogue_key, what_is_sold
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.ports import Cloud
@@ -35,6 +37,11 @@ _MOST_CATALOGUES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
+class _BackAgain:
+    """Private timer tick: offerings that had run out may be had again."""
+
+
+@dataclass(frozen=True, slots=True)
 class _CatalogueRead:
     """The cloud's answer to what a node class can launch."""
 
@@ -43,7 +50,13 @@ class _CatalogueRead:
 
 
 SelectorInbox: TypeAlias = (
-    SnapshotTaken | NodeClassesWanted | CapacityRanOut | LaunchFailed | CapacityObserved | _CatalogueRead
+    SnapshotTaken
+    | NodeClassesWanted
+    | CapacityRanOut
+    | LaunchFailed
+    | CapacityObserved
+    | _BackAgain
+    | _CatalogueRead
 )
 
 
@@ -51,8 +64,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     """Join a snapshot with what its pools can buy, the heaviest pool first.
 
     Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes).
-    Tells the packer `PackRequested`, and the reporter what the cloud says of every node class, and of which
-    pools nothing can be bought.
+    Tells the packer `PackRequested`, the reporter what the cloud says of every node class, and of which
+    pools nothing can be bought, and the cluster state `MoreToBuy`.
     """
 
     def __init__(
@@ -61,12 +74,14 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         *,
         packer: Ref[PackRequested],
         reporter: Ref[NodeClassChecked | NothingToBuy],
+        cluster: Ref[MoreToBuy],
         cloud: Cloud,
         min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
     ) -> None:
         super().__init__(runtime)
         self._packer = packer
         self._reporter = reporter
+        self._cluster = cluster
         self._cloud = cloud
         self._strict = min_values is MinValuesPolicy.STRICT
         clock = runtime.timers.monotonic
@@ -75,6 +90,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
         self._ran_out = unavailable_offerings(clock)
+        self._back_at: deque[float] = deque()
+        self._sold: LRUCache[tuple[NodeClassRef, Kubelet], Sold] = LRUCache(_MOST_CATALOGUES)
         self._broken = BrokenClasses()
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}
@@ -92,6 +109,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             case CapacityRanOut():
                 for offering in message.offerings:
                     self._ran_out[offering] = True
+                self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
+                self._await_return()
+            case _BackAgain():
+                self._tell_returned()
             case LaunchFailed():
                 self._broken.failed(message.node_class, message.why, self._timers.monotonic())
             case MemoryObserved() | AllocatableObserved():
@@ -104,6 +125,26 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             # Nothing may expire between one look at it and the next.
             with self._catalogues.timer, self._problems.timer:
                 self._select(self._waiting)
+
+    def _await_return(self) -> None:
+        if self._back_at:
+            seconds = self._back_at[0] - self._timers.monotonic()
+            self.later("back again", _BackAgain(), seconds=max(seconds, 0.0))
+
+    def _tell_returned(self) -> None:
+        now = self._timers.monotonic()
+        if self._back_at and self._back_at[0] <= now:
+            self._cluster.tell(MoreToBuy(again=True))
+        while self._back_at and self._back_at[0] <= now:
+            self._back_at.popleft()
+        self._await_return()
+
+    def _tell_news(self, key: CatalogueKey, sold: Sold) -> None:
+        """Tell where other types are sold than when the catalogue was last read; none are where it fails."""
+        one = (key.node_class, key.kubelet)
+        before, self._sold[one] = self._sold.get(one), sold
+        if sold and before is not None and before != sold:
+            self._cluster.tell(MoreToBuy(again=False))
 
     def _unlearn(self, learned: CapacityObserved) -> None:
         """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""
@@ -118,12 +159,14 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
+                self._tell_news(read.key, what_is_sold(types))
                 if not any(observation.disproves(types) for observation in observations):
                     self._catalogues[read.key] = Stock.of(types)
             case failed:
                 if isinstance(failed.error, NodeClassNotReadyError):
                     # What could be bought before cannot any more. Where there was no answer, it still may.
                     self._catalogues.pop(read.key, None)
+                self._tell_news(read.key, ())
                 problem = self._problems[read.key] = str(failed.error)
                 self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
 

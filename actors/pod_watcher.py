@@ -9,13 +9,12 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.publishing import publish
 from treenail.domain.cluster.batching import PodBecamePending, PodLeft
-from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model.event_subjects import of_pod
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Ref
-from treenail.domain.packing.reasons import Reason
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
 from treenail.domain.scheduling.watching import PendingPods
@@ -28,7 +27,7 @@ _BINDINGS_QUIET: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Retry:
-    """Private timer tick: some refused pod may be tried again."""
+    """Private timer tick: some pod that was put off may be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class _BindingsQuiet:
     """Private timer tick: no pod was bound for a while."""
 
 
-PodWatcherInbox: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted | _Retry | _BindingsQuiet
+PodWatcherInbox: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted | _Retry | _BindingsQuiet
 
 
 class PodWatcher(DomainActor[PodWatcherInbox]):
@@ -61,8 +60,8 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                 self._note(message)
             case PodBound():
                 self._bound(message)
-            case PoolsChanged():
-                self._room.retry_refused()
+            case TryAgain():
+                self._room.try_again(message.uids, afresh=message.afresh)
                 self._ask_again()
             case PlanCommitted():
                 self._settle(message)
@@ -91,7 +90,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         self._await_retry()
 
     def _await_retry(self) -> None:
-        at = self._room.next_retry()
+        at = self._room.next_put_off()
         if at is not None:
             seconds = (at - self._timers.now()).total_seconds()
             self.later("retry", _Retry(), seconds=max(1.0, seconds))
@@ -99,10 +98,9 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
     def _settle(self, committed: PlanCommitted) -> None:
         now = self._timers.now()
         for pod, group in committed.refused:
-            pools_ready = not any(one.reason is Reason.POOL_NOT_READY for one in group.refusals)
-            if self._room.refuse(pod.uid, now, pools_ready=pools_ready):
-                message = f"Failed to schedule pod, {group.sentence}"
-                self._publish(pod, "FailedScheduling", message, warning=True)
+            why = group.sentence
+            if self._room.refuse(pod.uid, why, now):
+                self._publish(pod, "FailedScheduling", f"Failed to schedule pod, {why}", warning=True)
         for pod, place in committed.places:
             self._publish(pod, "Nominated", f"Pod should schedule on: {place}")
         self._ask_again()

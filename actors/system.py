@@ -178,6 +178,7 @@ class System:
                 runtime,
                 packer=packer,
                 reporter=self.reporter,
+                cluster=self.cluster,
                 cloud=ports.cloud,
                 min_values=packing.min_values,
             )

@@ -29,7 +29,7 @@ from treenail.domain.model.nodes import (
 from treenail.domain.model.pods import Owner, Phase, Pod, PodSpec
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
-from treenail.domain.packing.plan import PackingPlan, PlannedClaim
+from treenail.domain.packing.plan import PackingPlan, PlannedClaim, RefusedClass
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULT_CLASS = NodeClassRef(group="karpenter.k8s.aws", kind="EC2NodeClass", name="default")
@@ -152,12 +152,13 @@ def decided(
     snapshot: Snapshot,
     *claims: PlannedClaim,
     nominations: Mapping[str, str] | None = None,
+    refused: tuple[RefusedClass, ...] = (),
     name: str = "d1",
 ) -> PlanDecided:
     return PlanDecided(
         decision=decision(name),
         snapshot=snapshot,
-        plan=PackingPlan(claims=claims, nominations=nominations or {}),
+        plan=PackingPlan(claims=claims, nominations=nominations or {}, refused=refused),
         considered=("default",),
         selected_at=START,
         packed_at=START,

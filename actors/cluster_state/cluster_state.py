@@ -12,10 +12,11 @@ from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
 from treenail.actors.cluster_state.interruptions import Interruptions
 from treenail.actors.cluster_state.node_publisher import NodePublisher
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
+from treenail.actors.cluster_state.second_tries import SecondTries
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
 from treenail.domain.cluster.batching import BatchClosed, NodesToReplace, UrgentWork
-from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
@@ -27,6 +28,7 @@ from treenail.domain.cluster.cluster_facts import (
 )
 from treenail.domain.cluster.emptiness import PodsMoved
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.reseating import reseat
 from treenail.domain.cluster.restoring import restore_moving
 from treenail.domain.cluster.set_aside import ObjectUnderstood, SetAside
@@ -66,6 +68,11 @@ class _PlanLost:
     decision: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: some refused pod may be tried again."""
+
+
 ClusterStateInbox: TypeAlias = (
     ClusterFact
     | BatchClosed
@@ -75,11 +82,13 @@ ClusterStateInbox: TypeAlias = (
     | DisruptionProposed
     | DisruptionAllowed
     | DisruptionEnded
+    | MoreToBuy
     | _Due
+    | _Look
     | _PlanLost
 )
 
-PodWatcherHears: TypeAlias = PodChanged | PodBound | PoolsChanged | PlanCommitted
+PodWatcherHears: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted
 EventPublisherHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
@@ -150,6 +159,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._pools_told: dict[str, None] = {}
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
+        self._tries = SecondTries(model, audience.pod_watcher)
+        self._look_at: float | None = None
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._nodes = NodePublisher(
             model,
@@ -198,16 +209,27 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._disrupt(self._judge.consider(message, now), now)
             case DisruptionEnded():
                 self._spare(message.name)
-            case _Due():
-                self._promises_watched = None
-                self._model.expire_promises(now)
-            case _PlanLost():
-                self._give_up(message.decision)
+            case MoreToBuy():
+                self._tries.buy(message, self._timers.monotonic())
+            case _Due() | _Look() | _PlanLost():
+                self._tick(message, now)
             case _:
                 assert_never(message)
         self._tell_and_heed(now)
         self._watch_promises(now)
         self._plan_next(now)
+        self._watch_refused()
+
+    def _tick(self, tick: _Due | _Look | _PlanLost, now: datetime) -> None:
+        match tick:
+            case _Due():
+                self._promises_watched = None
+                self._model.expire_promises(now)
+            case _Look():
+                self._look_at = None
+                self._tries.look(self._timers.monotonic())
+            case _PlanLost():
+                self._give_up(tick.decision)
 
     def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
         self._model.learn(fact, now)
@@ -248,7 +270,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self.within(decision.context)
         reseat(self._model)
         self._tell(self._model.take_changes(), now)
-        snapshot = part_of(self._model.snapshot(now, self._judge.plan(decision)), decision)
+        whole = self._tries.part_of(
+            self._model.snapshot(now, self._judge.plan(decision)), self._timers.monotonic()
+        )
+        snapshot = part_of(whole, decision)
         if not snapshot.pods:
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
@@ -279,7 +304,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
-        self._recorder.measure(decided, committed, self._model)
+        chance = self._runtime.dice.uniform(0, 1)
+        self._tries.note(committed, self._timers.monotonic(), chance)
+        self._recorder.measure(decided, len(self._tries), self._model)
         # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._audience.launcher.tell(committed)
@@ -300,7 +327,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _give_up(self, decision: str) -> None:
         if self._decisions.end(decision):
             self._disrupt(self._judge.settle(decision, PackingPlan(), self._timers.now()), self._timers.now())
-            self._audience.pod_watcher.tell(PoolsChanged())
+            self._audience.pod_watcher.tell(TryAgain())
 
     # --- nodes that go
 
@@ -346,6 +373,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _tell(self, changes: Changes, now: datetime) -> None:
         if not changes:
             return
+        self._tries.heed(changes, self._timers.monotonic())
         for uid in changes.pods:
             self._tell_pod(uid)
         for bound in changes.bound:
@@ -359,8 +387,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:
             self._tell_pools()
-        elif changes.retry_refused:
-            self._audience.pod_watcher.tell(PoolsChanged())
 
     def _tell_pod(self, uid: str) -> None:
         waiting, pod = self._model.waiting(uid), self._model.pods.get(uid)
@@ -392,10 +418,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.accountant.tell(seen)
         if self._audience.trial is not None:
             self._audience.trial.tell(seen)
-        self._audience.pod_watcher.tell(PoolsChanged())
 
     def _watch_promises(self, now: datetime) -> None:
         at = self._model.promises.next_expiry()
         if at is not None and at != self._promises_watched:
             self._promises_watched = at
             self.later("promises", _Due(), seconds=max(0.0, (at - now).total_seconds()))
+
+    def _watch_refused(self) -> None:
+        at = self._tries.look_at
+        if at is not None and at != self._look_at:
+            self._look_at = at
+            self.later("refused", _Look(), seconds=max(0.0, at - self._timers.monotonic()))

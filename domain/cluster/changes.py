@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from treenail.domain.cluster.promises import Promise
+from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
@@ -18,14 +19,14 @@ from treenail.domain.model.pods import Pod
 class Changes:
     """What a fact changed, for those who must hear of it. Names in the order they changed.
 
-    `retry_refused` tells that pods refused before may be lucky now.
+    `retry_refused` are the kinds of changes among them that could give refused pods a place.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
     views: dict[str, None] = field(default_factory=dict)
     bound: list[PodBound] = field(default_factory=list)
     pools: bool = False
-    retry_refused: bool = False
+    retry_refused: set[Help] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused)
@@ -69,8 +70,14 @@ class NodeChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolsChanged:
-    """What may be bought, or what pods wait for, has changed: those refused before may be lucky now."""
+class TryAgain:
+    """Pods that were refused are to be decided on again, and those that were left undecided.
+
+    Where other things may be bought than before, a refusal `afresh` is news.
+    """
+
+    uids: tuple[str, ...] = ()
+    afresh: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from treenail.domain.cluster.cluster_facts import (
 )
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.promises import Promise
+from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.cluster.standings import Standings
 from treenail.domain.cluster.storage_book import Affected
 from treenail.domain.model.claims import DECISION, promised_pods
@@ -74,7 +75,7 @@ class ClusterModel(Standings):
     def _resync(self, fact: Resynced, now: datetime) -> None:
         if fact.unreadable != self.storage.unreadable:
             self.storage.unreadable = fact.unreadable
-            self._changes.retry_refused = True
+            self._changes.retry_refused.add(Help.STORAGE)
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         aside = {(one.kind, one.key) for one in fact.set_aside}
         there |= aside
@@ -130,11 +131,11 @@ class ClusterModel(Standings):
                 self.node_classes[str(thing.ref)] = thing
                 self._changes.pools |= not says_the_same(thing, known)
             case DaemonSet():
-                self.daemons[thing.uid] = thing
-                self._daemons_changed()
+                self._see_daemon_set(thing)
             case Namespace():
                 self.namespaces[thing.name] = thing
-                self._changes.retry_refused |= not says_the_same(thing, known)
+                if not says_the_same(thing, known):
+                    self._changes.retry_refused.add(Help.COMPANY)
             case PodDisruptionBudget():
                 self.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
@@ -168,6 +169,12 @@ class ClusterModel(Standings):
             case _:
                 self._storage_changed(self.storage.remove(kind, key))
 
+    def _see_daemon_set(self, daemons: DaemonSet) -> None:
+        known = self.daemons.get(daemons.uid)
+        self.daemons[daemons.uid] = daemons
+        if not says_the_same(daemons, known):
+            self._daemons_changed()
+
     def _daemons_changed(self) -> None:
         self._existing_nodes.clear()
         self._changes.pools = True
@@ -176,7 +183,7 @@ class ClusterModel(Standings):
         """Measure anew what hangs on it, and let the pods hope that wait for it."""
         if affected.anybody:
             self._existing_nodes.clear()
-            self._changes.retry_refused = True
+            self._changes.retry_refused.add(Help.STORAGE)
         if affected.node:
             self._existing_nodes.pop(self.view_name(affected.node), None)
         for uid in self.storage.users(affected.claim):
@@ -185,7 +192,8 @@ class ClusterModel(Standings):
                 self._existing_nodes.pop(self.view_name(pod.node_name), None)
             if promise is not None:
                 self._existing_nodes.pop(promise.target, None)
-            self._changes.retry_refused |= self.waiting(uid)
+            if self.waiting(uid):
+                self._changes.retry_refused.add(Help.STORAGE)
 
     # --- pods
 

@@ -9,10 +9,10 @@ from cachetools import TTLCache
 
 from treenail.domain.model.selection import OfferingKey
 
-_SECONDS: Final = 180.0
+UNAVAILABLE_SECONDS: Final = 180.0
 _MOST: Final = 100_000
 
 
 def unavailable_offerings(clock: Callable[[], float]) -> TTLCache[OfferingKey, bool]:
     """Return an empty cache whose entries last three minutes, as Karpenter's do. `clock` gives seconds."""
-    return TTLCache(_MOST, _SECONDS, timer=clock)
+    return TTLCache(_MOST, UNAVAILABLE_SECONDS, timer=clock)

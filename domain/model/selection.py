@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.resources import Resources
 
 # What has run out: (capacity type, instance type, zone). Of reserved capacity, the reservation's id stands in
 # place of the zone.
 OfferingKey = tuple[str, str, str]
 ANY: Final = "*"
+# What a catalogue sells, whatever it costs: of each type what pods may have of it, and where it is sold how.
+Sold: TypeAlias = tuple[tuple[str, Resources, tuple[tuple[str, str, bool], ...]], ...]
 # Where spot cannot be bought at all.
 ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
 
@@ -33,6 +36,16 @@ class CatalogueKey:
 def catalogue_key(pool: NodePool, node_class: NodeClass) -> CatalogueKey:
     """Return the key of the catalogue that `pool` buys from."""
     return CatalogueKey(pool.node_class, node_class.resource_version, pool.kubelet or node_class.kubelet)
+
+
+def what_is_sold(types: tuple[InstanceType, ...]) -> Sold:
+    """Return what there is to buy of a catalogue: where that is the same, prices alone may differ."""
+    return tuple((one.name, one.allocatable, tuple(map(_place, one.offerings))) for one in types)
+
+
+def _place(offering: Offering) -> tuple[str, str, bool]:
+    left = offering.reservation is None or offering.left > 0
+    return offering.capacity_type, offering.place, offering.available and left
 
 
 def mark_unavailable(

@@ -1,32 +1,30 @@
-"""Pending pods: since when each waits, and when refused ones are retried."""
+"""Pending pods: since when each waits, and which of them are to be decided on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.model.pods import Pod
 
-_FIRST_RETRY: Final = timedelta(seconds=10)
-_LAST_RETRY: Final = timedelta(seconds=60)
-# Where a pool could not buy for now, it is likely that it can before long.
-_LAST_RETRY_OF_POOLS: Final = timedelta(seconds=10)
+# So often at most people are told why a pod is refused, where that changes all the time.
+_TOLD_AGAIN: Final = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
 class _Wait:
     since: datetime
-    refused: int = 0
-    retry_at: datetime | None = None
+    put_off_until: datetime | None = None
+    refused: bool = False
+    said: str = ""
+    said_at: datetime | None = None
 
 
 @dataclass(slots=True)
 class PendingPods:
-    """The pods that wait. Refused ones are tried again after 10 s, 20 s, 40 s, then every minute.
-
-    Where a pool was not ready for them, it is every 15 s.
-    """
+    """The pods that wait. Refused ones are not asked for until they are let in again. Mutable."""
 
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
@@ -39,37 +37,43 @@ class PendingPods:
             return None
         since = pod.unschedulable_since or now
         put_off = not_before is not None and not_before > now
-        self._waits[pod.uid] = _Wait(since, retry_at=not_before if put_off else None)
+        self._waits[pod.uid] = _Wait(since, put_off_until=not_before if put_off else None)
         return None if put_off else since
 
     def leave(self, uid: str) -> bool:
         """Note that a pod waits no longer; return whether it did."""
         return self._waits.pop(uid, None) is not None
 
-    def refuse(self, uid: str, now: datetime, *, pools_ready: bool = True) -> bool:
-        """Put a pod off for a while; return whether it is refused for the first time."""
+    def refuse(self, uid: str, why: str, now: datetime) -> bool:
+        """Note that a pod was refused; return whether people are to be told `why`."""
         wait = self._waits.get(uid)
         if wait is None:
             return False
-        longest = _LAST_RETRY if pools_ready else _LAST_RETRY_OF_POOLS
-        wait.retry_at = now + min(_FIRST_RETRY * 2**wait.refused, longest)
-        wait.refused = min(wait.refused + 1, 6)
-        return wait.refused == 1
+        wait.refused, wait.put_off_until = True, None
+        if wait.said == why or (wait.said and wait.said_at and now - wait.said_at < _TOLD_AGAIN):
+            return False
+        wait.said, wait.said_at = why, now
+        return True
 
-    def retry_refused(self) -> None:
-        """Let all that were refused be tried again at once."""
-        for wait in self._waits.values():
-            wait.refused, wait.retry_at = 0, None
+    def try_again(self, uids: Iterable[str], *, afresh: bool = False) -> None:
+        """Let these be asked for again; with `afresh`, why they are refused is news once more."""
+        for uid in uids:
+            wait = self._waits.get(uid)
+            if wait is not None:
+                wait.refused = False
+                wait.said = "" if afresh else wait.said
 
     def ready(self, now: datetime) -> tuple[tuple[str, datetime], ...]:
-        """Return those to be tried now, as (uid, waiting since); a time to try again is used up by it."""
+        """Return those to be asked for now, as (uid, waiting since)."""
         ready: list[tuple[str, datetime]] = []
         for uid, wait in self._waits.items():
-            if wait.retry_at is None or wait.retry_at <= now:
-                wait.retry_at = None
+            until = wait.put_off_until
+            if not wait.refused and (until is None or until <= now):
+                wait.put_off_until = None
                 ready.append((uid, wait.since))
         return tuple(ready)
 
-    def next_retry(self) -> datetime | None:
-        """Return when the next refused pod is to be tried again, if any is."""
-        return min((w.retry_at for w in self._waits.values() if w.retry_at is not None), default=None)
+    def next_put_off(self) -> datetime | None:
+        """Return when the next pod that was put off is to be asked for, if any is."""
+        times = (wait.put_off_until for wait in self._waits.values() if not wait.refused)
+        return min((at for at in times if at is not None), default=None)

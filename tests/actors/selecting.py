@@ -23,10 +23,14 @@ class Selecting(Stage):
     def __init__(self) -> None:
         super().__init__()
         self.cloud = StubCloud(self.world, LARGE)
-        self.packer, self.reporter = Probe(), Probe()
+        self.packer, self.reporter, self.cluster = Probe(), Probe(), Probe()
         self.selector: Any = self.host(
             lambda runtime: NodePoolSelector(
-                runtime, packer=self.packer, reporter=self.reporter, cloud=self.cloud
+                runtime,
+                packer=self.packer,
+                reporter=self.reporter,
+                cluster=self.cluster,
+                cloud=self.cloud,
             )
         )
 

@@ -35,7 +35,8 @@ def test_what_expires_while_it_is_looked_at_is_read_anew() -> None:
 
     def make(runtime: Runtime) -> NodePoolSelector:
         timers = _Clocked(runtime.timers, stage)
-        return NodePoolSelector(replace(runtime, timers=timers), packer=packer, reporter=Probe(), cloud=cloud)
+        runtime = replace(runtime, timers=timers)
+        return NodePoolSelector(runtime, packer=packer, reporter=Probe(), cluster=Probe(), cloud=cloud)
 
     selector = stage.host(make)
     snapshot = Snapshot(

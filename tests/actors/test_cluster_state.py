@@ -18,12 +18,16 @@ from tests.builders import (
     resources,
 )
 from tests.domain.storages import storage_claim, using
-from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen, Resynced
 from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.set_aside import ObjectUnderstood
 from treenail.domain.model.claims import PROMISED
 from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.pods import Pod
+from treenail.domain.packing.plan import RefusedClass
+from treenail.domain.packing.reasons import Reason, Refusal
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}
@@ -62,13 +66,72 @@ def test_a_batch_without_a_pod_to_place_is_not_planned() -> None:
     assert stage.snapshots() == []
 
 
-def test_pods_are_asked_for_again_when_the_storage_they_wait_for_changes() -> None:
-    stage = Knowing(using("data"))
+def refusing(stage: Knowing, pod: Pod, reason: Reason = Reason.TOO_LARGE) -> None:
+    """Let a decision refuse a pod."""
+    stage.close_batch()
+    snapshot = stage.selector.of(SnapshotTaken)[-1].snapshot
+    group = RefusedClass(pods=(pod.uid,), refusals=(Refusal("default", reason, ""),))
+    stage.tell(decided(snapshot, refused=(group,)))
     stage.pod_watcher.received.clear()
 
-    stage.see(storage_claim())
 
-    assert stage.pod_watcher.received == [PoolsChanged()]
+def test_refused_pods_are_tried_again_when_the_storage_they_wait_for_changes() -> None:
+    stage = Knowing(using("data"))
+    refusing(stage, using("data"), Reason.VOLUME_CLAIM)
+
+    stage.see(storage_claim())
+    stage.run(0.5)
+
+    assert stage.pod_watcher.received == [TryAgain(uids=("p1",))]
+
+
+def test_a_refused_pod_is_left_out_of_decisions_until_it_is_tried_again() -> None:
+    stage = Knowing(P1)
+    refusing(stage, P1)
+
+    stage.see(P2)
+    stage.close_batch("d2")
+    stage.decide(planned_claim("p2"), name="d2")
+    stage.run(36)
+    stage.close_batch("d3")
+
+    assert stage.pod_watcher.of(TryAgain) == [TryAgain(uids=("p1",))]
+    assert stage.snapshots() == [("d1", ["p1"]), ("d2", ["p2"]), ("d3", ["p1"])]
+
+
+def test_a_refused_pod_is_tried_again_for_what_changed_while_it_was_decided_on() -> None:
+    stage = Knowing(P1)
+    stage.close_batch()
+    stage.see(replace(node_pool(version=2), weight=1))
+    stage.run(5)
+    snapshot = stage.selector.of(SnapshotTaken)[-1].snapshot
+    group = RefusedClass(pods=("p1",), refusals=(Refusal("default", Reason.TOO_LARGE, ""),))
+
+    stage.tell(decided(snapshot, refused=(group,)))
+    stage.run(0.5)
+
+    assert stage.pod_watcher.of(TryAgain) == [TryAgain(uids=("p1",), afresh=True)]
+
+
+@pytest.mark.parametrize(("reason", "told"), [(Reason.NO_CAPACITY, 1), (Reason.TOO_LARGE, 0)])
+def test_what_may_be_bought_again_helps_those_that_found_no_capacity(reason: Reason, told: int) -> None:
+    stage = Knowing(P1)
+    refusing(stage, P1, reason)
+
+    stage.tell(MoreToBuy(again=True))
+    stage.run(1)
+
+    assert len(stage.pod_watcher.of(TryAgain)) == told
+
+
+def test_limits_that_leave_more_help_those_they_left_too_little() -> None:
+    stage = Knowing(P1, claim("c1", room=resources(cpu=4)), limits=resources(cpu=8))
+    refusing(stage, P1, Reason.LIMIT_REACHED)
+
+    stage.lose(Kind.NODE_CLAIM, "c1")
+    stage.run(1)
+
+    assert stage.pod_watcher.of(TryAgain) == [TryAgain(uids=("p1",))]
 
 
 def test_a_pod_whose_place_an_alike_one_took_gets_that_ones_and_is_not_decided_on() -> None:
@@ -160,7 +223,7 @@ def test_a_plan_that_is_lost_makes_way_for_the_next_one() -> None:
     stage.run(1)
 
     assert stage.snapshots() == [("d1", ["p1"]), ("d2", ["p1"])]
-    assert stage.pod_watcher.received == [PoolsChanged()]
+    assert stage.pod_watcher.received == [TryAgain()]
 
 
 def test_a_plan_that_came_is_not_lost() -> None:

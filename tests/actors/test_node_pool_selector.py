@@ -8,9 +8,11 @@ import pytest
 from tests.actors.selecting import CLASS, LARGE, Selecting
 from tests.builders import DEFAULT_CLASS, at, decision, node_class, node_pool, resources
 from treenail.domain.cluster.planning import PackRequested
+from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model import labels
 from treenail.domain.model.errors import NodeClassNotReadyError, PortError, UnavailableError
+from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
@@ -107,6 +109,48 @@ def test_what_ran_out_is_not_offered_for_three_minutes() -> None:
     stage.take()
 
     assert len(available(stage.only().offers[0])) == 4
+
+
+def test_what_may_be_bought_again_is_told_each_time_when_the_three_minutes_are_over() -> None:
+    stage = Selecting()
+    for seconds in (0, 60):
+        stage.send(seconds, stage.selector, CapacityRanOut(offerings=((labels.SPOT, f"m{seconds}", "a"),)))
+
+    stage.run(179)
+    assert stage.cluster.received == []
+    stage.run(2)
+    assert stage.cluster.received == [MoreToBuy(again=True)]
+    stage.run(60)
+
+    assert stage.cluster.received == 2 * [MoreToBuy(again=True)]
+
+
+def test_it_is_told_where_other_types_are_sold_than_before_and_not_where_prices_change() -> None:
+    stage = Selecting()
+    asking = NodeClassesWanted(wanted=((node_class(), DEFAULT_KUBELET),))
+
+    def read(*types: InstanceType) -> int:
+        stage.cloud.types = types
+        stage.selector.tell(asking)
+        stage.run(1)
+        return len(stage.cluster.of(MoreToBuy))
+
+    cheaper = replace(LARGE, offerings=tuple(replace(one, price=0.01) for one in LARGE.offerings))
+    assert read(LARGE) == 0
+    assert read(cheaper) == 0
+    assert read(cheaper, replace(LARGE, name="m5.xlarge")) == 1
+
+
+def test_it_is_told_when_a_node_class_can_be_bought_from_again() -> None:
+    stage = Selecting()
+    stage.cloud.troubles.fail("instance_types", NodeClassNotReadyError("no subnet"))
+    stage.take()
+    assert stage.cluster.received == []
+
+    stage.run(20)
+    stage.take()
+
+    assert stage.cluster.received == [MoreToBuy(again=False)]
 
 
 def test_what_runs_out_while_a_snapshot_waits_is_not_offered() -> None:

@@ -10,7 +10,7 @@ from tests.builders import START, at, bound_pod, decision, pending_pod, view
 from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
 from treenail.domain.cluster.batching import PodBecamePending, PodLeft
-from treenail.domain.cluster.changes import PodBound, PodChanged, PoolsChanged
+from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Pod
@@ -78,35 +78,18 @@ def test_a_pod_that_waits_no_longer_has_left() -> None:
     assert stage.batcher.received == [PodLeft(uid="p1")]
 
 
-def test_refused_pods_are_asked_for_again_after_longer_and_longer_pauses() -> None:
-    stage, when = Watching(), []
-    stage.waits(P1)
+def test_refused_pods_are_not_asked_for_until_they_are_to_be_tried_again() -> None:
+    stage = Watching()
+    stage.waits(P1, P2)
+    stage.refuse(P1, P2)
     stage.asked()
-    stage.refuse(P1)
 
-    for _ in range(5):
-        stage.world.run_until(lambda: bool(stage.batcher.received), at_most=stage.seconds + 100)
-        when.append(round(stage.seconds))
-        assert stage.asked() == ["p1"]
-        stage.refuse(P1)
+    stage.run(3600)
+    assert stage.asked() == []
+    stage.watcher.tell(TryAgain(uids=("p1", "stranger")))
+    stage.run(0)
 
-    assert when == [10, 30, 70, 130, 190]
-
-
-def test_pods_that_a_pool_was_not_ready_for_are_asked_for_again_sooner() -> None:
-    stage, when = Watching(), []
-    not_ready = (*REFUSALS, Refusal("other", Reason.POOL_NOT_READY, "EC2 does not answer"))
-    stage.waits(P1)
-    stage.asked()
-    stage.refuse(P1, refusals=not_ready)
-
-    for _ in range(3):
-        stage.world.run_until(lambda: bool(stage.batcher.received), at_most=stage.seconds + 100)
-        when.append(round(stage.seconds))
-        assert stage.asked() == ["p1"]
-        stage.refuse(P1, refusals=not_ready)
-
-    assert when == [10, 20, 30]
+    assert stage.asked() == ["p1"]
 
 
 def test_pods_that_a_decision_neither_placed_nor_refused_are_asked_for_at_once() -> None:
@@ -117,24 +100,6 @@ def test_pods_that_a_decision_neither_placed_nor_refused_are_asked_for_at_once()
     stage.refuse(P1)
 
     assert stage.asked() == ["p2"]
-
-
-def test_other_pools_let_refused_pods_hope_at_once() -> None:
-    stage = Watching()
-    stage.waits(P1)
-    stage.refuse(P1)
-    stage.asked()
-    stage.run(2)
-
-    stage.watcher.tell(PoolsChanged())
-    stage.run(0)
-    assert stage.asked() == ["p1"]
-    stage.refuse(P1)
-    stage.run(9.9)
-    assert stage.asked() == []
-    stage.run(0.1)
-
-    assert stage.asked() == ["p1"]
 
 
 def test_pods_that_left_are_not_asked_for_again() -> None:
@@ -149,7 +114,7 @@ def test_pods_that_left_are_not_asked_for_again() -> None:
     assert stage.asked() == []
 
 
-def test_people_are_told_once_why_a_pod_was_refused_until_there_is_new_hope() -> None:
+def test_people_are_told_once_why_a_pod_was_refused_until_there_are_other_pools() -> None:
     stage = Watching()
     stage.waits(P1)
     why = "Failed to schedule pod, TooLarge: default: no type is large enough"
@@ -159,7 +124,12 @@ def test_people_are_told_once_why_a_pod_was_refused_until_there_is_new_hope() ->
     stage.refuse(P1)
     assert stage.events() == [told]
 
-    stage.watcher.tell(PoolsChanged())
+    stage.watcher.tell(TryAgain(uids=("p1",)))
+    stage.refuse(P1)
+    stage.run(1)
+    assert [r.count for r in stage.api.events()] == [1]
+
+    stage.watcher.tell(TryAgain(uids=("p1",), afresh=True))
     stage.refuse(P1)
     stage.run(1)
     assert [r.count for r in stage.api.events()] == [2]

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.builders import START, at, pending_pod
 from treenail.domain.scheduling.watching import PendingPods
 
@@ -31,7 +29,7 @@ def test_a_pod_that_is_put_off_is_asked_for_when_its_time_has_come() -> None:
     known = PendingPods()
 
     assert known.enter(pending_pod("p1"), at(5), at(9)) is None
-    assert known.next_retry() == at(9)
+    assert known.next_put_off() == at(9)
     assert ready(known, 8) == []
     assert ready(known, 9) == ["p1"]
 
@@ -55,77 +53,40 @@ def test_a_pod_that_left_was_there_once() -> None:
     assert known.ready(at(9)) == ()
 
 
-def test_refused_pods_are_tried_again_after_longer_and_longer_pauses() -> None:
-    known, now, pauses = room("p1"), 0.0, []
-
-    for _ in range(7):
-        known.refuse("p1", at(now))
-        retry_at = known.next_retry()
-        assert retry_at is not None
-        pauses.append((retry_at - at(now)).total_seconds())
-        now = (retry_at - START).total_seconds()
-
-    assert pauses == [10, 20, 40, 60, 60, 60, 60]
-
-
-def test_pods_refused_while_a_pool_was_not_ready_wait_no_longer_each_time() -> None:
-    known, now, pauses = room("p1"), 0.0, []
-
-    for _ in range(4):
-        known.refuse("p1", at(now), pools_ready=False)
-        retry_at = known.next_retry()
-        assert retry_at is not None
-        pauses.append((retry_at - at(now)).total_seconds())
-        now = (retry_at - START).total_seconds()
-
-    assert pauses == [10, 10, 10, 10]
-
-
-def test_a_refused_pod_is_not_ready_before_its_time() -> None:
+def test_a_refused_pod_is_not_asked_for_before_it_is_to_be_tried_again() -> None:
     known = room("p1", "p2")
 
-    known.refuse("p1", at(0))
+    known.refuse("p1", "too large", at(0))
+    assert ready(known, 3600) == ["p2"]
+    known.try_again(["p1", "stranger"])
 
-    assert ready(known, 9.9) == ["p2"]
-    assert ready(known, 10) == ["p1", "p2"]
-
-
-def test_a_time_to_try_again_is_used_up_by_trying() -> None:
-    known = room("p1", "p2")
-    known.refuse("p1", at(0))
-    known.refuse("p2", at(5))
-
-    assert ready(known, 10) == ["p1"]
-
-    assert known.next_retry() == at(15)
+    assert ready(known, 3600) == ["p1", "p2"]
 
 
-def test_only_the_first_refusal_is_news() -> None:
+def test_why_a_pod_is_refused_is_told_once_and_what_is_new_once_a_minute() -> None:
     known = room("p1")
 
-    assert known.refuse("p1", at(0))
-    assert not known.refuse("p1", at(10))
-    assert not known.refuse("stranger", at(0))
+    assert known.refuse("p1", "too large", at(0))
+    assert not known.refuse("p1", "too large", at(100))
+    assert known.refuse("p1", "no capacity", at(110))
+    assert not known.refuse("p1", "too large", at(169))
+    assert known.refuse("p1", "too large", at(171))
+    assert not known.refuse("stranger", "too large", at(0))
 
 
-def test_news_of_pools_let_all_be_tried_at_once_and_refused_anew() -> None:
-    known = room("p1", "p2")
-    known.refuse("p1", at(0))
-    known.refuse("p2", at(0))
+def test_why_a_pod_is_refused_is_told_anew_where_other_things_may_be_bought() -> None:
+    known = room("p1")
+    known.refuse("p1", "too large", at(0))
 
-    known.retry_refused()
+    known.try_again(["p1"], afresh=True)
 
-    assert ready(known, 0) == ["p1", "p2"]
-    assert known.next_retry() is None
-    assert known.refuse("p1", at(1))
-    assert known.next_retry() == at(11)
+    assert known.refuse("p1", "too large", at(1))
 
 
-@pytest.mark.parametrize("refused", [(), ("p1", "p2")])
-def test_the_next_retry_is_the_earliest_there_is(refused: tuple[str, ...]) -> None:
-    known = room("p1", "p2", "p3")
+def test_a_pod_that_is_refused_is_put_off_no_more() -> None:
+    known = PendingPods()
+    known.enter(pending_pod("p1"), at(5), at(9))
 
-    for seconds, uid in enumerate(refused):
-        known.refuse(uid, at(seconds))
+    known.refuse("p1", "too large", at(6))
 
-    assert known.next_retry() == (at(10) if refused else None)
+    assert known.next_put_off() is None

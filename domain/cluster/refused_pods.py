@@ -1,0 +1,211 @@
+"""Pods that a decision had no place for: when each is decided on again, and which changes could help it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final
+
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import Resources
+from treenail.domain.packing.plan import RefusedClass
+from treenail.domain.packing.reasons import TOPOLOGY, Reason
+
+# Where nothing is heard that could help: so long, and twice as long each time, and some more by chance.
+_FIRST: Final = 30.0
+_LONGEST: Final = 1800.0
+# A node class that nothing could be launched from may be mended in AWS, where nobody hears of it.
+_FIRST_OF_POOLS: Final = 10.0
+_LONGEST_OF_POOLS: Final = 300.0
+_CHANCE: Final = 0.2
+# After changes that could have helped and did not: the first is heeded at once.
+_FIRST_AFTER_HELP: Final = 5.0
+_LONGEST_AFTER_HELP: Final = 60.0
+_QUIET: Final = 300.0
+# Who has waited for half of its pause is tried with others: so all come to be tried together.
+_ENOUGH: Final = 0.5
+
+
+class Help(Enum):
+    """A kind of change that could have a decision find a place for pods.
+
+    Room on a node is none: the scheduler binds pods that it has room for, and nobody need decide on that.
+    """
+
+    POOLS = auto()
+    CATALOGUE = auto()
+    LIMITS = auto()
+    OFFERINGS = auto()
+    STORAGE = auto()
+    COMPANY = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreToBuy:
+    """There may be more to buy than there was: what had run out `again`, or what nobody sold before."""
+
+    again: bool
+
+
+_HELPED: Final[Mapping[Reason, frozenset[Help]]] = {
+    Reason.VOLUME_CLAIM: frozenset({Help.STORAGE}),
+    Reason.VOLUME_TOPOLOGY: frozenset({Help.STORAGE, Help.OFFERINGS}),
+    Reason.VOLUME_LIMIT: frozenset({Help.STORAGE}),
+    Reason.MIN_VALUES: frozenset({Help.OFFERINGS}),
+    Reason.NOT_SOLD: frozenset({Help.OFFERINGS}),
+    Reason.NO_CAPACITY: frozenset({Help.OFFERINGS}),
+    Reason.LIMIT_REACHED: frozenset({Help.LIMITS, Help.OFFERINGS}),
+    **dict.fromkeys(TOPOLOGY, frozenset({Help.COMPANY, Help.OFFERINGS, Help.LIMITS})),
+}
+
+
+def helped_by(pod: Pod, group: RefusedClass) -> frozenset[Help]:
+    """Return which changes could have a decision find a place for a refused pod."""
+    kinds = {Help.POOLS, Help.CATALOGUE}
+    for refusal in group.refusals:
+        kinds |= _HELPED.get(refusal.reason, frozenset())
+    if pod.spec.spread or pod.spec.pod_affinity:
+        kinds.add(Help.COMPANY)
+    if pod.spec.volumes:
+        kinds.add(Help.STORAGE)
+    return frozenset(kinds)
+
+
+@dataclass(slots=True)
+class _Refused:
+    pod: Pod
+    helps: frozenset[Help]
+    at: float
+    retry_at: float
+    tries: int = 0
+    helped: int = 0
+    hoping: bool = False
+    out: bool = False
+
+    @property
+    def due_at(self) -> float:
+        if not self.hoping:
+            return self.retry_at
+        pause = 0.0
+        if self.helped:
+            pause = min(_FIRST_AFTER_HELP * 2 ** (self.helped - 1), _LONGEST_AFTER_HELP)
+        return min(self.retry_at, self.at + pause)
+
+    def due_with_others(self, now: float) -> bool:
+        return now >= self.at + (self.due_at - self.at) * _ENOUGH
+
+
+@dataclass(slots=True)
+class RefusedPods:
+    """The pods that a decision refused. Each is held back from decisions until it is to be tried again.
+
+    That is after 30 s, 1 min, 2... 30 min, or when something changed that could help: at once the first
+    time, then no sooner than 5 s, 10... 60 s after it was refused, until no such change came for five
+    minutes. Who has waited for half of that is tried together with others, and so are all that ask where
+    other pods are. Mutable. All times are monotonic seconds.
+    """
+
+    _by_uid: dict[str, _Refused] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        # How many are held back.
+        return sum(not one.out for one in self._by_uid.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._by_uid)
+
+    def refuse(self, pod: Pod, group: RefusedClass, now: float, chance: float) -> None:
+        """Take in that a decision refused a pod. `chance` is from 0 to 1, one for a whole decision."""
+        known = self._by_uid.get(pod.uid)
+        tries, helped = 0, 0
+        if known is not None:
+            tries = known.tries + 1
+            recent = now - known.at < _QUIET
+            helped = known.helped + known.hoping if recent else int(known.hoping)
+        pools_ready = all(one.reason is not Reason.POOL_NOT_READY for one in group.refusals)
+        first, longest = (_FIRST, _LONGEST) if pools_ready else (_FIRST_OF_POOLS, _LONGEST_OF_POOLS)
+        pause = min(first * 2 ** min(tries, 10), longest) * (1 + chance * _CHANCE)
+        self._by_uid[pod.uid] = _Refused(
+            pod, helped_by(pod, group), now, now + pause, tries=tries, helped=min(helped, 10)
+        )
+
+    def place(self, uid: str) -> None:
+        """Take in that a pod has a place: should it lose that, it is decided on at once."""
+        known = self._by_uid.get(uid)
+        if known is not None:
+            known.out = True
+
+    def forget(self, uid: str) -> bool:
+        """Forget a pod that has a node, or is gone; return whether it was known."""
+        return self._by_uid.pop(uid, None) is not None
+
+    def changed(self, pod: Pod) -> bool:
+        """Take in a pod as it stands; return whether it is known. Where it asks for more, it begins anew."""
+        known = self._by_uid.get(pod.uid)
+        if known is None:
+            return False
+        if (known.pod.spec, known.pod.labels) != (pod.spec, pod.labels):
+            known.tries, known.helped, known.hoping = 0, 0, True
+        known.pod = pod
+        return True
+
+    def retry_refused(self, kinds: Collection[Help]) -> None:
+        """Let those be tried soon that one of these changes could help. With other pools all begin anew."""
+        for one in self._by_uid.values():
+            if not one.helps.isdisjoint(kinds):
+                one.hoping = True
+                if Help.POOLS in kinds:
+                    one.tries = 0
+
+    def held(self, uid: str, now: float) -> bool:
+        """Return whether a decision that is made now is to leave a pod out."""
+        known = self._by_uid.get(uid)
+        return known is not None and not known.out and not known.due_with_others(now)
+
+    def take_due(self, now: float) -> tuple[str, ...]:
+        """Return the uids of those to be tried now, which are held back no more, in the order of refusals."""
+        waiting = {uid: one for uid, one in self._by_uid.items() if not one.out}
+        due = [one for one in waiting.values() if one.due_at <= now]
+        if not due:
+            return ()
+        together = any(Help.COMPANY in one.helps for one in due)
+        taken = tuple(
+            uid
+            for uid, one in waiting.items()
+            if one.due_with_others(now) or (together and Help.COMPANY in one.helps)
+        )
+        for uid in taken:
+            self._by_uid[uid].out = True
+        return taken
+
+    def next_due(self) -> float | None:
+        """Return when the next of them is to be tried, None where none is held back."""
+        return min((one.due_at for one in self._by_uid.values() if not one.out), default=None)
+
+
+class LimitsWatch:
+    """Whether pools may buy more of what they have limits on than when pods were refused. Mutable."""
+
+    def __init__(self) -> None:
+        self._least: dict[str, Resources] = {}
+
+    def refused(self, left: Mapping[str, Resources]) -> None:
+        """Take in what limits leave, by pool, after a decision that refused pods."""
+        self._least = {
+            pool: _least(self._least.get(pool, amounts), amounts) for pool, amounts in left.items()
+        }
+
+    def grew(self, left: Mapping[str, Resources]) -> bool:
+        """Return whether limits leave more of something than they did, and compare with that from now on."""
+        before, self._least = self._least, dict(left)
+        return any(
+            amount > before[pool].get(name, amount)
+            for pool, amounts in left.items()
+            if pool in before
+            for name, amount in amounts.items()
+        )
+
+
+def _least(one: Resources, other: Resources) -> Resources:
+    return Resources({name: min(amount, one.get(name, amount)) for name, amount in other.items()})
