@@ -79,17 +79,18 @@ def run(contestant: Contestant, pods: int) -> Run:
         TimeoutError: the pods are not all ready in ten minutes.
     """
     with ControlPlane() as parts:
-        _install(parts, contestant)
+        install(parts, contestant)
         with _running(contestant, parts) as (processes, start_seconds):
             return _measure(contestant.name, parts, processes, pods, start_seconds)
 
 
-def _install(parts: ControlPlane, contestant: Contestant) -> None:
+def install(parts: ControlPlane, contestant: Contestant) -> None:
+    """Apply a controller's CRDs, a node class and a pool."""
     for file in sorted(contestant.crds.glob("*.yaml")):
         for crd in yaml.safe_load_all(file.read_text()):
             _made(parts, CRDS, crd)
     for path, what in ((CLASSES, CLASS), (POOL_PATH.rpartition("/")[0], POOL)):
-        _until(lambda path=path: parts.request("GET", path)[0] == 200, "the CRDs are not served")  # type: ignore[misc]
+        until(lambda path=path: parts.request("GET", path)[0] == 200, "the CRDs are not served")  # type: ignore[misc]
         _made(parts, path, what)
 
 
@@ -108,7 +109,7 @@ def _running(contestant: Contestant, parts: ControlPlane) -> Iterator[tuple[Proc
     try:
         processes.start(program)
         processes.wait(contestant.name)
-        _until(lambda: contestant.settled(parts), "the pool is not taken in")
+        until(lambda: contestant.settled(parts), "the pool is not taken in")
         seconds = time.monotonic() - begun
         time.sleep(QUIET)
         yield processes, seconds
@@ -170,7 +171,8 @@ def _made(parts: ControlPlane, path: str, what: object) -> None:
         raise ValueError(f"POST {path} was answered {status}: {answer}")
 
 
-def _until(true: Callable[[], bool], problem: str, *, patience: float = 60.0) -> None:
+def until(true: Callable[[], bool], problem: str, *, patience: float = 60.0) -> None:
+    """Wait until something is true; TimeoutError where it is not in so many seconds."""
     deadline = time.monotonic() + patience
     while not true():
         if time.monotonic() > deadline:

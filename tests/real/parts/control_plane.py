@@ -116,6 +116,11 @@ class ControlPlane:
         return self.folder / "certs" / "apiserver.crt"
 
     @property
+    def etcd(self) -> str:
+        """Where etcd is."""
+        return f"http://127.0.0.1:{self._port['etcd']}"
+
+    @property
     def parts(self) -> tuple[str, ...]:
         return self._parts
 
@@ -238,7 +243,7 @@ class ControlPlane:
         return flags[part]()
 
     def _etcd(self) -> list[str]:
-        clients = f"http://127.0.0.1:{self._port['etcd']}"
+        clients = self.etcd
         peers = f"http://127.0.0.1:{self._port['etcd-peer']}"
         return [
             "--name=one",
