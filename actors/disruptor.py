@@ -104,10 +104,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
                     self._compare(message.claim)
                 self._replace_later(message.name)
             case PoolChanged():
-                self._pool = message.pool
-                self._propose_or_wait()
-                self._set_standard(message)
-                self._replace()
+                self._change_pool(message)
             case NodeClassStatusSeen():
                 self._stood = message
                 self._know_meaning()
@@ -134,6 +131,15 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._replace()
             case _:
                 assert_never(message)
+
+    def _change_pool(self, changed: PoolChanged) -> None:
+        self._pool = changed.pool
+        if changed.pool is None:
+            self._timers.cancel("replace", self.me)
+            self._timers.cancel("hold", self.me)
+        self._propose_or_wait()
+        self._set_standard(changed)
+        self._replace()
 
     def _note(self, emptied: NodeEmptied) -> None:
         self._empty.note(emptied.name, emptied.since)

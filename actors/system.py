@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
@@ -45,6 +45,7 @@ from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, Interrupt
 
 M = TypeVar("M")
 P = ParamSpec("P")
+_NOBODY: Final = NullRef()
 
 
 class Host(Protocol):
@@ -52,6 +53,10 @@ class Host(Protocol):
 
     def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Ref[Any]:
         """Make an actor of the class `make`, give it a place, and return where to reach it."""
+        ...
+
+    def end(self, ref: Ref[Any]) -> None:
+        """Let a hosted actor handle what waits, and end it. Nothing comes of what it is told later."""
         ...
 
 
@@ -111,11 +116,13 @@ class System:
         self._ports = ports
         self._settings = settings
         self._observer: Ref[Any] = observer or NullRef()
+        # By pool: where the disruptor of each pool that there is is reached, and those that were made.
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
+        self._hosted_disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()
         # Those that are made when provisioning comes back; what they would have been told is kept until then.
         self._provisions = settings.provisioning
-        self._standing_by: list[Callable[[], None]] = []
+        self._standing_by: dict[str, Callable[[], None]] = {}
         self.model = ClusterModel(promise_lasts=settings.promise_lasts)
         self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
         self.selector: ForwardRef[SelectorInbox] = ForwardRef()
@@ -144,18 +151,18 @@ class System:
         """Make those who provision, if they stand by: from now on nodes are bought and given up."""
         with self._making_disruptor:
             self._provisions = True
-            waiting, self._standing_by = self._standing_by, []
-            for make in waiting:
+            waiting, self._standing_by = self._standing_by, {}
+            for make in waiting.values():
                 make()
 
-    def _provisioner(self, make: Callable[[], Ref[M]], topic: Callable[[M], Topic]) -> Ref[M]:
-        """Return one who provisions: made now, or when provisioning comes back, or never."""
+    def _provisioner(self, name: str, make: Callable[[], Ref[M]], topic: Callable[[M], Topic]) -> Ref[M]:
+        """Return who is to provision, called `name`: made now, or when provisioning comes back, or never."""
         if self._provisions:
             return make()
         if self._settings.resumes_after is None:
             return NullRef()
         standby = Standby(topic)
-        self._standing_by.append(lambda: standby.leads_to(make()))
+        self._standing_by[name] = lambda: standby.leads_to(make())
         return standby
 
     def _wire_planning(self) -> None:
@@ -205,6 +212,8 @@ class System:
             recorder=host(PodEventRecorder, runtime, writer=ports.writer),
             surveyor=host(DriftInspector, runtime, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
+            open_disruptor=self._open_disruptor,
+            close_disruptor=self._close_disruptor,
             early_binder=self._early_binder(),
             doctor=self._node_repairer(),
             trial=self._trial(),
@@ -227,7 +236,9 @@ class System:
             urgent_seconds=settings.batch_urgent_seconds,
         )
         return self._provisioner(
-            lambda: self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window), of_batcher
+            "batcher",
+            lambda: self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window),
+            of_batcher,
         )
 
     def _trial(self) -> Ref[PoolsSeen] | None:
@@ -266,6 +277,7 @@ class System:
         if not settings.repair:
             return None
         return self._provisioner(
+            "repairer",
             lambda: self._host.host(
                 NodeRepairer,
                 self._runtime,
@@ -286,6 +298,7 @@ class System:
             tags=self._settings.tags,
         )
         return self._provisioner(
+            "launcher",
             lambda: self._host.host(
                 FleetLauncher,
                 self._runtime,
@@ -355,15 +368,37 @@ class System:
             policy=self._settings.interruptions,
         )
 
+    # Several actors ask for disruptors, each on a thread of its own.
+
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
-        """Return the disruptor of a pool; the first time, make it."""
-        # Two actors ask for it, each on a thread of its own.
+        """Return the disruptor of a pool; nobody, where the pool is not there."""
+        with self._making_disruptor:
+            return self._disruptors.get(pool, _NOBODY)
+
+    def _open_disruptor(self, pool: str) -> None:
+        """Make the disruptor of a pool that is there now, unless there is one."""
         with self._making_disruptor:
             if pool not in self._disruptors:
                 self._disruptors[pool] = self._provisioner(
-                    lambda: self._host.host(
-                        Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
-                    ),
-                    of_disruptor,
+                    _of_pool(pool), lambda: self._host_disruptor(pool), of_disruptor
                 )
-            return self._disruptors[pool]
+
+    def _host_disruptor(self, pool: str) -> Ref[DisruptorInbox]:
+        hosted: Ref[DisruptorInbox] = self._host.host(
+            Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
+        )
+        self._hosted_disruptors[pool] = hosted
+        return hosted
+
+    def _close_disruptor(self, pool: str) -> None:
+        """End the disruptor of a pool that is gone; none of its nodes is looked after any more."""
+        with self._making_disruptor:
+            self._disruptors.pop(pool, None)
+            self._standing_by.pop(_of_pool(pool), None)
+            hosted = self._hosted_disruptors.pop(pool, None)
+            if hosted is not None:
+                self._host.end(hosted)
+
+
+def _of_pool(pool: str) -> str:
+    return f"disruptor of {pool}"

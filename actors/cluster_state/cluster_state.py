@@ -93,9 +93,15 @@ EventPublisherHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked 
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
+def _nothing(_: str) -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Those whom the cluster state tells what changed. `disruptor` finds, or makes, the one of a pool.
+    """Those whom the cluster state tells what changed. `disruptor` finds the one of a pool.
+
+    It has one from when the pool is there (`open_disruptor`) until it is gone (`close_disruptor`).
 
     There is an `early_binder` only where pods are to be bound early, a `doctor` where nodes are repaired, a
     `trial` where provisioning is off and comes back.
@@ -120,6 +126,8 @@ class Audience:
     early_binder: Ref[NodeChanged] | None = None
     doctor: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]
+    open_disruptor: Callable[[str], None] = _nothing
+    close_disruptor: Callable[[str], None] = _nothing
 
     @property
     def of_nodes(self) -> tuple[Ref[NodeChanged], ...]:
@@ -374,6 +382,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not changes:
             return
         self._tries.heed(changes, self._timers.monotonic())
+        for name in sorted(self._model.pools.keys() - self._pools_told.keys()) if changes.pools else ():
+            self._audience.open_disruptor(name)
         for uid in changes.pods:
             self._tell_pod(uid)
         for bound in changes.bound:
@@ -408,6 +418,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             changed = PoolChanged(name=name, pool=pool, node_class=node_class)
             self._audience.disruptor(name).tell(changed)
             self._audience.arbiter.tell(changed)
+            if pool is None:
+                self._audience.close_disruptor(name)
         self._pools_told = dict.fromkeys(sorted(self._model.pools))
         pools, node_classes = self._model.pools.values(), self._model.node_classes.values()
         seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))

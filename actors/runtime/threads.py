@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, cast
 import pykka
 
 from treenail.actors.runtime.base import Beat, Delivery, DomainActor, Wired
-from treenail.domain.model.runtime import Clock
+from treenail.domain.model.runtime import Clock, Ref
 
 P = ParamSpec("P")
 
@@ -48,6 +48,14 @@ class Threads:
         with self._lock:
             self._hosted.append(hosted)
         return hosted.wired
+
+    def end(self, ref: Ref[Any]) -> None:
+        """Let an actor handle what waits, and end it with its thread; nobody waits for that."""
+        with self._lock:
+            ending = [hosted for hosted in self._hosted if hosted.wired == ref]
+            self._hosted = [hosted for hosted in self._hosted if hosted.wired != ref]
+        for hosted in ending:
+            hosted.end()
 
     def depth(self, *actors: type[DomainActor[Any]]) -> int:
         """Return how many messages wait for actors of these kinds; for all, where none is named."""
@@ -107,6 +115,10 @@ class _Hosted:
     def _answer(self, asked_at: float) -> None:
         self._delay = self._clock.monotonic() - asked_at
         self._asked_at = None
+
+    def end(self) -> None:
+        with contextlib.suppress(pykka.ActorDeadError):
+            self.ref.stop(block=False)
 
     def inbox(self) -> Inbox:
         asked_at = self._asked_at

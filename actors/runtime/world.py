@@ -147,6 +147,7 @@ class Process:
         self._mentioned: dict[tuple[TaskKey, Hashable], int] = {}
         self.taps: list[Tap] = []
         self.actors: list[DomainActor[Any]] = []
+        self._ended: dict[str, None] = {}
 
     def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Wired[Any]:
         """Make an actor, leave it unstarted, and return where to reach it."""
@@ -158,13 +159,19 @@ class Process:
         return actor.me
 
     def _put(self, inbox: _Inbox, delivery: Delivery[Any]) -> None:
-        if not self._alive:
+        if not self._alive or inbox.actor.actor_urn in self._ended:
             return
         for tap in self.taps:
             tap(inbox.actor, delivery.message)
         inbox.messages.append(delivery)
         if len(inbox.messages) == 1:
             self._world.wake(inbox)
+
+    def end(self, ref: Ref[Any]) -> None:
+        """Let an actor handle what waits, and nothing more."""
+        for actor in [actor for actor in self.actors if actor.me == ref]:
+            self.actors.remove(actor)
+            self._ended[actor.actor_urn] = None
 
     def kill(self) -> None:
         """End at once, as by SIGKILL. Calls already sent may still be carried out, unheard."""

@@ -4,10 +4,13 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api, StubCloud
 from tests.builders import claim, instance_type, node_class, node_pool, pending_pod, planned_claim
 from tests.probes import PlainDice, Probe
+from treenail.actors.disruptor import Disruptor
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.adapters.fake.queue import FakeQueue
@@ -33,7 +36,13 @@ class OneNode:
 class Whole(Stage):
     """All actors, wired, with an API server and a cloud."""
 
-    def __init__(self, observer: Probe | None = None, *, provisioning: bool = True) -> None:
+    def __init__(
+        self,
+        observer: Probe | None = None,
+        *,
+        provisioning: bool = True,
+        resumes_after: float | None = None,
+    ) -> None:
         super().__init__()
         self.api = Api(self.world)
         self.cloud = StubCloud(self.world, instance_type("m5.large", 2, price=0.1))
@@ -46,7 +55,7 @@ class Whole(Stage):
             failed=print,
         )
         ports = Ports(reader=self.api, writer=self.api, cloud=self.cloud, queue=self.queue, solver=OneNode())
-        settings = SystemSettings(cluster_name="demo", provisioning=provisioning)
+        settings = SystemSettings(cluster_name="demo", provisioning=provisioning, resumes_after=resumes_after)
         self.system = System(runtime, self.process, ports, settings, observer=observer)
         self.api.apply(node_pool(), node_class())
 
@@ -157,3 +166,45 @@ def test_without_provisioning_nothing_is_bought_or_given_up_but_what_must_go_is_
     stage.run(30)
 
     assert "idle" not in [c.name for c in stage.api.claims()]
+
+
+# --- disruptors: one for each pool that there is
+
+
+def disruptors(stage: Whole) -> int:
+    return sum(1 for actor in stage.process.actors if isinstance(actor, Disruptor))
+
+
+def test_a_pool_that_is_gone_has_no_disruptor_any_more() -> None:
+    stage = Whole()
+    stage.system.start()
+    stage.run(1)
+    base = len(stage.process.actors)
+    names = [f"pool-{number}" for number in range(100)]
+
+    for _ in range(2):
+        stage.api.apply(*(node_pool(name) for name in names))
+        stage.run(1)
+        assert len(stage.process.actors) == base + 100
+
+        for name in names:
+            stage.api.delete("NodePool", name)
+        stage.run(1)
+        assert len(stage.process.actors) == base
+
+
+@pytest.mark.parametrize("provisioning", [True, False])
+def test_a_pool_that_comes_back_by_the_same_name_has_one_disruptor(provisioning: bool) -> None:  # noqa: FBT001
+    stage = Whole(provisioning=provisioning, resumes_after=60.0)
+    stage.system.start()
+    stage.run(1)
+    for _ in range(3):
+        stage.api.delete("NodePool", "default")
+        stage.run(1)
+        stage.api.apply(node_pool())
+        stage.run(1)
+
+    stage.system.provision()
+    stage.run(1)
+
+    assert disruptors(stage) == 1

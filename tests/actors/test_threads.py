@@ -212,6 +212,29 @@ def test_what_waits_is_still_handled_when_the_actors_are_stopped(house: House) -
     assert [house.heard.next()[0][0] for _ in range(50)] == list(range(50))
 
 
+def test_actors_that_are_ended_handle_what_waits_and_give_their_threads_back(house: House) -> None:
+    stays = house.doer()
+    before = set(threading.enumerate())
+    doers = [house.doer() for _ in range(100)]
+    theirs = set(threading.enumerate()) - before
+    assert len(theirs) == len(doers)
+
+    for number, doer in enumerate(doers):
+        doer.tell(number)
+        house.threads.end(doer)
+        doer.tell("too late")
+    for thread in theirs:
+        thread.join(SECONDS)
+
+    assert not any(thread.is_alive() for thread in theirs)
+    assert sorted(house.heard.next()[0] for _ in doers) == list(range(100))
+    assert house.heard.empty
+    assert house.failures.empty
+    assert len(house.threads.inboxes()) == 1
+    stays.tell("still there")
+    assert house.heard.next()[0] == "still there"
+
+
 def test_an_actor_that_does_not_end_is_told_of(house: House) -> None:
     let_go = threading.Event()
     house.doer().tell(hold(house.heard, let_go))
