@@ -50,7 +50,11 @@ def open_outside(ground: Ground) -> Outside:
         connection = _connect(ground)
         opened.callback(connection.close)
         reader = KubernetesReader(
-            connection, congested=ground.congested, failed=ground.failed, log=ground.telemetry.log
+            connection,
+            congested=ground.congested,
+            failed=ground.failed,
+            log=ground.telemetry.log,
+            uniform=ground.dice.uniform,
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
         queue = _queue(ground)

@@ -20,17 +20,18 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from tests.bench.real.contest import install, until
-from tests.bench.real.contestants import Contestant, common_env, karpenter, treenail
+from tests.bench.real.contestants import POOL_PATH, Contestant, common_env, karpenter, treenail
 from tests.bench.real.held_nodes import HeldNodes
 from tests.real.kubernetes.faults import Asked
 from tests.real.kubernetes.proxy import Proxy
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.loopback import answers, free_ports
+from tests.real.parts.objects import MERGE
 from tests.real.parts.processes import Processes, Program
 
 CONTESTANTS: Final = {"karpenter": karpenter, "treenail": treenail}
 # Until what began with the nodes is over.
-SETTLE: Final = 45.0
+SETTLE: Final = 30.0
 
 
 def what(asked: Asked) -> str:
@@ -85,6 +86,8 @@ def measure(contestant: Contestant, nodes: int, minutes: float) -> dict[str, obj
             held.make(nodes)
             time.sleep(SETTLE)
             rest = per_minute(proxy, 60 * minutes)
+            # Nothing is bought for pods that are to go.
+            parts.request("PATCH", POOL_PATH, {"spec": {"limits": {"cpu": "1"}}}, MERGE)
             held.drain(held.names[::2], attached=True)
             held.drain(held.names[1::2], attached=False)
             time.sleep(SETTLE)

@@ -54,7 +54,10 @@ class HeldNodes:
             else:
                 chosen = {"maxUnavailable": 0, "selector": {"matchLabels": {"name": name}}}
                 self._create(BUDGETS, _object("policy/v1", "PodDisruptionBudget", name, spec=chosen))
-        claims = {claim["status"]["nodeName"]: claim["metadata"]["name"] for claim in self._items(CLAIMS)}
+        claims = {
+            claim.get("status", {}).get("nodeName"): claim["metadata"]["name"]
+            for claim in self._items(CLAIMS)
+        }
         for name in names:
             status, answer = self._parts.request("DELETE", f"{CLAIMS}/{claims[there[name]]}")
             if status not in (200, 202):

@@ -38,11 +38,13 @@ class Asked:
 
     @property
     def is_watch(self) -> bool:
-        return self.method == "GET" and "watch" in self._query
+        return self.method == "GET" and "watch" in self._query and not self._is_streamed_list
 
     @property
     def is_list(self) -> bool:
         """Whether it asks for all objects of a resource; the further pages of a list are not counted."""
+        if self._is_streamed_list:
+            return True
         if self.method != "GET" or {"watch", "continue"} & self._query.keys():
             return False
         return self.path.rpartition("/")[2] in _PLURALS
@@ -50,6 +52,11 @@ class Asked:
     @property
     def is_write(self) -> bool:
         return self.method not in ("GET", "HEAD")
+
+    @property
+    def _is_streamed_list(self) -> bool:
+        """Whether it is a watch that says all there is first, and is read no further."""
+        return "sendInitialEvents" in self._query
 
     @property
     def _query(self) -> dict[str, list[str]]:

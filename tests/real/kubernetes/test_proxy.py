@@ -173,6 +173,7 @@ def test_it_ends_with_nothing_left_open_though_a_client_never_says_a_word(
         ("/api/v1/pods?limit=500", True, False),
         ("/api/v1/pods?limit=500&continue=abc", False, False),
         ("/api/v1/pods?watch=1&resourceVersion=5", False, True),
+        ("/api/v1/pods?watch=1&sendInitialEvents=true", True, False),
         ("/apis/karpenter.sh/v1/nodeclaims", True, False),
         ("/apis/karpenter.sh/v1/nodeclaims/one", False, False),
         ("/version", False, False),
