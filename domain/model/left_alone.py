@@ -17,7 +17,7 @@ class LeftAlone(StrEnum):
 
     STATIC_POOL = "its pool is static, and static pools are not supported yet"
     UNKNOWN_POOL = "its pool is not there, or is not understood"
-    NO_POOL = "it is of no pool"
+    NO_POOL = "it is of no pool, and claims of no pool are not launched yet"
 
     @property
     def entirely(self) -> bool:
