@@ -20,12 +20,12 @@ PATH: Final = "/convert"
 # What the API server sends is at most a page of objects, of 1.5 MiB each at the very most.
 LARGEST_BODY: Final = 32 * 1024 * 1024
 # Idle connections are kept for longer than Go's clients keep them, so that these close them and never find
-# them closed. A handshake costs more than a page.
+# them closed. A handshake costs more than a page, and its time where processors are busy.
 WEBHOOK_LIMITS: Final = Limits(
     connections=128,
     connections_of_source=96,
     connections_per_second=400.0,
-    grace=0.25,
+    grace=1.0,
     idle=120.0,
     body_bytes=LARGEST_BODY,
 )
