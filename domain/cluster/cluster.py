@@ -298,8 +298,12 @@ class ClusterModel(Standings):
         (self._touch if view in self.claims else self._view_gone)(view)
 
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
-        unknown = claim.name not in self.claims
+        before = self.claims.get(claim.name)
+        unknown = before is None
         alone = self.put_claim(claim)
+        if before is not None and before.provider_id not in ("", claim.provider_id):
+            for one in self.named(before.provider_id):
+                self._touch(one)
         for one in alone:
             self._view_gone(one)
         for rival in self.claimants(claim.provider_id):

@@ -147,7 +147,13 @@ class Inventory:
         return node
 
     def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
-        """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's."""
+        """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's.
+
+        An API server that was restored from a backup may tell of a claim as it was before its launch.
+        """
+        before = self.claims.get(claim.name)
+        if before is not None and before.provider_id != claim.provider_id:
+            self._forsake(before)
         self.claims[claim.name] = claim
         if not claim.provider_id:
             return ()
@@ -164,13 +170,17 @@ class Inventory:
             return None, ()
         if claim.uid:
             self._ended.append(claim.uid)
-        left = self._claims_of_provider.get(claim.provider_id, {})
-        left.pop(name, None)
-        if left or not claim.provider_id:
-            return claim, ()
+        return claim, self._forsake(claim)
+
+    def _forsake(self, claim: NodeClaim) -> tuple[str, ...]:
+        """Take a claim off its machine; return the nodes that it leaves to themselves."""
+        there = self._claims_of_provider.get(claim.provider_id, {})
+        there.pop(claim.name, None)
+        if there or not claim.provider_id:
+            return ()
         self._claims_of_provider.pop(claim.provider_id, None)
         self._provider_of_instance.pop(claim.instance_id, None)
-        return claim, self._nodes_named(claim.provider_id)
+        return self._nodes_named(claim.provider_id)
 
     # --- asking it
 
@@ -184,6 +194,10 @@ class Inventory:
     def claim_of_instance(self, instance_id: str) -> str | None:
         """Return the name of the claim that an EC2 instance is of, None where it is of none we know."""
         return self._holder(self._provider_of_instance.get(instance_id, "")) or None
+
+    def named(self, provider_id: str) -> tuple[str, ...]:
+        """Return the names of the views of a machine: those of its claims, or else those of its nodes."""
+        return self.claimants(provider_id) or self._nodes_named(provider_id)
 
     def claimants(self, provider_id: str) -> tuple[str, ...]:
         """Return the names of all claims to a machine, the one that has it first, the others sorted."""

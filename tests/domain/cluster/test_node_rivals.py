@@ -194,6 +194,23 @@ def test_when_a_claim_goes_the_other_one_is_looked_at_anew(goes: str) -> None:
     assert known.claim_of_instance("i-1") == stays
 
 
+@pytest.mark.parametrize("others", [(), (another("c2"),)])
+def test_a_claim_that_says_no_more_that_it_has_a_machine_leaves_it(others: tuple[NodeClaim, ...]) -> None:
+    known = model(called("n1"), another("c1"), *others)
+    as_before = replace(another("c1"), resource_version=9, provider_id="")
+
+    see(known, as_before)
+
+    holder = others[0].name if others else "n1"
+    assert {"c1", holder} <= set(known.take_changes().views)
+    assert known.view("c1") == NodeView(claim=as_before)
+    assert known.view_name("n1") == holder
+    assert known.claim_of_instance("i-1") == (holder if others else None)
+
+    lose(known, Kind.NODE_CLAIM, "c1")
+    assert known.view_name("n1") == holder
+
+
 def test_a_node_is_not_let_go_with_the_claim_that_it_is_still_of() -> None:
     of_one = replace(called("n1"), owners=(Owner(kind="NodeClaim", name="c1", uid="c1"),))
     going = another("c1", deleting_since=at(1))
