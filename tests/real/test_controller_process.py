@@ -147,3 +147,47 @@ def test_pods_get_nodes_and_give_them_back_and_the_process_ends_when_it_is_told(
     controller.process.send_signal(signal.SIGTERM)
     assert controller.process.wait(15) == 0
     assert controller.lines("stopping")
+
+
+def test_a_restored_copy_of_a_claim_keeps_the_machine_when_the_original_is_deleted(
+    controller: ControllerProcess, kubectl: Kubectl
+) -> None:
+    def items(kind: str) -> list[dict[str, Any]]:
+        return list(json.loads(kubectl("get", kind, "-o", "json"))["items"])
+
+    def pods() -> dict[str, str]:
+        """Return the nodes of the pods that run, by uid."""
+        running = (p for p in items("pods") if p["status"].get("phase") == "Running")
+        return {p["metadata"]["uid"]: p["spec"]["nodeName"] for p in running}
+
+    def owners(node: str) -> set[str]:
+        (there,) = [one for one in items("nodes") if one["metadata"]["name"] == node]
+        return {owner["name"] for owner in there["metadata"]["ownerReferences"]}
+
+    def initialized(claim: dict[str, Any]) -> bool:
+        conditions = claim.get("status", {}).get("conditions", ())
+        return any(one["type"] == "Initialized" and one["status"] == "True" for one in conditions)
+
+    controller.wait_until_ready()
+    kubectl("apply", "-f", "-", stdin=PLAYED)
+    until(lambda: len(pods()) == 5 and all(map(initialized, items("nodeclaims"))))
+    before, original = pods(), items("nodeclaims")[0]
+    name, node = original["metadata"]["name"], original["status"]["nodeName"]
+    keys = ("annotations", "finalizers", "labels")
+    meta = {"name": "copy", **{key: original["metadata"][key] for key in keys}}
+    kubectl("create", "-f", "-", stdin=json.dumps({**original, "metadata": meta}))
+    status = json.dumps({"status": original["status"]})
+    kubectl("patch", "nodeclaim", "copy", "--subresource=status", "--type=merge", "-p", status)
+    until(lambda: bool(controller.lines("several claims name one machine")))
+
+    kubectl("delete", "nodeclaim", name)
+
+    assert owners(node) >= {"copy"}
+    time.sleep(10)  # the collector of garbage would have taken the node by now
+    assert pods() == before
+    (there,) = [one for one in items("nodes") if one["metadata"]["name"] == node]
+    assert "deletionTimestamp" not in there["metadata"]
+    assert not there["spec"].get("unschedulable")
+
+    kubectl("scale", "deployment", "inflate", "--replicas=0")
+    until(lambda: not items("nodes") and not items("nodeclaims"))
