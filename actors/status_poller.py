@@ -43,7 +43,8 @@ PollerInbox: TypeAlias = _Poll | _Polled
 class StatusPoller(DomainActor[PollerInbox]):
     """Ask every minute which instances EC2 finds unwell, and turn that into facts.
 
-    Each is counted and recorded once, and told again every four minutes while it lasts: whoever did not know
+    Each is counted and recorded once, and told again every four minutes while it lasts, a check that fails
+    every minute, as too many may be given up at a time: whoever did not know
     the node may know it by then; and at once where EC2 plans to take the instance earlier than it said. Owns
     for how many polls each has lasted. Tells the cluster state `NodeInterrupted`.
     """
@@ -99,7 +100,7 @@ class StatusPoller(DomainActor[PollerInbox]):
             sooner = key not in self._told or impairment.sooner_than(self._told[key])
             if sooner:
                 self._told[key] = impairment
-            if notice is not None and (sooner or polls % _TELL_EVERY == 0):
+            if notice is not None and (sooner or impairment.checked or polls % _TELL_EVERY == 0):
                 self._cluster.tell(notice)
         unsure = {key: polls for key, polls in self._polls.items() if key[1] in answer.unanswered}
         self._polls = unsure | {key: self._polls.get(key, 0) + 1 for key in lasting}

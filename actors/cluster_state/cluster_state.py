@@ -15,6 +15,7 @@ from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.second_tries import SecondTries
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
+from treenail.actors.runtime.publishing import ToldLately
 from treenail.domain.cluster.batching import BatchClosed, NodesToReplace, UrgentWork
 from treenail.domain.cluster.changes import Changes, NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
@@ -45,6 +46,7 @@ from treenail.domain.disruption.disruption import (
 )
 from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.model.causes import REPLACED, Cause
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
@@ -54,6 +56,8 @@ from treenail.domain.scheduling.launch_backoff import LaunchBackoff
 from treenail.domain.telemetry import metrics
 
 _PLAN_LOST_AFTER: Final = 300.0
+# A node that has to wait is logged again after so long.
+_HELD_SECONDS: Final = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._launch_backoff = LaunchBackoff()
         self._tries = SecondTries(model, audience.pod_watcher)
         self._look_at: float | None = None
+        self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._nodes = NodePublisher(
             model,
@@ -192,6 +197,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             listener=audience.listener,
             teller=audience.teller,
             termination=audience.termination,
+            tell_held=self._tell_held,
         )
 
     def handle(self, message: ClusterStateInbox) -> None:
@@ -238,6 +244,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._tries.look(self._timers.monotonic())
             case _PlanLost():
                 self._give_up(tick.decision)
+
+    def _tell_held(self, view: NodeView, cause: Cause, why: str) -> None:
+        pool = view.claim.pool if view.claim is not None else ""
+        self._telemetry.count(metrics.REPAIRS_HELD.name, nodepool=pool, cause=cause.value)
+        if self._held_lately.news(view.name):
+            self.log("node repair waits", logger="controller.node.health", node=view.node_name, why=why)
 
     def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
         self._model.learn(fact, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from treenail.actors.cluster_state.notice_settler import NoticeSettler
 from treenail.domain.cluster.batching import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.repair_brake import REPAIRED, RepairBrake
 from treenail.domain.launch.launching import CapacityRanOut, offering_of
 from treenail.domain.model.causes import TAKEN, Cause
 from treenail.domain.model.event_subjects import of_view
@@ -23,7 +24,8 @@ class Interruptions:
     """Condemns the node of an instance that goes, has its pods placed at once and its offering avoided.
 
     The `termination` hears of it under the name of its claim; where the node is left alone, the `teller`
-    tells people instead. A notice of an instance that no claim is known
+    tells people instead. Of those that are unwell no more go at a time than the brake lets; `tell_held` hears
+    of one that has to wait, why it would go and why it waits. A notice of an instance that no claim is known
     to have is acted on when one is (`heed_found`).
     """
 
@@ -37,6 +39,7 @@ class Interruptions:
         listener: Ref[NoticeSettled],
         teller: Ref[DisruptionBlocked],
         termination: Ref[NodeInterrupted],
+        tell_held: Callable[[NodeView, Cause, str], None],
     ) -> None:
         self._model = model
         self._decisions = decisions
@@ -45,6 +48,8 @@ class Interruptions:
         self._listener = listener
         self._teller = teller
         self._termination = termination
+        self._tell_held = tell_held
+        self._brake = RepairBrake()
         self._settler = NoticeSettler(model, listener)
         self._warned: dict[str, None] = {}
         self._all_known = False
@@ -54,6 +59,8 @@ class Interruptions:
         name = self._model.claim_of_instance(notice.instance_id)
         view = self._model.view(name) if name is not None else None
         if view is not None and self._spared(view, notice):
+            return
+        if view is not None and self._held(view, notice, now):
             return
         if view is not None and not self._all_known and self._model.left_alone(view):
             # Its pool, by which it may have to be left alone, may be read yet.
@@ -90,6 +97,20 @@ class Interruptions:
         why = f"The node is left alone in spite of a warning ({notice.cause.value}{ends}): {alone.value}"
         self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
         self._listener.tell(NoticeSettled(instance_id=notice.instance_id))
+        return True
+
+    def _held(self, view: NodeView, notice: NodeInterrupted, now: datetime) -> bool:
+        """Return whether an unwell node is not given up yet, as too many are, having told people so.
+
+        Whoever finds it unwell says so again.
+        """
+        if notice.cause not in REPAIRED or view.claim is None or view.ending or view.name in self._warned:
+            return False
+        why = self._brake.holds(view.claim, self._model.claims, now)
+        if why is None:
+            return False
+        self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
+        self._tell_held(view, notice.cause, why)
         return True
 
     def know_all(self) -> None:

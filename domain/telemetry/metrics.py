@@ -136,6 +136,12 @@ INSTANCE_STATUS_UNHEALTHY: Final = _counter(
     "Instances whose status EC2 found to be unhealthy, by what it is.",
     "category",
 )
+REPAIRS_HELD: Final = _counter(
+    "treenail_node_repairs_held_total",
+    "Times that an unwell node was not given up yet, as too many of its pool or zone go already.",
+    "nodepool",
+    "cause",
+)
 DISRUPTION_DECISIONS: Final = _counter(
     "karpenter_voluntary_disruption_decisions_total",
     "Decisions to give nodes back, by what was decided and why.",

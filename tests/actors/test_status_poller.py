@@ -49,7 +49,7 @@ def test_a_check_that_has_failed_for_two_minutes_is_told() -> None:
 
     stage.run(119)
     assert stage.cluster.received == []
-    stage.run(230)
+    stage.run(50)
 
     told = NodeInterrupted(
         instance_id="i-1", cause=Cause.INSTANCE_STATUS, noticed_at=at(120.2), forceful=True
@@ -58,13 +58,22 @@ def test_a_check_that_has_failed_for_two_minutes_is_told() -> None:
     assert stage.counted("instance_status") == 1
 
 
-def test_what_lasts_is_told_again_every_four_minutes_and_counted_and_traced_once() -> None:
+def test_what_is_planned_is_told_again_every_four_minutes() -> None:
+    stage = Polling(PLANNED)
+
+    stage.run(900)
+
+    told = stage.cluster.of(NodeInterrupted)
+    assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in (1, 5, 9, 13)]
+
+
+def test_a_check_that_fails_is_told_again_every_minute_and_counted_and_traced_once() -> None:
     stage = Polling(UNWELL)
 
     stage.run(900)
 
     told = stage.cluster.of(NodeInterrupted)
-    assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in (2, 6, 10, 14)]
+    assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in range(2, 15)]
     assert stage.counted("instance_status") == 1
     assert len(stage.spans("poll instance status")) == 1
 
@@ -111,8 +120,8 @@ def test_what_is_only_to_be_recorded_ends_nothing(impairment: Impairment, policy
 
 
 def test_a_poll_that_fails_is_made_the_next_time_and_nothing_is_told_for_that() -> None:
-    stage = Polling(UNWELL)
-    stage.run(130)
+    stage = Polling(PLANNED)
+    stage.run(70)
 
     stage.cloud.troubles.fail("impairments", UnavailableError("away"))
     stage.run(200)
@@ -122,16 +131,16 @@ def test_a_poll_that_fails_is_made_the_next_time_and_nothing_is_told_for_that() 
 
 
 def test_what_could_not_be_looked_up_is_not_told_again_for_that() -> None:
-    stage = Polling(UNWELL)
-    stage.run(130)
+    stage = Polling(PLANNED)
+    stage.run(70)
 
     stage.cloud.unwell, stage.cloud.unanswered = (), OF_STATUSES
     stage.run(120)
-    stage.cloud.unwell, stage.cloud.unanswered = (UNWELL,), frozenset()
+    stage.cloud.unwell, stage.cloud.unanswered = (PLANNED,), frozenset()
     stage.run(120)
 
     assert len(stage.cluster.received) == 1
-    assert stage.counted("instance_status") == 1
+    assert stage.counted("event_status") == 1
 
 
 def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_counted_once() -> None:

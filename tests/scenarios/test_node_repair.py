@@ -7,8 +7,15 @@ from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.disruption.node_repair import EC2_POLICIES
+from treenail.domain.telemetry.metrics import REPAIRS_HELD
 
 REPAIRING = Conditions(system=SystemSettings(cluster_name="demo", repair=EC2_POLICIES))
+ONE_AWAY = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web"},
+    "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+}
 ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
 
 
@@ -63,3 +70,47 @@ def test_without_the_gate_a_node_that_is_not_ready_stays() -> None:
         rehearsal.run("45m")
 
         assert old in pods_by_node(rehearsal)
+
+
+def test_failed_checks_of_all_nodes_take_a_fifth_of_the_pool_at_a_time_and_all_in_the_end() -> None:
+    with Rehearsal(seed=3) as rehearsal:
+        apart = deployment(replicas=10, node_selector=ONE_POD_EACH)
+        rehearsal.apply(text(node_class(), node_pool(), apart, ONE_AWAY))
+        rehearsal.run("4m")
+        old = sorted(pods_by_node(rehearsal))
+        assert (len(old), rehearsal.running()) == (10, 10)
+
+        for name in old:
+            rehearsal.impair(name)
+        fewest = 10
+        for _ in range(60 * 30):
+            rehearsal.run("1s")
+            fewest = min(fewest, rehearsal.running())
+
+        assert fewest == 8
+        assert not set(old) & set(pods_by_node(rehearsal))
+        assert rehearsal.running() == 10
+        held = [
+            record.event
+            for record in rehearsal.cluster.events()
+            if "are given up as unwell at a time" in record.event.message
+        ]
+        assert {event.about.name for event in held if event.about.kind == "Node"} < set(old)
+        assert len({event.about.name for event in held if event.about.kind == "Node"}) == 8
+        assert rehearsal.telemetry.counted(REPAIRS_HELD.name, nodepool="default", cause="instance_status") > 8
+        assert [line for line in rehearsal.telemetry.logs if line.message == "node repair waits"]
+
+
+def test_events_that_ec2_has_planned_for_all_nodes_wait_for_no_brake() -> None:
+    with Rehearsal(seed=4) as rehearsal:
+        apart = deployment(replicas=10, node_selector=ONE_POD_EACH)
+        rehearsal.apply(text(node_class(), node_pool(), apart))
+        rehearsal.run("4m")
+        assert rehearsal.running() == 10
+
+        for record in rehearsal.ec2.all_instances():
+            rehearsal.ec2.health.plan(record.instance.id, after_seconds=3600)
+        rehearsal.run("2m")
+
+        assert len(told(rehearsal, "NodeInterrupted")) >= 10
+        assert not [line for line in rehearsal.telemetry.logs if line.message == "node repair waits"]
