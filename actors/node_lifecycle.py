@@ -315,8 +315,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _collect(self) -> None:
         clock, cloud, reader = self._timers, self._cloud, self._reader
-        claims = (view.claim for view in self._views.values())
-        known = tuple(claim.provider_id for claim in claims if claim is not None)
+        heard = tuple(view.claim for view in self._views.values() if view.claim is not None)
+        known = tuple(claim.provider_id for claim in heard)
         nodes = (view.node for view in self._views.values())
         ready = tuple(node.provider_id for node in nodes if node is not None and node.ready)
         static = self._static
@@ -324,14 +324,15 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         def compare() -> Garbage:
             listed_at = clock.now()
             instances = cloud.instances()
-            return garbage(
-                instances,
-                reader.list_claims(),
-                listed_at=listed_at,
-                known=known,
-                ready=ready,
-                static_pools=static,
-            )
+
+            def among(claims: tuple[NodeClaim, ...]) -> Garbage:
+                return garbage(
+                    instances, claims, listed_at=listed_at, known=known, ready=ready, static_pools=static
+                )
+
+            # Claims are listed only where there is garbage by what was heard of them: mostly there is none.
+            suspected = among(heard)
+            return among(reader.list_claims()) if suspected else suspected
 
         self._tasks.run(("ec2", "garbage"), compare, self.me, _GarbageFound, purpose=Purpose.HOUSEKEEPING)
         self.later("garbage", _CollectGarbage(), seconds=_GARBAGE_SECONDS)

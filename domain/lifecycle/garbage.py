@@ -25,6 +25,10 @@ class Garbage:
     claims: tuple[NodeClaim, ...]
     unreserved: tuple[NodeClaim, ...] = ()
 
+    def __bool__(self) -> bool:
+        """Return whether there is any."""
+        return bool(self.instances or self.claims or self.unreserved)
+
 
 def garbage(
     instances: Sequence[Instance],

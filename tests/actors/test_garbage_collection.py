@@ -32,6 +32,21 @@ def test_an_instance_without_a_claim_is_terminated() -> None:
     assert stage.logged("garbage collecting instances") == [{"instances": ["i-9"]}]
 
 
+def test_claims_are_listed_only_where_something_looks_like_garbage() -> None:
+    stage = Living()
+    stage.launch()
+    stage.join()
+
+    stage.run(600)
+    before = stage.api.troubles.calls.count("list_claims")
+    stage.cloud.bought["i-9"] = instance("i-9")
+    stage.run(240)
+
+    assert before == 0
+    assert stage.api.troubles.calls.count("list_claims") == 1
+    assert sorted(stage.cloud.bought) == ["i-1"]
+
+
 def test_an_instance_that_a_claim_is_about_to_get_is_left() -> None:
     stage = Living()
     stage.cloud.bought["i-9"] = instance("i-9", tags={LAUNCH_TAG: "5f1e"})
@@ -100,9 +115,10 @@ def test_what_cannot_be_collected_is_collected_later(call: str) -> None:
 
 def test_the_cloud_is_listed_before_the_cluster() -> None:
     stage = Living()
+    stage.cloud.bought["i-9"] = instance("i-9")
     order: list[str] = []
     stage.cloud.troubles.calls = stage.api.troubles.calls = order
 
     stage.run(60)
 
-    assert order == ["instances", "list_claims"]
+    assert order == ["instances", "list_claims", "terminate i-9"]
