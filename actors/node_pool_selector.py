@@ -22,7 +22,7 @@ from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.model.selection import CatalogueKey, OfferingKey, Sold, catalogue_key, what_is_sold
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal
-from treenail.domain.ports import Cloud
+from treenail.domain.ports import Cloud, VolumeCost
 from treenail.domain.scheduling.broken_classes import BrokenClasses
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
 from treenail.domain.scheduling.reserved_offers import Stock
@@ -76,6 +76,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         reporter: Ref[NodeClassChecked | NothingToBuy],
         cluster: Ref[MoreToBuy],
         cloud: Cloud,
+        volume_cost: VolumeCost = lambda _: 0.0,
         min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
     ) -> None:
         super().__init__(runtime)
@@ -83,6 +84,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._reporter = reporter
         self._cluster = cluster
         self._cloud = cloud
+        self._volume_cost = volume_cost
         self._strict = min_values is MinValuesPolicy.STRICT
         clock = runtime.timers.monotonic
         self._catalogues: TLRUCache[CatalogueKey, Stock] = TLRUCache(_MOST_CATALOGUES, _until, timer=clock)
@@ -188,7 +190,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             if key in self._problems:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
-                offers += self._offers(pool, key, taken, ran_out)
+                offers += self._offers(pool, node_class, key, taken, ran_out)
             else:
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
@@ -196,7 +198,12 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             self._pass_on(taken, tuple(offers), tuple(not_ready))
 
     def _offers(
-        self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken, ran_out: frozenset[OfferingKey]
+        self,
+        pool: NodePool,
+        node_class: NodeClass,
+        key: CatalogueKey,
+        taken: SnapshotTaken,
+        ran_out: frozenset[OfferingKey],
     ) -> tuple[PoolOffer, ...]:
         self._tell_excluded(pool, key, taken)
         offers = self._catalogues[key].offers(
@@ -204,6 +211,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             taken.snapshot.limits_left.get(pool.name),
             ran_out=ran_out,
             taken=taken.snapshot.in_reservations,
+            volume_cost=self._volume_cost(node_class),
         )
         on_offer = (one for offer in offers for one in offer.instance_types)
         nothing = nothing_to_buy(pool, on_offer, strict=self._strict)

@@ -41,7 +41,7 @@ from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import Settings
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, VolumeCost
 
 M = TypeVar("M")
 P = ParamSpec("P")
@@ -62,13 +62,14 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The world outside."""
+    """The world outside. Without a `volume_cost`, volumes of nodes cost nothing."""
 
     reader: ClusterReader
     writer: ClusterWriter
     cloud: Cloud
     queue: InterruptionQueue
     solver: Solver
+    volume_cost: VolumeCost = lambda _: 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +188,7 @@ class System:
                 reporter=self.reporter,
                 cluster=self.cluster,
                 cloud=ports.cloud,
+                volume_cost=ports.volume_cost,
                 min_values=packing.min_values,
             )
         )

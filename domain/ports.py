@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol, TypeAlias
 
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.interruption.impairments import Impairments
@@ -22,6 +22,9 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.status.pool_usage import PoolUsage
 from treenail.domain.telemetry.tracing import Span
+
+# What the volumes of a node of a class cost, $/h. At once, without fail.
+VolumeCost: TypeAlias = Callable[[NodeClass], float]
 
 
 class ClusterReader(Protocol):

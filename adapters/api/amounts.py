@@ -47,6 +47,19 @@ MOST_OF_ONE: Final = 2**53
 _LONGEST: Final = timedelta(microseconds=(2**63 - 1) // 1000)
 _PERCENT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
 _WHOLE: Final = 100
+_DOLLARS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_MOST_DOLLARS: Final = 1000.0
+
+
+def dollars_an_hour(written: str) -> float:
+    """Read an amount of US dollars an hour.
+
+    Raises:
+        ValueError: it is none, which the text says.
+    """
+    if not _DOLLARS.fullmatch(written) or float(written) > _MOST_DOLLARS:
+        raise ValueError("is not an amount of US dollars an hour between 0 and 1000, such as 0.02")
+    return float(written)
 
 
 @lru_cache(4096)

@@ -12,6 +12,7 @@ import typer
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.cli.arguments import taken_apart
+from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
@@ -27,13 +28,15 @@ from treenail.adapters.settings.settings import Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import PortError
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST
+from treenail.domain.packing.problem import Settings as PackingSettings
 
 _LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.
 _LOOK_EVERY: Final = 10.0
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[
         list[str], typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin.")
     ],
@@ -58,6 +61,7 @@ def rehearse(
     ] = False,
     seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
+    node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How to print it.")
     ] = OutputFormat.TABLE,
@@ -72,7 +76,9 @@ def rehearse(
     decoded = decode_all(manifests)
     told = told_by(decoded, manifests)
     conditions = Conditions(
-        system=_system(told, early_binding=early_binding, node_repair=node_repair),
+        system=_system(
+            told, early_binding=early_binding, node_repair=node_repair, overhead_cost=node_overhead_cost
+        ),
         catalogue=Catalogue.shipped(settings=sizes_of(told)),
         prices=own_prices(price_overrides_file),
     )
@@ -91,7 +97,9 @@ def rehearse(
             write_report(rehearsal, sys.stdout)
 
 
-def _system(told: Settings, *, early_binding: bool, node_repair: bool) -> SystemSettings:
+def _system(
+    told: Settings, *, early_binding: bool, node_repair: bool, overhead_cost: float
+) -> SystemSettings:
     return SystemSettings(
         cluster_name=told.cluster_name,
         batch_idle_seconds=told.batch_idle_duration,
@@ -99,6 +107,7 @@ def _system(told: Settings, *, early_binding: bool, node_repair: bool) -> System
         tags=told.aws_tags,
         early_binding=early_binding,
         repair=EC2_POLICIES if node_repair else (),
+        packing=PackingSettings(node_overhead_cost=overhead_cost),
     )
 
 

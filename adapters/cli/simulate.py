@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
+from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import OutputFormat
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
@@ -20,7 +21,14 @@ from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.embed.simulation import Catalogues, FixedCatalogue, ShippedCatalogues, Simulation
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy, Settings
+from treenail.domain.packing.problem import (
+    NODE_OVERHEAD_COST,
+    MinValuesPolicy,
+    Packing,
+    PackingOrder,
+    PreferencePolicy,
+    Settings,
+)
 
 _MOST_REPEATS = 1000
 
@@ -59,6 +67,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             help="Whether a node needs all of the choice that minValues ask for.",
         ),
     ] = MinValuesPolicy.STRICT,
+    node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
 ) -> None:
@@ -75,7 +84,11 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )
     settings = Settings(
-        packing=packing, order=packing_order, preferences=preference_policy, min_values=min_values_policy
+        packing=packing,
+        order=packing_order,
+        preferences=preference_policy,
+        min_values=min_values_policy,
+        node_overhead_cost=node_overhead_cost,
     )
     seconds: list[float] = []
     with Waiting("deciding", repeat, sys.stderr) as waiting:

@@ -196,6 +196,7 @@ class Controller:
                 order=settings.packing_order,
                 preferences=settings.preference_policy,
                 min_values=settings.min_values_policy,
+                node_overhead_cost=settings.node_overhead_cost,
             ),
             early_binding=settings.early_binding,
             tags=settings.aws_tags,

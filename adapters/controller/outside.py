@@ -11,6 +11,7 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.controller.ground import Ground, Outside
 from treenail.adapters.controller.webhook.upkeep import LOGGER
 from treenail.adapters.controller.webhook.webhook import Webhook, open_webhook
+from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
@@ -65,7 +66,15 @@ def open_outside(ground: Ground) -> Outside:
         opened.callback(solver.stop)
         if webhook is not None:
             webhook.start()
-        ports = Ports(reader=reader, writer=writer, cloud=cloud, queue=queue, solver=solver)
+        ports = Ports(
+            reader=reader,
+            writer=writer,
+            cloud=cloud,
+            queue=queue,
+            solver=solver,
+            # A node that KWOK plays has the volumes that somebody says it has.
+            volume_cost=volume_cost if ground.settings.cloud is CloudName.EC2 else written_volume_cost,
+        )
         return Outside(ports, opened.pop_all().close)
 
 

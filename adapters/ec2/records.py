@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 _DATA: Final = files("treenail.adapters.ec2") / "data"
 TYPES_FILE: Final = "instance-types.json"
 PRICES_FILE: Final = "prices.json"
+VOLUME_PRICES_FILE: Final = "volume-prices.json"
+# From how much on each unit costs how many US dollars a month.
+Tiers: TypeAlias = tuple[tuple[float, float], ...]
 
 
 class Gpu(msgspec.Struct, array_like=True, frozen=True):
@@ -105,10 +108,19 @@ class RegionRecord(msgspec.Struct, frozen=True):
         }
 
 
+class VolumePrices(msgspec.Struct, frozen=True):
+    """What volumes of a type cost a month in US dollars: each GiB, and what they are given beyond."""
+
+    gib: float
+    iops: Tiers = ()
+    throughput: Tiers = ()
+
+
 # Made at import, on one thread: msgspec may crash where two threads are the first to meet a class.
 _TYPES: Final = msgspec.json.Decoder(tuple[TypeRecord, ...])
 _REGION: Final = msgspec.json.Decoder(RegionRecord)
 _PRICES: Final = msgspec.json.Decoder(dict[str, dict[str, float]])
+_VOLUME_PRICES: Final = msgspec.json.Decoder(dict[str, VolumePrices])
 
 
 @cache
@@ -135,7 +147,8 @@ def shipped_region(region: str) -> RegionRecord:
 @cache
 def shipped_regions() -> tuple[str, ...]:
     """Return the regions whose offerings and prices are shipped, sorted."""
-    names = (file.name for file in _DATA.iterdir() if file.name not in (TYPES_FILE, PRICES_FILE))
+    others = (TYPES_FILE, PRICES_FILE, VOLUME_PRICES_FILE)
+    names = (file.name for file in _DATA.iterdir() if file.name not in others)
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
 
 
@@ -143,3 +156,9 @@ def shipped_regions() -> tuple[str, ...]:
 def shipped_price_lists() -> dict[str, dict[str, float]]:
     """Return the on-demand prices per hour of regions that nothing else is shipped of, by region and type."""
     return _PRICES.decode((_DATA / PRICES_FILE).read_bytes())
+
+
+@cache
+def shipped_volume_prices() -> dict[str, VolumePrices]:
+    """Return what volumes cost, by their type."""
+    return _VOLUME_PRICES.decode((_DATA / VOLUME_PRICES_FILE).read_bytes())

@@ -16,6 +16,7 @@ from treenail.actors.system import Ports, System, SystemSettings
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import Machines
@@ -124,6 +125,7 @@ class Rehearsal:
             cloud=self.ec2,
             queue=self.queue,
             solver=self.conditions.solver,
+            volume_cost=volume_cost,
         )
         self.system = System(
             runtime,

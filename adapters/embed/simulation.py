@@ -13,6 +13,7 @@ from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
 from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
@@ -43,10 +44,14 @@ _TRUE: Final = (
 
 
 class Catalogues(Protocol):
-    """Where the instance types of a pool come from."""
+    """Where the instance types of a pool come from, and what the volumes of its nodes cost."""
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
         """Return what the pool could buy; NodeClassNotReadyError where its class leads nowhere."""
+        ...
+
+    def volume_cost(self, node_class: NodeClass | None) -> float:
+        """Return what the volumes of a node of the class cost, $/h."""
         ...
 
 
@@ -60,6 +65,10 @@ class FixedCatalogue:
         """Return all types there are."""
         del pool, node_class
         return self._types
+
+    def volume_cost(self, node_class: NodeClass | None) -> float:
+        """Return what the volumes cost that the class maps: of others nobody knows."""
+        return 0.0 if node_class is None else written_volume_cost(node_class)
 
 
 class ShippedCatalogues:
@@ -85,6 +94,10 @@ class ShippedCatalogues:
         if pool.node_class.played:
             return self._prices.applied(generic_types())
         return self._ec2.instance_types(node_class, pool.kubelet or node_class.kubelet)
+
+    def volume_cost(self, node_class: NodeClass | None) -> float:
+        """Return what the volumes cost that EC2 would make."""
+        return 0.0 if node_class is None else volume_cost(node_class)
 
 
 class Simulation:
@@ -113,6 +126,11 @@ class Simulation:
         self.warnings = (*decoded.warnings, *admission.warnings)
         self._nodes = self._node_names()
         self._types = self._read_types(catalogues, manifests)
+        classes = {str(c.ref): c for c in decoded.node_classes}
+        self._volume_costs = {
+            pool.name: catalogues.volume_cost(classes.get(str(pool.node_class)))
+            for pool in decoded.node_pools
+        }
 
     def _read_types(
         self, catalogues: Catalogues, manifests: Sequence[Manifest]
@@ -165,7 +183,10 @@ class Simulation:
             for pool in snapshot.pools
             if not pool.static
             for offer in Stock.of(self._types[pool.name]).offers(
-                pool, snapshot.limits_left.get(pool.name), taken=snapshot.in_reservations
+                pool,
+                snapshot.limits_left.get(pool.name),
+                taken=snapshot.in_reservations,
+                volume_cost=self._volume_costs[pool.name],
             )
         )
         self._problem = Problem(

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
+from treenail.adapters.api.amounts import dollars_an_hour
 from treenail.adapters.settings import values
 from treenail.adapters.settings.karpenter_settings import GATES
 from treenail.domain.interruption.interruption_policy import Response
-from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
+from treenail.domain.packing.problem import (
+    NODE_OVERHEAD_COST,
+    MinValuesPolicy,
+    Packing,
+    PackingOrder,
+    PreferencePolicy,
+)
 
 # Nothing secret is kept there, and a container may have no other place to write to.
 _STATE_DIRECTORY: Final = "/tmp/treenail"  # noqa: S108
@@ -220,6 +227,13 @@ class Settings:
             "Strict",
             values.one_of(MinValuesPolicy),
             "Whether a node needs all of the choice that `minValues` ask for: `Strict`, or `BestEffort`.",
+        )
+    )
+    node_overhead_cost: float = field(
+        metadata=_variable(
+            str(NODE_OVERHEAD_COST),
+            dollars_an_hour,
+            "What a node costs beside its price and its volumes, in $/h; pools may say otherwise.",
         )
     )
     log_level: LogLevel = field(

@@ -57,6 +57,8 @@ CAUSE: Final = "treenail.sh/cause"
 END: Final = "treenail.sh/end"
 ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
+# On a pool: what each of its nodes costs beside its price and its volumes, $/h.
+NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Since when a node stands empty, in the old API.

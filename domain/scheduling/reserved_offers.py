@@ -48,14 +48,16 @@ class Stock:
         *,
         ran_out: frozenset[OfferingKey] = frozenset(),
         taken: InReservations,
+        volume_cost: float = 0.0,
     ) -> tuple[PoolOffer, ...]:
         """Return what a pool may buy now: first, one by one, what is reserved and left, then all else.
 
-        That is the very same tuple of types for all pools, until something else runs out or is back.
+        Types are the very same tuple for all pools, until something else runs out or is back. The volumes of
+        each node cost `volume_cost` ($/h).
         """
         reserved = self._reserved_offers(pool, limits_left, ran_out, taken)
-        types = self._without(ran_out)
-        return (*reserved, PoolOffer(pool=pool, instance_types=types, limits_left=limits_left))
+        others = PoolOffer(pool=pool, instance_types=self._without(ran_out), limits_left=limits_left)
+        return tuple(replace(offer, volume_cost=volume_cost) for offer in (*reserved, others))
 
     def _without(self, ran_out: frozenset[OfferingKey]) -> tuple[InstanceType, ...]:
         if self._left is None or ran_out != self._ran_out:

@@ -31,6 +31,7 @@ class Selecting(Stage):
                 reporter=self.reporter,
                 cluster=self.cluster,
                 cloud=self.cloud,
+                volume_cost=lambda one: 0.01 * len(one.block_devices),
             )
         )
 

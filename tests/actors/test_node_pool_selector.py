@@ -13,7 +13,7 @@ from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model import labels
 from treenail.domain.model.errors import NodeClassNotReadyError, PortError, UnavailableError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
+from treenail.domain.model.node_classes import DEFAULT_KUBELET, BlockDevice, Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.selection import CatalogueKey
@@ -340,3 +340,12 @@ def test_where_everything_ran_out_nothing_can_be_bought() -> None:
     stage.take()
 
     assert len(stage.reporter.of(NothingToBuy)) == 1
+
+
+def test_what_the_volumes_of_its_node_class_cost_is_part_of_a_pools_offer() -> None:
+    stage = Selecting()
+    mapped = BlockDevice(device_name="/dev/xvda")
+
+    stage.take(of_class=replace(node_class(), block_devices=(mapped, mapped)))
+
+    assert [offer.volume_cost for offer in stage.only().offers] == [0.02]

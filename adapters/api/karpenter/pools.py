@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
-from treenail.adapters.api.amounts import MOST_IN_ALL, resources
+from treenail.adapters.api.amounts import MOST_IN_ALL, dollars_an_hour, resources
+from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.requirements import AnyRequirement, Read, check_pool_labels, of_pool
 from treenail.adapters.api.metadata import ObjectMeta, TemplateMetadata
 from treenail.adapters.api.model import PlainQuantities
 from treenail.adapters.api.names import check_annotations
 from treenail.adapters.api.selectors import StrictTaintModel, node_taints
+from treenail.domain.model import labels
 from treenail.domain.model.node_classes import Kubelet, NodeClassRef
 from treenail.domain.model.node_pools import Disruption, Generation, NodePool
 from treenail.domain.model.resources import Resources
@@ -61,6 +64,7 @@ class Template:
             kubelet=kubelet,
             limits=limits,
             disruption=disruption,
+            node_overhead_cost=_overhead_cost(self.meta.annotations),
             deleting=self.meta.deletion_timestamp is not None,
             not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
         )
@@ -87,6 +91,18 @@ def template_of(
     read = of_pool(requirements, f"{at}.requirements", version)
     lasting, startup = node_taints(*taints, at)
     return Template(meta=meta, own=own, requirements=read, taints=lasting, startup_taints=startup)
+
+
+def _overhead_cost(annotations: Mapping[str, str]) -> float | None:
+    """Return what a pool says that each of its nodes costs beside price and volumes, None where nothing."""
+    written = annotations.get(labels.NODE_OVERHEAD_COST)
+    if written is None:
+        return None
+    try:
+        return dollars_an_hour(written)
+    except ValueError as error:
+        at = f"metadata.annotations[{labels.NODE_OVERHEAD_COST}]"
+        raise FieldError(at, f"{quoted(written)} {error}") from None
 
 
 def limits_of(quantities: PlainQuantities | None, at: str) -> Resources | None:

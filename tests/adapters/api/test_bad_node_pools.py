@@ -18,6 +18,12 @@ def tainted(key: str, effect: str, value: str = "") -> dict[str, str]:
     return {"key": key, "effect": effect, "value": value}
 
 
+def costing(written: str) -> dict[str, Any]:
+    """A pool that says what its nodes cost beside their price and volumes."""
+    metadata = {"name": "default", "annotations": {"treenail.sh/node-overhead-cost": written}}
+    return {**node_pool_tree(), "metadata": metadata}
+
+
 NODE_POOLS = {
     "bad duration": (
         node_pool_tree(disruption={"consolidateAfter": "5 minutes"}),
@@ -68,6 +74,20 @@ NODE_POOLS = {
     "schedule that is none": (
         node_pool_tree(disruption={"budgets": [{"schedule": "daily", "duration": "8h"}]}),
         "spec.disruption.budgets[0].schedule: is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
+    ),
+    "cost of nodes that is no amount": (
+        costing("free"),
+        (
+            'metadata.annotations[treenail.sh/node-overhead-cost]: "free" is not an amount of US dollars '
+            "an hour between 0 and 1000, such as 0.02"
+        ),
+    ),
+    "cost of nodes below zero": (
+        costing("-0.02"),
+        (
+            'metadata.annotations[treenail.sh/node-overhead-cost]: "-0.02" is not an amount of US dollars '
+            "an hour between 0 and 1000, such as 0.02"
+        ),
     ),
     "static pool with a weight": (
         node_pool_tree(replicas=3, weight=5),

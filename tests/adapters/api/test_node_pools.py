@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.api.builders import node_pool_tree, read
+from tests.adapters.api.builders import node_pool_tree, provisioner_tree, read
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.node_pools import Budget, Disruption, Generation, NodePool
@@ -63,6 +63,22 @@ def test_every_field_of_a_node_pool_comes_through() -> None:
     assert own.annotations == {"example.com/x": "y"}
     assert own.disruption.empty_after == timedelta(seconds=30)
     assert not own.disruption.consolidation
+
+
+@pytest.mark.parametrize(("written", "cost"), [("0.05", 0.05), ("0", 0.0), ("3", 3.0)])
+def test_pools_of_every_generation_may_say_what_their_nodes_cost_beside_price_and_volumes(
+    written: str, cost: float
+) -> None:
+    said = {"name": "default", "annotations": {labels.NODE_OVERHEAD_COST: written}}
+    beta = {**node_pool_tree(), "apiVersion": "karpenter.sh/v1beta1"}
+    beta["spec"]["template"]["spec"]["nodeClassRef"] = {"name": "default"}
+
+    for tree in (node_pool_tree(), provisioner_tree(), beta):
+        own = read({**tree, "metadata": said}, NodePool)
+        assert own.node_overhead_cost == cost
+        # It is no annotation of the nodes.
+        assert own.annotations == {}
+        assert read({**tree, "metadata": {"name": "default"}}, NodePool).node_overhead_cost is None
 
 
 @pytest.mark.parametrize(
