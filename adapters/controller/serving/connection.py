@@ -184,10 +184,18 @@ class Connection(asyncio.Protocol):
             elif isinstance(event, h11.ConnectionClosed):
                 self.shed()
             else:
+                # In the middle of a body it may be paused for want of room.
+                if self.stage is Stage.HEAD:
+                    self.resume()
                 return
 
     def _begin(self, request: h11.Request) -> None:
+        self._request = request
         headers = dict(request.headers)
+        if request.method == b"CONNECT":
+            self._host.lost(Loss.NO_REQUEST)
+            self._refuse(HTTPStatus.NOT_IMPLEMENTED, "this is no proxy")
+            return
         if b"transfer-encoding" in headers:
             self._host.lost(Loss.NO_REQUEST)
             self._refuse(HTTPStatus.LENGTH_REQUIRED, "Content-Length must say how much is sent")
@@ -197,10 +205,10 @@ class Connection(asyncio.Protocol):
             most = self._limits.body_bytes
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {most} bytes are not taken")
             return
-        self._request = request
         if self._http.they_are_waiting_for_100_continue:
             self._write(h11.InformationalResponse(status_code=HTTPStatus.CONTINUE, headers=[]))
         self._enter(Stage.BODY)
+        self.resume()
 
     def _keep(self, data: bytes) -> None:
         self._body.append(data)
@@ -260,7 +268,9 @@ class Connection(asyncio.Protocol):
         if self._ended and not more:
             self._part()
             return
-        self.resume()
+        # What was sent ahead is taken first: it would else grow with each answer.
+        if not more:
+            self.resume()
         self._advance()
 
     def _part(self) -> None:
@@ -273,10 +283,15 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _write(self, *events: h11.Event) -> None:
-        for event in events:
-            data = self._http.send(event)
-            if data:
-                self._channel.sealed(data)
+        try:
+            for event in events:
+                data = self._http.send(event)
+                if data:
+                    self._channel.sealed(data)
+        except h11.LocalProtocolError:
+            # A request to which HTTP has no such answer costs its connection, never the process.
+            self._lose(Loss.NO_REQUEST)
+            return
         self._flush()
 
     def _flush(self) -> None:

@@ -133,6 +133,7 @@ def serve(echo: Echo, losses: Losses, defects: list[BaseException]) -> Iterator[
     yield begin
     for served in ports:
         served.stop()
+    assert [defect for defect in defects if not isinstance(defect, KeyError)] == []
 
 
 def send_without_end(client: socket.socket) -> None:
@@ -274,7 +275,7 @@ def test_an_answer_that_is_not_read_is_given_up_at_its_deadline(
     losses.wait_for(Loss.LATE_READER)
 
     assert len(heard(client)) < len(LARGE)
-    assert asked(port, tls=tls, path="/large") == (200, LARGE)
+    assert asked(port, tls=tls, path="/here") == (200, b"/here")
 
 
 @both
@@ -353,6 +354,22 @@ def test_requests_sent_ahead_are_answered_in_order(serve: Serve, held: ExitStack
         b"%d" % n for n in range(50)
     ]
     assert said.endswith(b"/end")
+
+
+def test_no_request_is_a_defect(serve: Serve, held: ExitStack) -> None:
+    port = serve()
+    for method in (b"CONNECT", b"HEAD", b"OPTIONS", b"PRI"):
+        for header in (
+            b"Connection: upgrade\r\nUpgrade: h2c",
+            b"Transfer-Encoding: chunked",
+            b"Expect: 100-continue",
+        ):
+            client = held.enter_context(opened(port))
+            client.sendall(method + b" x:1 HTTP/1.1\r\nHost: x\r\n" + header + b"\r\n\r\n" * 2)
+            client.shutdown(socket.SHUT_WR)
+            assert heard(client).startswith(b"HTTP/1.1 ")
+
+    assert asked(port, path="/here") == (200, b"/here")
 
 
 def test_a_source_that_asks_much_does_not_keep_another_from_its_turn(
