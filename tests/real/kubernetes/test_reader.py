@@ -361,7 +361,7 @@ def test_nodes_and_claims_are_read_from_the_store(parts: ControlPlane, rig: Rig)
         write(parts, "DELETE", VOLUME_ATTACHMENT.path(name))
 
 
-def test_two_thousand_pods_are_read_in_pages_and_share_their_spec(parts: ControlPlane, rig: Rig) -> None:
+def test_two_thousand_pods_are_read_and_share_their_spec(parts: ControlPlane, rig: Rig) -> None:
     make_pods(rig, 2_000)
 
     mirror = rig.start()
