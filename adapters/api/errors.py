@@ -21,6 +21,10 @@ class UnknownFieldError(FieldError):
     """An object has a field that we do not know."""
 
 
+class OverLimitError(FieldError):
+    """A request is above the limit that stands beside it."""
+
+
 class ManifestError(Exception):
     """A manifest that cannot be used: in which file, which object, which field, and what is wrong.
 

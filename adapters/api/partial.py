@@ -15,7 +15,7 @@ import msgspec
 from treenail.adapters.api import model as models
 from treenail.adapters.api.amounts import MOST_OF_ONE, asked
 from treenail.adapters.api.bare import bare
-from treenail.adapters.api.errors import FieldError, UnknownFieldError
+from treenail.adapters.api.errors import FieldError, OverLimitError, UnknownFieldError
 from treenail.adapters.api.kinds import Kind as ApiKind
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
@@ -94,7 +94,10 @@ def _mend(tree: Any, problem: FieldError) -> bool | None:  # noqa: ANN401
 
     Return whether nothing is lost by that.
     """
-    way = list(_way(tree, problem.field))
+    beyond = isinstance(problem, OverLimitError)
+    # An amount that it cannot hold the API server writes as another: what is asked for counts.
+    field = ".limits".join(problem.field.rsplit(".requests", 1)) if beyond else problem.field
+    way = list(_way(tree, field))
     if not way:
         return None
     at, key, whole = way[-1]
@@ -103,7 +106,8 @@ def _mend(tree: Any, problem: FieldError) -> bool | None:  # noqa: ANN401
         del at[key]
     else:
         at[key] = meant
-    return meant is not _GONE or isinstance(problem, UnknownFieldError) or bool(_TIME.search(problem.field))
+    harmless = beyond or isinstance(problem, UnknownFieldError) or bool(_TIME.search(problem.field))
+    return meant is not _GONE or harmless
 
 
 def _meant(field: str, value: Any) -> Any:  # noqa: ANN401

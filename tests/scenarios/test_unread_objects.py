@@ -175,3 +175,23 @@ def test_a_claim_that_cannot_be_read_is_left_alone_until_somebody_deletes_it() -
 
         assert claim.name not in {one.name for one in rehearsal.claims()}
         assert len(told(rehearsal, "NodeDrained")) == 1
+
+
+def test_what_keeps_a_drifted_node_is_named() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment("odd", 1)))
+        rehearsal.run("3m")
+        rehearsal.cluster.write_as(odd_pods("odd"))
+        rehearsal.crash()
+        rehearsal.restart(after=5)
+
+        rehearsal.apply(text(node_pool(labels={"team": "new"})))
+        rehearsal.run("30m")
+
+        (pod,), (record,) = rehearsal.pods(), rehearsal.history()
+        assert record.cause is None
+        blocked = [r.event for r in rehearsal.cluster.events() if r.event.reason == "DisruptionBlocked"]
+        assert {event.about.kind for event in blocked} == {"Node", "NodeClaim"}
+        assert all(
+            f"Pod cannot be read (Pod={pod.key}): {ODD_OPERATOR}" in event.message for event in blocked
+        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from treenail.adapters.api.amounts import asked
 from treenail.adapters.api.core.pod_model import ContainerModel, PodSpecModel, ResourcesModel
 from treenail.adapters.api.diagnosis import meant, quoted, under
-from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.errors import FieldError, OverLimitError
 from treenail.adapters.api.names import is_label_key, is_native
 from treenail.domain.model.resources import (
     CPU,
@@ -75,7 +75,7 @@ def _check_within(requests: Resources, limits: Resources, at: str) -> None:
     for name, amount in requests.items():
         if name in limits and amount > limits[name]:
             wanted, most = (format_amount(name, a) for a in (amount, limits[name]))
-            raise FieldError(under(f"{at}.requests", name), f"{wanted} is more than the limit of {most}")
+            raise OverLimitError(under(f"{at}.requests", name), f"{wanted} is more than the limit of {most}")
 
 
 def _together(

@@ -136,7 +136,6 @@ def spread(models: Sequence[SpreadModel], at: str) -> tuple[TopologySpread, ...]
 
 
 def _spread(model: SpreadModel, at: str) -> TopologySpread:
-    check_key(model.topology_key, f"{at}.topologyKey")
     hard = model.when_unsatisfiable == "DoNotSchedule"
     if model.min_domains is not None and not hard:
         raise FieldError(f"{at}.minDomains", "needs whenUnsatisfiable: DoNotSchedule")
