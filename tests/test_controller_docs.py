@@ -34,8 +34,8 @@ def test_the_figures_and_metrics_are_those_of_the_code() -> None:
     limits = WorkerLimits()
 
     assert f"silent for {STUCK_SECONDS:.0f} s" in PAGE
-    assert "at most 16 to the API server, 12 to EC2 and 4 to SQS" in PAGE
-    assert (WORKERS["kubernetes"], WORKERS["ec2"], WORKERS["sqs"]) == (16, 12, 4)
+    assert "at most 16 to the API server, 16 to EC2 and 4 to SQS" in PAGE
+    assert (WORKERS["kubernetes"], WORKERS["ec2"], WORKERS["sqs"]) == (16, 16, 4)
     assert (limits.solve_seconds, limits.losses, limits.within_seconds) == (240, 3, 60)
     assert (TOO_MANY, WITHIN.total_seconds()) == (3, 600)
     assert set(re.findall(r"`(treenail_\w+)`", PAGE)) <= BY_NAME.keys()

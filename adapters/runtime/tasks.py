@@ -18,7 +18,7 @@ M = TypeVar("M")
 
 # How many calls to each port may be under way at once.
 WORKERS: Final[Mapping[str, int]] = MappingProxyType(
-    {"kubernetes": 16, "ec2": 12, "sqs": 4, "solver": 1, "telemetry": 2}
+    {"kubernetes": 16, "ec2": 16, "sqs": 4, "solver": 1, "telemetry": 2}
 )
 _OTHERS: Final = 4
 # A worker without work ends after so many seconds.

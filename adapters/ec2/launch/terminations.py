@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
+from types import MappingProxyType
 from typing import Final
 
 from treenail.adapters.ec2.call_errors import code_of, message_of
@@ -14,6 +16,8 @@ from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.purposes import Purpose
 
 _MOST_AT_ONCE: Final = 500
+# Of those that are urgent several calls may be out, so that one that is slow holds up no other.
+_CALLS_OUT: Final[Mapping[Purpose, int]] = MappingProxyType({Purpose.INTERRUPTION: 4})
 _INSTANCE_ID: Final = re.compile(r"\bi-[0-9a-f]+\b")
 
 
@@ -36,8 +40,8 @@ class Terminations:
         self._call = terminate
         self._lock = Lock()
         self._waiting: dict[Purpose, list[_Wish]] = {}
-        # Those of which a call is out: some thread sees to what waits.
-        self._busy: dict[Purpose, None] = {}
+        # How many calls are out: as many threads see to what waits.
+        self._busy: Counter[Purpose] = Counter()
 
     @property
     def waiting(self) -> int:
@@ -56,8 +60,8 @@ class Terminations:
             return
         with self._lock:
             self._waiting.setdefault(purpose, []).append(wish)
-            leading = purpose not in self._busy
-            self._busy[purpose] = None
+            leading = self._busy[purpose] < _CALLS_OUT.get(purpose, 1)
+            self._busy[purpose] += leading
         if leading:
             self._work(purpose)
         wish.done.result()
@@ -79,7 +83,7 @@ class Terminations:
         with self._lock:
             batch = self._waiting.pop(purpose, [])
             if not batch:
-                del self._busy[purpose]
+                self._busy[purpose] -= 1
             return batch
 
     def _carry_out(self, batch: list[_Wish], purpose: Purpose) -> None:

@@ -145,6 +145,23 @@ def test_an_interruption_waits_for_no_call_that_is_less_urgent() -> None:
     assert calls == [(["i-1"], Purpose.DISRUPTION), (["i-2"], Purpose.INTERRUPTION)]
 
 
+def test_one_interruption_does_not_wait_for_the_call_of_another() -> None:
+    begun, go_on = Event(), Event()
+
+    def terminate(ids: list[str], _purpose: Purpose) -> None:
+        if ids == ["i-1"]:
+            begun.set()
+            assert go_on.wait(5)
+
+    terminations = Terminations(terminate)
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(terminations.terminate, ["i-1"], Purpose.INTERRUPTION)
+        assert begun.wait(5)
+        threads.submit(terminations.terminate, ["i-2"], Purpose.INTERRUPTION).result(5)
+        assert not slow.done()
+        go_on.set()
+
+
 def test_a_refusal_that_names_what_nobody_asked_for_is_told() -> None:
     answers = iter(["The instance ID 'i-9' does not exist", "The instance does not exist"])
 
