@@ -184,9 +184,9 @@ class Connection(asyncio.Protocol):
             elif isinstance(event, h11.ConnectionClosed):
                 self.shed()
             else:
-                # In the middle of a body it may be paused for want of room.
-                if self.stage is Stage.HEAD:
-                    self.resume()
+                # All that was sent ahead is taken: what comes next is read, where there is room for it.
+                self.resume()
+                self._host.holds_more(self)
                 return
 
     def _begin(self, request: h11.Request) -> None:
@@ -208,7 +208,6 @@ class Connection(asyncio.Protocol):
         if self._http.they_are_waiting_for_100_continue:
             self._write(h11.InformationalResponse(status_code=HTTPStatus.CONTINUE, headers=[]))
         self._enter(Stage.BODY)
-        self.resume()
 
     def _keep(self, data: bytes) -> None:
         self._body.append(data)
