@@ -24,6 +24,8 @@ _STREAMED: Final = {
     "allowWatchBookmarks": "true",
     "sendInitialEvents": "true",
     "resourceVersionMatch": "NotOlderThan",
+    # For who takes it for a watch, and never comes to an end.
+    "timeoutSeconds": "600",
 }
 
 

@@ -110,6 +110,9 @@ class Watcher:
         """Read all there is while the watch goes on. Return how long to wait before the next time."""
         try:
             _, put_back = self._beside.read()
+        except NotFoundError:
+            # The watch finds that out too, and sees to it.
+            return self._uniform(*self._pace.relist)
         except PortError as error:
             if not self._stopped.is_set():
                 self._log(

@@ -43,6 +43,7 @@ def test_a_list_is_asked_for_in_a_stream_and_the_watch_begins_where_it_ends() ->
     }
     assert stream.query["resourceVersionMatch"] == "NotOlderThan"
     assert "resourceVersion" not in stream.query
+    assert stream.query["timeoutSeconds"] == "600"
     assert rig.server.requests(POD) == []
 
 

@@ -44,7 +44,7 @@ NAME: Final = "treenail"
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A node with its claim and its pods, as the API server has them."""
+    """A node with its claim, and pods, as the API server has them."""
 
     node: dict[str, Any]
     claim: dict[str, Any]
@@ -52,7 +52,7 @@ class Seed:
 
 
 def seed(parts: ControlPlane, pods: int) -> Seed:
-    """Have the controller buy a node for so many pods."""
+    """Have the controller buy nodes for so many pods."""
     with running(treenail(), parts, {}):
         made = deployment(pods)
         container = made["spec"]["template"]["spec"]["containers"][0]
@@ -68,8 +68,9 @@ def seed(parts: ControlPlane, pods: int) -> Seed:
             lambda: all(says(c, "Initialized") for c in parts.request("GET", CLAIMS)[1]["items"]),
             "the first node is not initialized",
         )
-        [node] = parts.request("GET", NODES)[1]["items"]
-        [claim] = parts.request("GET", CLAIMS)[1]["items"]
+        node = parts.request("GET", NODES)[1]["items"][0]
+        claims = parts.request("GET", CLAIMS)[1]["items"]
+        [claim] = [c for c in claims if c["status"]["nodeName"] == node["metadata"]["name"]]
         return Seed(node, claim, there())
 
 
