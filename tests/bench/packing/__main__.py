@@ -5,6 +5,7 @@
         [--chart FILE]
     python -m tests.bench.packing speed|growth|cost|spot ...     # what is to be shown: see studies.py
     python -m tests.bench.packing small ...                      # small scenarios: see small.py
+    python -m tests.bench.packing everyday                       # everyday workloads: see everyday.py
 
 Prints a line of JSON for every side of every case, then a table. The sides take turns; each is a process that
 stays up, and only deciding is timed. README.md beside this says what is measured.
@@ -26,6 +27,7 @@ from tests.bench.packing.catalogues import CATALOGUES, catalogue
 from tests.bench.packing.chart import lines_of, svg
 from tests.bench.packing.contest import KARPENTER, Case, Contest, Measurement, Variant
 from tests.bench.packing.decisions import UndecidedError
+from tests.bench.packing.everyday import main as everyday
 from tests.bench.packing.freshness import Pods
 from tests.bench.packing.peer import PeerNotBuiltError
 from tests.bench.packing.ranges import numbers
@@ -43,6 +45,9 @@ ANY_NODES = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["everyday"]:
+        everyday()
+        return
     if sys.argv[1:2] == ["small"]:
         small(sys.argv[2:])
         return
