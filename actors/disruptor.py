@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.actors.runtime.publishing import ToldLately
+from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.cluster_facts import says_the_same
 from treenail.domain.disruption.candidates import Candidates
 from treenail.domain.disruption.disruption import (
@@ -19,6 +19,7 @@ from treenail.domain.disruption.disruption import (
     PoolChanged,
 )
 from treenail.domain.disruption.drift import Standard
+from treenail.domain.disruption.drift_brake import DriftBrake, held_back
 from treenail.domain.disruption.surveys import InstancesSurveyed
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
@@ -27,6 +28,7 @@ from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
+from treenail.domain.telemetry import metrics
 
 _PROPOSE_AGAIN: Final = timedelta(seconds=10)
 _NOTE_AGAIN_SECONDS: Final = 60.0
@@ -85,7 +87,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._writer = writer
         self._pool: NodePool | None = None
         self._empty = EmptyNodes()
-        self._candidates = Candidates()
+        self._brake = DriftBrake()
+        self._candidates = Candidates(self._brake)
         self._replace_at: datetime | None = None
         self._standard: Standard | None = None
         self._stood: NodeClassStatusSeen | None = None
@@ -212,7 +215,10 @@ class Disruptor(DomainActor[DisruptorInbox]):
         if changed.pool is None:
             self._standard = None
             return
+        before, now = self._standard, self._timers.now()
         self._standard = Standard(changed.pool, changed.node_class)
+        if before is None or not self._standard.asks_the_same(before):
+            self._brake.release(now)
         self._know_meaning()
 
     def _know_meaning(self) -> None:
@@ -224,6 +230,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         of_now = standard.node_class
         if stood is not None and of_now is not None and says_the_same(stood.node_class, of_now):
             self._standard = replace(standard, meaning=stood.standing.meaning)
+            self._brake.meant(stood.standing.meaning, self._timers.now())
         self._compare_all()
 
     def _compare_all(self) -> None:
@@ -236,6 +243,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
             return
         why = standard.drift(claim)
         self._candidates.note_drift(claim.name, None if why is None else self._timers.now())
+        if why is not None and self._brake.drifted(claim, self._timers.now()):
+            self._tell_held_back(standard.pool, claim, why)
         patch = standard.note(claim, why)
         if patch is None or claim.name in self._writing:
             return
@@ -250,6 +259,19 @@ class Disruptor(DomainActor[DisruptorInbox]):
             lambda outcome: _Noted(name, outcome),
             purpose=Purpose.HOUSEKEEPING,
         )
+
+    def _tell_held_back(self, pool: NodePool, claim: NodeClaim, why: str) -> None:
+        until = self._brake.until
+        if until is not None:
+            self._telemetry.count(metrics.DRIFT_HELD_BACK.name, nodepool=pool.name, reason=why)
+            self.log(
+                "new node drifted: drifted nodes are not replaced for now",
+                logger="controller.disruption",
+                nodeclaim=claim.name,
+                reason=why,
+                until=until.isoformat(),
+            )
+            publish(self._tasks, self._writer, held_back(pool, claim, why, until))
 
     def _noted(self, noted: _Noted) -> None:
         """Try again later what failed; what was written comes by the watch."""

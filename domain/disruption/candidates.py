@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused
+from treenail.domain.disruption.drift_brake import FIRST_PAUSE, DriftBrake
 from treenail.domain.disruption.expiry import expires_at, forceful
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_pools import NodePool
@@ -20,7 +21,8 @@ _LAST_RETRY: Final = timedelta(minutes=10)
 class Candidates:
     """Claims of nodes in use, and before when none of them is to be proposed again."""
 
-    def __init__(self) -> None:
+    def __init__(self, brake: DriftBrake | None = None) -> None:
+        self._brake = brake or DriftBrake()
         self._claims: dict[str, NodeClaim] = {}
         self._drifted: dict[str, datetime] = {}
         self._not_before: dict[str, datetime] = {}
@@ -65,7 +67,10 @@ class Candidates:
         """Return when a node is to be proposed next, None where it may live on."""
         claim = self._claims.get(name)
         expires = expires_at(claim, pool) if claim is not None else None
-        at = min((one for one in (expires, self._drifted.get(name)) if one is not None), default=None)
+        drifted = self._drifted.get(name)
+        if drifted is not None and self._brake.until is not None:
+            drifted = max(drifted, self._brake.until)
+        at = min((one for one in (expires, drifted) if one is not None), default=None)
         return None if at is None else max(at, self._not_before.get(name, at))
 
     def next_due(self, pool: NodePool) -> datetime | None:
@@ -83,7 +88,11 @@ class Candidates:
             (Cause.DRIFTED, False): [],
         }
         for name in due:
-            whys[_why(self._claims[name], pool, now)].append(name)
+            why = _why(self._claims[name], pool, now)
+            if why[0] is Cause.DRIFTED and whys[why] and self._brake.one_at_a_time(now):
+                self._not_before[name] = now + FIRST_PAUSE
+                continue
+            whys[why].append(name)
             self._put_off(name, now)
         self._forget_old(now)
         return tuple(

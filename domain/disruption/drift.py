@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Final
 
+from treenail.domain.cluster.cluster_facts import says_the_same
 from treenail.domain.disruption.surveys import InstancesSurveyed
 from treenail.domain.model import labels
 from treenail.domain.model.node_class_status import ImageMeant, NodeClassMeaning
@@ -49,6 +50,12 @@ class Standard:
     def _hashes(self) -> Mapping[str, str]:
         made = stamps(self.pool, self.node_class)
         return {key: made[key] for key in (NODEPOOL_HASH, PROVISIONER_HASH, NODE_CLASS_HASH) if key in made}
+
+    def asks_the_same(self, other: Standard) -> bool:
+        """Return whether pool and node class say the same as in `other`, but for their revision."""
+        known, of_other = self.node_class, other.node_class
+        alike = known is of_other or (known is not None and says_the_same(known, of_other))
+        return alike and says_the_same(self.pool, other.pool)
 
     def drift(self, claim: NodeClaim) -> str | None:
         """Return why a claim drifted, the first reason as Karpenter names it; None where it did not."""

@@ -148,6 +148,11 @@ DISRUPTION_DECISIONS: Final = _counter(
     *("decision", "reason", "consolidation_type"),
 )
 
+DRIFT_HELD_BACK: Final = _counter(
+    "treenail_drift_held_back_total",
+    "Times that a new node drifted at once, so that drifted nodes were not replaced for a while.",
+    *("nodepool", "reason"),
+)
 DECISION_PHASE_DURATION: Final = _seconds(
     "treenail_decision_phase_duration_seconds",
     "How long each phase of a decision took, from batch to bind.",

@@ -9,6 +9,8 @@ from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.ec2.network import SecurityGroup
 from treenail.domain.model.nodes import DRIFTED, condition_of
+from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.model.template_hash import NODEPOOL_HASH
 
 ONE_POD_EACH = {"node.kubernetes.io/instance-type": "c5.large"}
 
@@ -152,3 +154,20 @@ def test_a_node_whose_pods_may_not_leave_holds_up_no_other_and_goes_when_they_ma
 
 def refusals(rehearsal: Rehearsal) -> set[str]:
     return {str(entry.fields["why"]) for entry in told(rehearsal, "DisruptionRefused")}
+
+
+def test_nodes_that_drift_whatever_is_done_are_replaced_less_and_less_often() -> None:
+    foreign = {NODEPOOL_HASH: "somebody else's"}
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), pool(at_once="100%"), deployment(replicas=1)))
+        for _ in range(6 * 60):
+            rehearsal.run("1m")
+            for claim in rehearsal.claims():
+                if claim.annotations.get(NODEPOOL_HASH) != foreign[NODEPOOL_HASH]:
+                    rehearsal.cluster.patch_claim(claim.name, ClaimPatch(annotations=foreign))
+
+        assert rehearsal.running() == 1
+        assert 3 <= len(rehearsal.history()) <= 8
+        held = [r.event for r in rehearsal.cluster.events() if "made in their place" in r.event.message]
+        assert {(event.about.kind, event.reason) for event in held} == {("NodePool", "DisruptionBlocked")}
+        assert rehearsal.telemetry.counted("treenail_drift_held_back_total") == len(held)
