@@ -53,10 +53,10 @@ def read_in_part(kind: Kind, api: ApiKind[Any], content: bytes, reading: Reading
     if kind not in _KINDS:
         return InPart(None, problem)
     try:
-        tree = models.without_nulls(msgspec.json.decode(content))
+        read = _read(api, models.without_nulls(msgspec.json.decode(content)), reading)
+        tree = msgspec.json.decode(content) if read is None else None
     except RecursionError:
         return InPart(None, problem)
-    read = _read(api, tree, reading)
     if read is None:
         found, wrong = bare(kind, api.api_version, tree), [problem]
     else:
@@ -98,7 +98,8 @@ def _mend(tree: Any, problem: FieldError) -> bool | None:  # noqa: ANN401
     # An amount that it cannot hold the API server writes as another: what is asked for counts.
     field = ".limits".join(problem.field.rsplit(".requests", 1)) if beyond else problem.field
     way = list(_way(tree, field))
-    if not way:
+    # What is missing right under spec or status is no reason to do without all of that.
+    if not way or (len(way) == 1 and not way[0][2]):
         return None
     at, key, whole = way[-1]
     meant = _meant(problem.field, at[key]) if whole else _GONE
