@@ -42,7 +42,7 @@ def what(asked: Asked) -> str:
     if parts[:1] == ["namespaces"] and len(parts) > 2:
         parts = parts[2:]
     kind = "/".join((parts[0], *parts[2:])) if parts else at.path
-    named = len(parts) > 1
+    named = len(parts) != 1
     match asked.method:
         case "GET" if "watch" in parse_qs(at.query):
             verb = "watch"
