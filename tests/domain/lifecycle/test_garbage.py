@@ -143,3 +143,17 @@ def test_a_claim_on_reserved_capacity_whose_instance_is_on_demand_is_named(
     )
 
     assert [c.name for c in garbage((one,), (reserved,), listed_at=NOW).unreserved] == found
+
+
+@pytest.mark.parametrize(
+    ("static", "expected"),
+    [
+        ((), Garbage(instances=("i-1",), claims=(launched("c2", instance("i-2")),))),
+        (("default",), NOTHING),
+    ],
+)
+def test_what_is_left_over_of_static_pools_is_let_alone(static: tuple[str, ...], expected: Garbage) -> None:
+    nobodys = instance("i-1", tags={labels.NODEPOOL: "default"})
+    gone = launched("c2", instance("i-2"))
+
+    assert garbage((nobodys,), (gone,), listed_at=NOW, static_pools=static) == expected
