@@ -145,9 +145,12 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._replace()
 
     def _note(self, emptied: NodeEmptied) -> None:
-        self._empty.note(emptied.name, emptied.since)
+        self._empty.note(emptied.name, emptied.since, duplicate=emptied.duplicate)
         if emptied.not_before is not None:
             self._empty.postpone((emptied.name,), emptied.not_before)
+        if emptied.duplicate:
+            self._telemetry.count(metrics.NODES_BOUGHT_TWICE.name, nodepool=self._name)
+            self.log("node was bought twice", level="warning", nodeclaim=emptied.name)
         after = self._empty_after
         if emptied.since is not None and after is not None:
             self.log(
@@ -163,9 +166,6 @@ class Disruptor(DomainActor[DisruptorInbox]):
 
     def _propose_or_wait(self) -> None:
         after, now = self._empty_after, self._timers.now()
-        if after is None:
-            self._timers.cancel("due", self.me)
-            return
         due = self._empty.due(after, now)
         if due:
             # Whatever comes of it, these are not proposed again until they were refused or a while is over.
@@ -173,7 +173,9 @@ class Disruptor(DomainActor[DisruptorInbox]):
             self._tell("emptiness", due)
             self._cluster.tell(DisruptionProposed(pool=self._name, candidates=due, cause=Cause.EMPTY))
         at = self._empty.next_due(after)
-        if at is not None:
+        if at is None:
+            self._timers.cancel("due", self.me)
+        else:
             self.later("due", _Due(), seconds=max(0.0, (at - now).total_seconds()))
 
     def _replace(self) -> None:

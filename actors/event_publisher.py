@@ -8,16 +8,20 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.other_controllers import OtherControllerSeen
 from treenail.domain.disruption.disruption import DisruptionBlocked, DisruptNodes
 from treenail.domain.explain.node_events import NodeEvents, blocked
 from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.event_subjects import of_claim
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.ports import ClusterWriter
 
 # Budgets may change with every minute.
 _BLOCKED_SECONDS: Final = 60.0
 
-EventPublisherInbox: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
+EventPublisherInbox: TypeAlias = (
+    NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed | OtherControllerSeen
+)
 
 
 class EventPublisher(DomainActor[EventPublisherInbox]):
@@ -40,6 +44,9 @@ class EventPublisher(DomainActor[EventPublisherInbox]):
                 self._tell(blocked(message), self._blocked)
             case ClaimFailed():
                 self._tell(self._events.failed(message))
+            case OtherControllerSeen(claim=claim):
+                why = "Another controller decides for this cluster too: nodes are bought twice"
+                self._tell((ClusterEvent(of_claim(claim), "OtherControllerSeen", why, warning=True),))
             case _:
                 assert_never(message)
 

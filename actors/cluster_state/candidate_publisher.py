@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.duplicates import is_duplicate
 from treenail.domain.cluster.emptiness import empty_since
 from treenail.domain.disruption.disruption import (
     CandidateChanged,
@@ -35,7 +37,8 @@ class CandidatePublisher:
         self._model = model
         self._disruptor = disruptor
         self._in_use: dict[str, NodeClaim] = {}
-        self._empty: dict[str, str] = {}
+        # By name, its pool and whether it was bought twice.
+        self._empty: dict[str, tuple[str, bool]] = {}
         # When those were first heard of of which nobody here knows how they came to stand as they do.
         self._found: dict[str, datetime] = {}
 
@@ -69,15 +72,20 @@ class CandidatePublisher:
             self._disruptor(before.pool).tell(CandidateChanged(name=name, claim=None))
 
     def _tell_emptiness(self, name: str, view: NodeView | None, now: datetime) -> None:
-        empty = view is not None and self._model.empty(name)
-        if empty == (name in self._empty):
+        before = self._empty.get(name)
+        if view is None or not self._model.empty(name):
+            if before is not None:
+                del self._empty[name]
+                self._disruptor(before[0]).tell(NodeEmptied(name=name, since=None))
             return
-        if empty and view is not None:
-            self._empty[name] = view.pool
-            self._disruptor(view.pool).tell(self._emptied(name, view, now))
-        else:
-            pool = self._empty.pop(name)
-            self._disruptor(pool).tell(NodeEmptied(name=name, since=None))
+        stands = view.pool, self._duplicate(view)
+        if stands != before:
+            self._empty[name] = stands
+            self._disruptor(view.pool).tell(replace(self._emptied(name, view, now), duplicate=stands[1]))
+
+    def _duplicate(self, view: NodeView) -> bool:
+        model, claim = self._model, view.claim
+        return claim is not None and is_duplicate(claim, model.pods, model.nodes, model.claims.values())
 
     def _emptied(self, name: str, view: NodeView, now: datetime) -> NodeEmptied:
         found_at = self._found.get(name)

@@ -28,6 +28,7 @@ from treenail.domain.cluster.cluster_facts import (
     Resynced,
 )
 from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.cluster.other_controllers import OtherControllers, OtherControllerSeen
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.reseating import reseat
@@ -93,7 +94,9 @@ ClusterStateInbox: TypeAlias = (
 )
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted
-EventPublisherHears: TypeAlias = NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed
+EventPublisherHears: TypeAlias = (
+    NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed | OtherControllerSeen
+)
 ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
 
 
@@ -174,6 +177,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._tries = SecondTries(model, audience.pod_watcher)
         self._look_at: float | None = None
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
+        self._others = OtherControllers()
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._nodes = NodePublisher(
             model,
@@ -252,6 +256,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self.log("node repair waits", logger="controller.node.health", node=view.node_name, why=why)
 
     def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
+        if isinstance(fact, ObjectSeen):
+            self._look_for_others(fact, now)
         self._model.learn(fact, now)
         for understood in self._aside.heed(fact):
             self._audience.reporter.tell(understood)
@@ -262,11 +268,26 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if not self._synced:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
             self._synced = True
+            self._others.complete(now)
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
             for aside in fact.set_aside:
                 self._set_aside(aside)
             self._tell(self._model.take_changes(), now)
             self._interruptions.know_all()
+
+    def _look_for_others(self, fact: ObjectSeen, now: datetime) -> None:
+        """Have people told where another controller decides for this cluster too."""
+        known = self._model.known(fact.object) is not None
+        found = self._others.find(fact.object, now, known=known)
+        if found is not None:
+            self.log(
+                "another controller decides for this cluster: a claim is of no decision made here",
+                level="error",
+                nodeclaim=found.claim.name,
+                nodepool=found.claim.pool,
+            )
+            self._telemetry.count(metrics.OTHER_CONTROLLERS.name, nodepool=found.claim.pool)
+            self._audience.teller.tell(found)
 
     # --- what cannot be understood
 
@@ -321,6 +342,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _carry_out(self, decided: PlanDecided, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
         """Promise what holds of a plan, for pods that wait and for those on the nodes of these orders."""
         self._announce(orders)
+        self._others.decided(decided.decision.id)
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)

@@ -43,6 +43,10 @@ _LAST_RESORT_SECONDS: Final = 15.0
 # From SIGTERM on: a second less than what is promised.
 _LAST_RESORT_WHEN_ASKED_SECONDS: Final = 19.0
 _LOGGER: Final = "controller"
+_NO_ELECTION: Final = (
+    "there is no leader election yet: run one replica, for two buy nodes twice"
+    " (DISABLE_LEADER_ELECTION=true says that you know)"
+)
 
 
 class Controller:
@@ -163,6 +167,8 @@ class Controller:
     def _announce(self) -> None:
         for warning in self._settings.warnings:
             self.telemetry.log(warning, logger=_LOGGER, level="warning")
+        if self._settings.election_wanted:
+            self.telemetry.log(_NO_ELECTION, logger=_LOGGER, level="warning")
         try:
             self._failures.prepare()
         except OSError as error:

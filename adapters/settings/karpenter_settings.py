@@ -29,17 +29,21 @@ IGNORED: Final[Mapping[str, str]] = {
     "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
     "DISABLE_CONTROLLER_WARMUP": "true",
     "DISABLE_DRY_RUN": "false",
-    "DISABLE_LEADER_ELECTION": "false",
     "ENABLE_PROFILING": "false",
     "IGNORE_DRA_REQUESTS": "true",
-    "LEADER_ELECT": "true",
-    "LEADER_ELECTION_NAME": "karpenter-leader-election",
-    "LEADER_ELECTION_NAMESPACE": "",
     "LOG_ERROR_OUTPUT_PATHS": "stderr",
     "LOG_OUTPUT_PATHS": "stdout",
     "MEMORY_LIMIT": "-1",
     "SCHEDULER_CONFIG": "",
     "WEBHOOK_METRICS_PORT": "8001",
+}
+
+# Settings of leader election, of which there is none yet: how each says that none is wanted.
+ELECTION: Final[Mapping[str, Callable[[str], bool]]] = {
+    "DISABLE_LEADER_ELECTION": values.boolean,
+    "LEADER_ELECT": lambda written: not values.boolean(written),
+    "LEADER_ELECTION_NAME": lambda _: False,
+    "LEADER_ELECTION_NAMESPACE": lambda _: False,
 }
 
 # Settings of Karpenter's that cannot be followed, and must not be passed over: how they are read, and what to

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from treenail.adapters.settings.global_settings import place_of, variables_of, warnings_of
-from treenail.adapters.settings.karpenter_settings import FOLLOWED, GATES, IGNORED, REFUSED
+from treenail.adapters.settings.karpenter_settings import ELECTION, FOLLOWED, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES, Settings, Variable
 
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -33,7 +33,7 @@ def read_settings(
     sources = Sources(environment, options, variables_of(config))
     read = {variable.field: sources.read(variable) for variable in VARIABLES}
     warnings = (*_warnings(environment, read["feature_gates"]), *warnings_of(config))
-    settings = Settings(**read, warnings=warnings)
+    settings = Settings(**read, warnings=warnings, election_wanted=_wants_election(environment))
     _check(settings)
     return settings
 
@@ -85,6 +85,18 @@ def _check(settings: Settings) -> None:
         raise SettingError("BATCH_IDLE_DURATION: is longer than BATCH_MAX_DURATION")
     if settings.kube_client_burst < 1:
         raise SettingError("KUBE_CLIENT_BURST: '0' would let no write through")
+
+
+def _wants_election(environment: Mapping[str, str]) -> bool:
+    """Return whether a leader is to be elected, as it is with Karpenter unless a setting says otherwise."""
+    declined = False
+    for name, declines in ELECTION.items():
+        written = environment.get(name, "").strip()
+        try:
+            declined |= bool(written) and declines(written)
+        except ValueError as error:
+            raise SettingError(f"{name}: {written!r} {error}") from None
+    return not declined
 
 
 def _warnings(environment: Mapping[str, str], gates: Mapping[str, bool]) -> tuple[str, ...]:

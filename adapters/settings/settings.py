@@ -48,6 +48,7 @@ def _variable(default: str, read: Callable[[str], Any], about: str) -> dict[str,
 class Settings:
     """The settings that are acted on. The variable of a field is its name in capitals; times in seconds.
 
+    `election_wanted` says whether a leader is to be elected.
     `warnings` say which variables were set that change nothing, one line each.
     """
 
@@ -290,6 +291,7 @@ class Settings:
         )
     )
     warnings: tuple[str, ...] = ()
+    election_wanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
+from typing import Final
 
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.disruption.budget_windows import counts
@@ -20,12 +21,14 @@ from treenail.domain.model.nodes import NodeClaim, NodeView
 class NodeEmptied:
     """Nothing but daemons stands on a node (`since` then), or, with None, something does again.
 
-    It is not to be proposed before `not_before`, where that is set.
+    It is not to be proposed before `not_before`, where that is set. A `duplicate` is given back whatever its
+    pool says of empty nodes: its pods were bought another node as well.
     """
 
     name: str
     since: datetime | None
     not_before: datetime | None = None
+    duplicate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,20 +183,28 @@ def allowed_disruptions(pool: NodePool, reason: str, nodes: int, now: datetime) 
     return min(amounts, default=None)
 
 
+# The scheduler may still send a pod there for so long.
+_DUPLICATE_AFTER: Final = timedelta(seconds=60)
+
+
 class EmptyNodes:
     """The empty nodes of one pool, and when each has stood empty for long enough."""
 
     def __init__(self) -> None:
         self._since: dict[str, datetime] = {}
         self._not_before: dict[str, datetime] = {}
+        self._duplicates: dict[str, None] = {}
 
-    def note(self, name: str, since: datetime | None) -> None:
-        """Take in that a node is empty since then, or no longer is."""
+    def note(self, name: str, since: datetime | None, *, duplicate: bool = False) -> None:
+        """Take in that a node is empty since then, or no longer is; a duplicate goes after a minute."""
         self._not_before.pop(name, None)
+        self._duplicates.pop(name, None)
         if since is None:
             self._since.pop(name, None)
-        else:
-            self._since[name] = since
+            return
+        self._since[name] = since
+        if duplicate:
+            self._duplicates[name] = None
 
     def postpone(self, names: Iterable[str], until: datetime) -> None:
         """Do not propose these again before `until`."""
@@ -201,15 +212,20 @@ class EmptyNodes:
             if name in self._since:
                 self._not_before[name] = until
 
-    def due(self, after: timedelta, now: datetime) -> tuple[str, ...]:
-        """Return the nodes that have stood empty for `after`, longest first."""
-        ready = [n for n in self._since if self._due_at(n, after) <= now]
+    def due(self, after: timedelta | None, now: datetime) -> tuple[str, ...]:
+        """Return the nodes that have stood empty for `after` (None is for ever), longest first."""
+        ready = [n for n in self._since if (at := self._due_at(n, after)) is not None and at <= now]
         return tuple(sorted(ready, key=lambda n: (self._since[n], n)))
 
-    def next_due(self, after: timedelta) -> datetime | None:
-        """Return when the next node will have stood empty for `after`, if any is empty."""
-        return min((self._due_at(n, after) for n in self._since), default=None)
+    def next_due(self, after: timedelta | None) -> datetime | None:
+        """Return when the next node will have stood empty for `after`, if any will."""
+        all_due = (self._due_at(n, after) for n in self._since)
+        return min((at for at in all_due if at is not None), default=None)
 
-    def _due_at(self, name: str, after: timedelta) -> datetime:
+    def _due_at(self, name: str, after: timedelta | None) -> datetime | None:
+        if name in self._duplicates:
+            after = _DUPLICATE_AFTER if after is None else min(after, _DUPLICATE_AFTER)
+        if after is None:
+            return None
         due = self._since[name] + after
         return max(due, self._not_before.get(name, due))

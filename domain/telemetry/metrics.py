@@ -176,6 +176,16 @@ PROVISIONING_RESUMES: Final = _gauge(
     "treenail_provisioning_resumes_timestamp_seconds",
     "When provisioning that is off comes back by itself, in Unix time; 0 where it is on.",
 )
+NODES_BOUGHT_TWICE: Final = _counter(
+    "treenail_nodes_bought_twice_total",
+    "Nodes whose pods were bought another one as well, which are given back.",
+    "nodepool",
+)
+OTHER_CONTROLLERS: Final = _counter(
+    "treenail_other_controller_claims_total",
+    "Claims that another controller wrote while this one ran: there is to be one.",
+    "nodepool",
+)
 CLOCK_STEPS: Final = _counter(
     "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
 )

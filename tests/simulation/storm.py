@@ -13,6 +13,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.domain.telemetry import metrics
 
 MINUTES = 20
 CALM_MINUTES = 25
@@ -127,6 +128,8 @@ class Storm:
             self.rehearsal.scale(name, 0, kind=kind_of(name))
         self.rehearsal.run(60 * CALM_MINUTES)
         self.invariants.check_empty()
+        alarms = self.rehearsal.telemetry.counted(metrics.OTHER_CONTROLLERS.name)
+        assert not alarms, "a controller before was taken for another one"
 
     def _set_up(self) -> None:
         limit = self.dice.choice((8, 32, 1000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeVar
@@ -70,7 +71,9 @@ class FakeCluster:
         self._latency = plane.fork()
         self._gate = Gate(plane, self._present_faults)
         self._texts = Texts()
+        self._plane = plane
         self._watch = Watch(plane, self._present_faults, self._texts)
+        self._watches = [self._watch]
         self._server = ApiServer(self._store)
         accounts = Accounts(self._store)
         self._kubelets = Kubelets(plane, accounts, self._server)
@@ -103,7 +106,9 @@ class FakeCluster:
         It is told of as set aside, until a good one is applied. The cluster goes on with what was there.
         """
         where = address(about.kind if kind is Kind.NODE_CLASS else kind, name, about.namespace)
-        self._watch.set_aside(self._store.set_aside(where, kind, about, problem))
+        broken = self._store.set_aside(where, kind, about, problem)
+        for watch in self._watches:
+            watch.set_aside(broken)
 
     def write_as(self, writer: Writer | None) -> None:
         """Have clients read what `writer` writes, of objects that it writes, as they read an API server.
@@ -140,7 +145,8 @@ class FakeCluster:
         broken = self._store.broken.get(where)
         if broken is not None and self._store.find(where) is None:
             self._store.mend(where)
-            self._watch.forget(broken)
+            for watch in self._watches:
+                watch.forget(broken)
         else:
             self._server.delete(where, foreground=cascade == "foreground")
 
@@ -212,7 +218,19 @@ class FakeCluster:
     def unavailable_until(self, at: float) -> None:
         """Answer no call of the ports before second `at`, and tell no facts: a full list comes then."""
         self._gate.close(at)
-        self._watch.cut_off(at)
+        for watch in self._watches:
+            watch.cut_off(at)
+
+    def client(self) -> FakeCluster:
+        """Return another client of this cluster, whose watch is its own: for a second controller."""
+        other = copy(self)
+        other.watch_alone()
+        return other
+
+    def watch_alone(self) -> None:
+        """Have a watch of its own from now on."""
+        self._watch = Watch(self._plane, self._present_faults, self._texts)
+        self._watches.append(self._watch)
 
     def now(self) -> datetime:
         """Return the time of day, as the API server has it."""

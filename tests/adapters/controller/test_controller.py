@@ -241,6 +241,17 @@ def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(
     other.lab.agenda.stop()
 
 
+@pytest.mark.parametrize(("disabled", "lines"), [("false", 1), ("true", 0)])
+def test_that_no_leader_is_elected_is_warned_about(tmp_path: Path, disabled: str, lines: int) -> None:
+    house = House(tmp_path, DISABLE_LEADER_ELECTION=disabled)
+    house.start()
+    house.close()
+
+    said = [line for line in house.log.getvalue().splitlines() if "no leader election" in line]
+    assert len(said) == lines
+    assert all(json.loads(line)["level"] == "WARNING" for line in said)
+
+
 def test_what_changes_nothing_is_warned_about(tmp_path: Path) -> None:
     house = House(tmp_path, MEMORY_LIMIT="1")
     house.start()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treenail.adapters.settings.karpenter_settings import GATES, IGNORED, REFUSED
+from treenail.adapters.settings.karpenter_settings import ELECTION, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.said import SettingError, read_settings
 from treenail.adapters.settings.settings import VARIABLES, CloudName, LogLevel
 from treenail.domain.interruption.interruption_policy import Response
@@ -204,8 +204,31 @@ def test_those_that_ask_for_nothing_do_no_harm(name: str, written: str) -> None:
     assert read_settings({**NAMED, name: written}, {}) == read_settings(NAMED, {})
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ({}, True),
+        ({"LEADER_ELECT": "true"}, True),
+        ({"LEADER_ELECT": "false"}, False),
+        ({"DISABLE_LEADER_ELECTION": "true"}, False),
+        ({"DISABLE_LEADER_ELECTION": "false", "LEADER_ELECTION_NAME": "mine"}, True),
+        ({"LEADER_ELECTION_NAMESPACE": "kube-system"}, True),
+    ],
+)
+def test_a_leader_is_to_be_elected_unless_a_setting_says_otherwise(
+    said: dict[str, str],
+    wanted: bool,  # noqa: FBT001
+) -> None:
+    assert read_settings({**NAMED, **said}, {}).election_wanted is wanted
+
+
+def test_an_election_that_is_neither_wanted_nor_not_is_an_error() -> None:
+    with pytest.raises(SettingError, match="LEADER_ELECT: 'perhaps' is neither true nor false"):
+        read_settings({**NAMED, "LEADER_ELECT": "perhaps"}, {})
+
+
 def test_a_setting_is_acted_on_or_ignored_or_refused() -> None:
-    names = [*(v.name for v in VARIABLES), *IGNORED, *REFUSED]
+    names = [*(v.name for v in VARIABLES), *IGNORED, *ELECTION, *REFUSED]
 
     assert len(names) == len(set(names))
 
@@ -224,7 +247,7 @@ VM_MEMORY_OVERHEAD_PERCENT WEBHOOK_METRICS_PORT WEBHOOK_PORT
 
 
 def test_no_setting_of_karpenters_is_passed_over_in_silence() -> None:
-    known = {*(v.name for v in VARIABLES), *IGNORED, *REFUSED}
+    known = {*(v.name for v in VARIABLES), *IGNORED, *ELECTION, *REFUSED}
 
     assert [name for name in KARPENTERS.split() if name not in known] == []
 
