@@ -1,4 +1,4 @@
-"""Pods that must share a node with others, put together before nodes are chosen."""
+"""Bundles: pods that must share a node, put together before nodes are chosen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(slots=True, eq=False)
 class Bundle:
-    """Pods that share a node: how many of which class, what they ask for together, and where they may be."""
+    """Pods that share one node: to node planning they are a single large unit.
+
+    `load` (R) is what they request together, `demands` what they all ask of the node, `choice` its domains.
+    `parts` is how many pods of which class (by index) there are, `colocated` what terms per node count.
+    `placements` are kept so that all of it can be taken back. `number` is negative, and the group's index.
+    """
 
     load: Floats
     demands: tuple[Demand, ...]
@@ -43,7 +48,7 @@ class Bundle:
 
 
 class Bundles:
-    """Gathers pods that must be together on new nodes, and finds their places in rooms."""
+    """Places pods with affinity per node: on existing nodes, or gathered in bundles for new ones."""
 
     def __init__(
         self,
@@ -73,15 +78,26 @@ class Bundles:
         pods: int,
         alone: Mapping[int, PodGroup] | None,
     ) -> None:
-        """Seat pods with those they must be with; in rooms only, unless told who is `alone`."""
+        """Place pods with those they must share a node with.
+
+        `alone` are the pod groups that have no bundle, by index: one of their pods may be what these must be
+        with. Without it, only existing nodes are tried.
+        """
+        # Existing nodes first, as everywhere: company that is there costs nothing.
         placed = self._existing_nodes.together(one, level, constraints, pods, begin=False)
+        # A bundle of this class got no node before. It is not tried again: the next round would fail the same
+        # way.
         if (one.index, level) in self._spent:
             alone = None
         if alone is not None and placed < pods:
             placed += self._join(one, level, constraints, pods - placed)
+            # Only when no bundle takes more is another one begun around a pod that was on its way to any
+            # node.
             while placed < pods and self._carve(one, level, constraints, alone):
                 joined = self._join(one, level, constraints, pods - placed)
                 placed += joined
+                # The new bundle holds the pod it was made around and none of these: another would be no
+                # better.
                 if not joined:
                     break
         if not placed and constraints.may_begin:
@@ -94,13 +110,17 @@ class Bundles:
         constraints: TopologyConstraints,
         alone: Mapping[int, PodGroup],
     ) -> bool:
-        """Make a bundle of a pod that was to go anywhere, for others to join it; tell if there was one."""
+        """Turn one pod of a pod group into a bundle that others can join; return whether there was one.
+
+        The pod is of a class that these pods must share a node with, and had no need of a certain node.
+        """
         wanted = [r.group for r in constraints.together]
         for pod_group in alone.values():
             for placed_pods in pod_group.waiting:
                 placement = placed_pods.placement
                 if all(group in placement.one.counted for group in wanted):
                     demands = pod_group.alternatives[pod_group.options_in_order[0].alternative]
+                    # A draft: only when one of the others fits beside it does the pod leave its group.
                     bundle = Bundle(np.zeros_like(placement.one.requests), demands, placement.choice)
                     self._gather(placement.one, placement.level, placement.constraints, bundle, 1)
                     fits, joined = self._best_way(one, level, constraints, bundle, 1)
@@ -112,7 +132,9 @@ class Bundles:
         return False
 
     def pod_groups(self) -> list[PodGroup]:
-        """Return the bundles as lots, numbered from -1 down."""
+        """Return the bundles as pod groups of one unit each, with indices from -1 down."""
+        # Made anew in each round, for bundles may have grown. Negative numbers never meet those of other
+        # groups.
         self._of_pod_group = {}
         made: list[PodGroup] = []
         for bundle in self._bundles:
@@ -131,7 +153,7 @@ class Bundles:
         self._bundles.append(bundle)
 
     def take_back(self, pod_group: PodGroup) -> None:
-        """Note that a bundle got no node: its pods are to be seated anew."""
+        """Dissolve a bundle that got no node: its pods are to be placed anew."""
         bundle = self._of_pod_group[pod_group.index]
         pod_group.bundle = {}
         self._bundles.remove(bundle)
@@ -150,6 +172,8 @@ class Bundles:
         buying: bool,
     ) -> None:
         best, most = None, 0
+        # The domain of a new bundle is one where the most of them fit on one node, the cheapest of equal
+        # ones: begun too small, the rest of the class has nowhere to go, for no second node may be begun.
         choices = (
             self._choices.of(level.demand, constraints.keys, constraints.targets, constraints.apart_keys)
             if buying
@@ -161,6 +185,7 @@ class Bundles:
             )
             if fits > most:
                 best, most = choice, fits
+        # An existing node that holds as many costs nothing. One that holds fewer loses to a new node.
         if self._existing_nodes.most_in_one(one, level, constraints, pods) >= max(most, 1):
             self._existing_nodes.together(one, level, constraints, pods, begin=True)
         elif best is not None:
@@ -173,6 +198,7 @@ class Bundles:
     ) -> int:
         placed = 0
         for bundle in self._bundles:
+            # In the order the bundles were begun: the first that has all of whom they must be with.
             if placed < pods and all(bundle.has(r.group) for r in constraints.together):
                 fits, joined = self._best_way(one, level, constraints, bundle, pods - placed)
                 if fits:
@@ -189,10 +215,11 @@ class Bundles:
         bundle: Bundle,
         pods: int,
     ) -> tuple[int, Bundle]:
-        """Return how many of `pods` pods may join a bundle, and what it becomes by that.
+        """Return how many of `pods` pods may join a bundle, and what the bundle becomes by that.
 
-        Where they ask for domains that it leaves open, it becomes one of those.
+        Where they ask for a domain that the bundle leaves open, it is pinned to the one that takes most.
         """
+        # Its domains are known already: joining changes the demands alone.
         if all(key in bundle.choice.known for key in constraints.keys):
             ways = [_joined(bundle, level.demand, bundle.choice)]
         else:
@@ -205,19 +232,23 @@ class Bundles:
                 if _agree(bundle.choice, choice)
             ]
         found = [(self._fit(one, constraints, way, pods), way) for way in ways]
+        # Of equal ways the first: choices have the same order each time.
         return max(found, key=lambda each: each[0], default=(0, bundle))
 
     def _fit(self, one: PodClass, constraints: TopologyConstraints, bundle: Bundle, pods: int) -> int:
-        """Return how many of `pods` pods may join a bundle."""
+        """Return how many of `pods` pods may join a bundle: by quota, by terms per node, and by room."""
         quota = (
             min(constraints.quota(bundle.choice.known, self._universe), pods)
             if constraints.by_domain
             else pods
         )
         quota = min(quota, most_joining(bundle.colocated, constraints.rules, self._terms))
+        # Any node option will do, of whichever pool: the planner chooses among those that hold the whole
+        # bundle. The largest types suffice, for what fits in any fits in one of these.
         most = 0.0
         for option in self._options(bundle):
             free = option.largest - bundle.load
+            # A type that does not hold what is in the bundle already has negative room in some resource.
             fits = np.where(holds(free, np.zeros_like(bundle.load)), count_fitting(free, one.requests), 0.0)
             most = max(most, float(fits.max(initial=0.0)))
         return int(max(min(quota, most), 0))
@@ -246,8 +277,11 @@ class Bundles:
         bundle.parts[one.index] = bundle.parts.get(one.index, 0) + pods
         colocated = bundle.colocated
         for group in constraints.counted:
+            # Only terms per node: those by domain are counted in the groups themselves, once for the whole
+            # domain.
             if group.term.per_node:
                 colocated.counted[group.index] = colocated.counted.get(group.index, 0) + pods
+        # Wishes to keep apart bind only their own pod, not those that join later.
         for index in constraints.rules.firm:
             colocated.owned[index] = colocated.owned.get(index, 0) + pods
         bundle.placements.append((one, level, constraints, pods))
@@ -264,7 +298,7 @@ class Bundles:
 
 
 def _joined(bundle: Bundle, demand: Demand, choice: Choice) -> Bundle:
-    """Return what a bundle is when others that ask for `demand` join it."""
+    """Return a copy of a bundle as it would be with others that ask for `demand` on it."""
     return replace(bundle, demands=tuple(dict.fromkeys((*bundle.demands, demand))), choice=choice)
 
 
@@ -273,16 +307,17 @@ def _agree(one: Choice, other: Choice) -> bool:
 
 
 def _both(one: Choice, other: Choice) -> Choice:
-    """Return the nodes of two choices at once."""
+    """Return the choice of nodes that are in the domains of both. The two agree."""
     asked = one.requirements.with_(other.requirements)
     return replace(one, requirements=asked, known={**one.known, **other.known})
 
 
 def _become(bundle: Bundle, to: Bundle) -> None:
-    """Let a bundle ask for what `to` does, and be where that is: those in it count there from now on."""
+    """Give a bundle the demands and the domains of `to`, and move the counts of its pods there."""
     bundle.demands = to.demands
     if to.choice is bundle.choice:
         return
+    # Those in it were counted while the domain was open, which is nowhere. Counted again, others see them.
     for _, _, constraints, pods in bundle.placements:
         constraints.note_new(bundle.choice, -pods)
         constraints.note_new(to.choice, pods)

@@ -1,4 +1,4 @@
-"""Seat pods in rooms."""
+"""Placement on existing nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """The rooms in one domain of each key, and how many pods each of them can take."""
+    """The existing nodes (rows) in one domain of each key, and how many pods each of them can take."""
 
     domains: Mapping[str, str]
     rows: Indices
@@ -30,7 +30,10 @@ class _Cell:
 
 @dataclass(slots=True, eq=False)
 class NodePods:
-    """Pods of a class in a room (by row) that rely on where others are; the `number`-th to be seated."""
+    """Pods of a class on an existing node (by row) that rely on where others are.
+
+    `number` is their place in the order in which pods were placed.
+    """
 
     one: PodClass
     constraints: TopologyConstraints
@@ -40,9 +43,10 @@ class NodePods:
 
 
 class ExistingPlacement:
-    """Puts pods of a class into the first rooms that hold them, as far as topologies let it.
+    """Places pods of a class on the first existing nodes that hold them and that topology terms allow.
 
-    `numbers` count all who are seated, in rooms or not. `guests` are those that rely on others.
+    `numbers` numbers all placements in their order, those on new nodes too. `guests` are the pods on existing
+    nodes that rely on where others are: they may have to leave again.
     """
 
     def __init__(self, existing_nodes: ExistingNodes, universe: Universe, outcome: Outcome) -> None:
@@ -60,25 +64,32 @@ class ExistingPlacement:
         pods: int,
         bought_in: Collection[Mapping[str, str]] = (),
     ) -> int:
-        """Put up to `pods` pods into rooms; return how many found a place.
+        """Place up to `pods` pods on existing nodes; return how many found a place.
 
-        `bought_in` are domains in which those that gather, and find no room there, will have new nodes.
+        `bought_in` are the domains in which pods that gather can have all the new nodes they need.
         """
         rows = self._existing_nodes.open_to(level.demand)
         if not len(rows):
             return 0
+        # Which nodes suit is known per demand, how many pods fit per array of requests: both are remembered,
+        # so that a class tried again costs O(N) array operations and no look at labels.
         fits = self.fits(one, constraints, rows)
+        # No domain matters: the first nodes in Karpenter's order are filled, as its first fit would pod by
+        # pod.
         if not constraints.by_domain:
             return self.fill(one, constraints, rows, first_of(fits, pods))
+        # Full nodes are left out before domains are looked at: in a large cluster that is most of them.
         able = fits > 0
         cells = self._cells(constraints, rows[able], fits[able]) if np.logical_or.reduce(able) else []
+        # With one spread alone, all pods are dealt at once. Anything else goes by turns, for each pod may
+        # change what is open to the next.
         spread = constraints.sole_spread
         if spread is not None:
             return self._spread(one, constraints, spread, cells, pods)
         return self._one_by_one(one, constraints, cells, pods, bought_in)
 
     def first(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> bool:
-        """Put one pod into the first room that takes it as things stand; return whether there is one."""
+        """Place one pod on the first existing node that takes it now; return whether there is one."""
         rows = self._existing_nodes.open_to(level.demand)
         if not len(rows):
             return False
@@ -86,19 +97,23 @@ class ExistingPlacement:
         if not constraints.may_begin:
             for restriction in constraints.together:
                 fits = np.where(restriction.group.on_existing_nodes[rows] > 0, fits, 0.0)
+        # The first node whose domain lets a pod in, not the emptiest domain: one by one, Karpenter takes the
+        # first existing node that accepts, and this attempt is to place whoever Karpenter does.
         for at in fits.nonzero()[0].tolist():
             if constraints.quota(self._existing_nodes.labels(int(rows[at])), self._universe) >= 1:
                 return bool(self.fill(one, constraints, rows[at : at + 1], np.ones(1)))
         return False
 
     def any_left(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> bool:
-        """Return whether some room could take a pod, domains left aside."""
+        """Return whether some existing node could take a pod if its domain did not matter."""
         rows = self._existing_nodes.open_to(level.demand)
         return bool(len(rows)) and bool(np.logical_or.reduce(self.fits(one, constraints, rows)))
 
     def fits(self, one: PodClass, constraints: TopologyConstraints, rows: Indices) -> Floats:
         """Return how many pods of the class each of `rows` can take, terms per node counted."""
         fits = self._existing_nodes.fits(rows, one.requests, one.kind.volumes)
+        # What is free stays untouched by pods that only count: a host port or a spread per node may bar a
+        # node that is almost empty.
         if constraints.by_node:
             fits = np.minimum(fits, constraints.most_on(rows))
         return fits
@@ -112,15 +127,17 @@ class ExistingPlacement:
         *,
         begin: bool,
     ) -> int:
-        """Put pods into the rooms where those are that they must be with; return how many found a place.
+        """Place pods on the nodes of those they must share a node with; return how many found a place.
 
-        Where there are none they may `begin` in the room that holds the most of them.
+        With `begin`, none of these are placed: then all go to the one node that holds the most of them.
         """
         rows = self._existing_nodes.open_to(level.demand)
         if not len(rows):
             return 0
         fits = self.fits(one, constraints, rows)
         if begin:
+            # All in one node, or they would not be together. Of nodes that hold as many, `argmax` takes the
+            # first, which is the one Karpenter would look at first.
             best = int(np.minimum(self._let_in(constraints, rows, fits), pods).argmax())
             fits = np.where(np.arange(len(rows)) == best, fits, 0.0)
         else:
@@ -128,6 +145,8 @@ class ExistingPlacement:
                 fits = np.where(restriction.group.on_existing_nodes[rows] > 0, fits, 0.0)
         placed = 0
         for at in fits.nonzero()[0].tolist():
+            # The quota is computed for each node again: the pods that were just placed may have used up the
+            # domain.
             quota = min(
                 constraints.quota(self._existing_nodes.labels(int(rows[at])), self._universe), pods - placed
             )
@@ -137,23 +156,26 @@ class ExistingPlacement:
     def most_in_one(
         self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, pods: int
     ) -> int:
-        """Return how many of `pods` pods the roomiest room could take."""
+        """Return how many of `pods` pods the existing node with the most room for them could take."""
         rows = self._existing_nodes.open_to(level.demand)
         if not len(rows):
             return 0
         return int(np.minimum(self._let_in(constraints, rows, self.fits(one, constraints, rows)), pods).max())
 
     def fill(self, one: PodClass, constraints: TopologyConstraints, rows: Indices, dealt: Floats) -> int:
-        """Put so many pods (`dealt`, by row) into `rows`; return how many that are."""
+        """Place so many pods (`dealt`, by row) on `rows`; return how many that are in all."""
         filled = dealt.nonzero()[0]
         rows, dealt = rows[filled], dealt[filled]
         if len(filled):
             self._existing_nodes.take(rows, dealt, one.requests, one.kind.volumes)
             taken = {int(row): int(pods) for row, pods in zip(rows, dealt, strict=True)}
             self._outcome.nominate(one.index, taken, constraints.given_up)
+            # Most pods are counted by no term: for them this is all there is to do.
             if constraints.counted or constraints.apart:
                 for row, pods in taken.items():
                     constraints.note_room(row, self._existing_nodes.labels(row), pods)
+            # If those they rely on get no new node after all, these must be found again: see
+            # `Placer.undo_dependants`.
             if constraints.relies:
                 self.guests += [
                     NodePods(one, constraints, row, pods, next(self.numbers)) for row, pods in taken.items()
@@ -161,13 +183,14 @@ class ExistingPlacement:
         return int(dealt.sum())
 
     def count(self, guests: NodePods, pods: int) -> None:
-        """Count so many more of the guests where they are; fewer, where negative."""
+        """Count so many more of these pods in the groups of their node; fewer where negative."""
         guests.constraints.note_room(guests.row, self._existing_nodes.labels(guests.row), pods)
 
     def may_stay(self, guests: NodePods) -> float:
-        """Return how many of the guests those they rely on let in, of whom they are counted none."""
+        """Return how many of these pods may stay where they are. The caller has taken them out of the counts."""
         constraints = guests.constraints
         if (
+            # Who they had to be with is gone from the node, and they may not begin by themselves.
             any(not r.group.on_existing_nodes[guests.row] for r in constraints.together)
             and not constraints.may_begin
         ):
@@ -175,16 +198,18 @@ class ExistingPlacement:
         return constraints.quota(self._existing_nodes.labels(guests.row), self._universe)
 
     def vacate(self, guests: NodePods, pods: int) -> None:
-        """Take pods out of their room, where they count no longer: they are to be seated anew."""
+        """Take pods off their node, where they are not counted any more: they are to be placed anew."""
         guests.pods -= pods
         if not guests.pods:
             self.guests.remove(guests)
         one, rows = guests.one, np.array([guests.row], dtype=np.intp)
+        # A negative count gives the node its resources back. Their groups were corrected by the caller, who
+        # counts all pods that rely on others anew.
         self._existing_nodes.take(rows, np.array([-float(pods)]), one.requests, one.kind.volumes)
         self._outcome.nominate(one.index, {guests.row: -pods}, guests.constraints.given_up)
 
     def _let_in(self, constraints: TopologyConstraints, rows: Indices, fits: Floats) -> Floats:
-        """Return how many of the pods that fit each of `rows` the terms by domain let in."""
+        """Return, of the pods that fit each of `rows`, how many the terms by domain let in."""
         if not constraints.by_domain:
             return fits
         quotas = [
@@ -194,10 +219,12 @@ class ExistingPlacement:
         return np.minimum(fits, quotas)
 
     def _cells(self, constraints: TopologyConstraints, rows: Indices, fits: Floats) -> list[_Cell]:
-        """Part rooms by their domains, less those that lack one. In the order of their first rooms.
+        """Part existing nodes by their domains, in the order of the first node of each part.
 
-        Where pods are only kept apart, rooms without a domain will do.
+        Nodes that lack a label are left out, unless only anti-affinity looks at it.
         """
+        # Parted by small numbers in place of label values: a cluster of thousands of nodes has a handful of
+        # domains, and a tuple of integers is hashed quickly.
         by_codes: dict[tuple[int, ...], list[int]] = {}
         columns = [self._existing_nodes.values(r.group.term.key) for r in constraints.by_domain]
         codes = np.array([codes[rows] for _, codes in columns]).T
@@ -208,6 +235,8 @@ class ExistingPlacement:
             values = [values[code] for (values, _), code in zip(columns, key, strict=True)]
             known = dict(zip((r.group.term.key for r in constraints.by_domain), values, strict=True))
             domains = {name: value for name, value in known.items() if value is not None}
+            # A spread or an affinity cannot hold on a node without the label: the scheduler refuses such
+            # nodes.
             if all(name in domains or name in constraints.apart_keys for name in known):
                 cells.append(_Cell(domains, rows[members], fits[members]))
         return cells
@@ -220,10 +249,11 @@ class ExistingPlacement:
         cells: list[_Cell],
         pods: int,
     ) -> int:
-        """Spread pods over the domains that rooms have, as evenly as rooms can."""
+        """Spread pods over the domains of existing nodes, as evenly as what is free allows."""
         if not cells:
             return 0
         domains = [cell.domains[spread.group.term.key] for cell in cells]
+        # Pods that request nothing fit infinitely often: the sum is cut down so that dealing ends.
         fits = np.minimum(np.array([cell.fits.sum() for cell in cells]), pods)
         dealt = spread.dealt(domains, fits, pods, self._universe, constraints.strict)
         return sum(
@@ -240,18 +270,23 @@ class ExistingPlacement:
         pods: int,
         bought_in: Collection[Mapping[str, str]],
     ) -> int:
-        """Put pods into the least crowded cell, as many as may go there before it is asked again.
+        """Place pods in the least crowded domains, as many at a time as the quota allows.
 
-        Those that gather begin where there is a place for the most of them.
+        Pods that gather begin in the domain that has a place for the most of them.
         """
         placed = 0
+        # Beside another term a spread must be dealt pod by pod: after each, another domain may be the least
+        # crowded.
         several = bool(constraints.spreads)
         while placed < pods:
             left = pods - placed
             open_to = [
                 (
                     constraints.crowding(cell.domains),
+                    # The first pod decides for all: begun in a small domain, the rest would find no place.
                     -_reach(cell, left, bought_in) if constraints.gathers else 0.0,
+                    # Equal ones go by their first node, which is Karpenter's order; the number only tells
+                    # them apart.
                     int(cell.rows[0]),
                     at,
                 )
@@ -269,7 +304,7 @@ class ExistingPlacement:
 
 
 def _reach(cell: _Cell, pods: int, bought_in: Collection[Mapping[str, str]]) -> float:
-    """Return for how many of `pods` pods there is a place in the domain of a cell."""
+    """Return for how many of `pods` pods there is a place in the domain of a cell, new nodes counted."""
     if any(cell.domains.items() <= domains.items() for domains in bought_in):
         return pods
     return min(float(cell.fits.sum()), pods)

@@ -1,4 +1,4 @@
-"""Decide where pods may go: into which rooms, and in which domains they are to get new nodes."""
+"""The placer: decides for each pod class which existing nodes, or which domains of new nodes, it gets."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True)
 class _Relying:
-    """Pods with a seat that may depend on others.
+    """Placed pods that may depend on others.
 
-    They were the `number`-th to take it. The calls count so many of them there, tell how many may be there,
-    and take so many away.
+    `number` is their place in the order of placements. `count` counts so many of them in their domain,
+    `quota` returns how many may be there, and `leave` takes so many away.
     """
 
     number: int
@@ -41,9 +41,10 @@ class _Relying:
 
 
 class Placer:
-    """Seats one class after the other, rung by rung: in rooms first, then on nodes to be bought.
+    """Places one pod class after the other, level by level: on existing nodes first, then on new ones.
 
-    Those for new nodes are gathered as `pod_groups`.
+    The pods for new nodes are gathered as `pod_groups`. Only their domain is chosen here: which nodes they
+    get is planned later for all groups together, for a node is best chosen with everybody in view.
     """
 
     def __init__(
@@ -61,7 +62,8 @@ class Placer:
         self._constraint_reader = constraint_reader
         self._universe = universe
         self._outcome = outcome
-        # How many pods of a class, at a rung, a choice holds, and how many it can, as limits have shown.
+        # How many pods of a class, at a level, a choice of domains has, and how many it can have at most. The
+        # latter is only known after nodes were planned: limits, counted for all groups, left no more.
         self._held: dict[tuple[int, RelaxationLevel, int], int] = {}
         self._most: dict[tuple[int, RelaxationLevel, int], int] = {}
         self._free: dict[tuple[Relaxation, int], tuple[tuple[Demand, ...], ...]] = {}
@@ -75,17 +77,21 @@ class Placer:
 
     @property
     def pod_groups(self) -> list[PodGroup]:
-        """The lots there are, bundles included."""
+        """The pod groups that wait for new nodes, bundles included."""
         pod_groups = [pod_group for pod_group in self._listed.values() if pod_group.waiting]
         return pod_groups + self.bundles.pod_groups()
 
     def placement(self, one: PodClass) -> None:
-        """Seat as many pods of a class as can be."""
+        """Place as many pods of a class as can be placed now."""
         for number, level in enumerate(one.relaxation.levels):
             left = self._outcome.waiting(one.index)
+            # A late placement is looked at before the next one is made: whether it holds decides what is left
+            # to others.
             if not left or self._placed_late:
                 break
             constraints = self._constraint_reader.of(one, level)
+            # Three ways, the most bound first. Who must share a node is bundled. Who asks for domains takes
+            # existing and new nodes by turns. For all others existing nodes are simply filled first.
             if constraints.together:
                 alone = None if self._late_placement else self._listed
                 self.bundles.placement(one, level, constraints, left, alone)
@@ -93,31 +99,38 @@ class Placer:
                 self._by_turns(one, level, constraints, left)
             else:
                 left -= self._existing_nodes.placement(one, level, constraints, left)
+                # Still at this level: a new node is worth more than giving up a wish, as in Karpenter.
                 if left:
                     self._open(one, number, level, constraints, left)
 
     def take_back(self, pod_group: PodGroup, units: int) -> None:
-        """Note that so many units of a lot got no node: their pods are to be seated anew, elsewhere."""
+        """Take back so many units of a pod group that got no node: their pods are to be placed elsewhere."""
         if pod_group.bundle:
             self.bundles.take_back(pod_group)
             return
         for placement, pods in pod_group.take_last(units):
+            # Uncounted and capped: the class may not ask for this choice again, or it would be chosen for
+            # ever. Each round closes a choice at least, which is why rounds end.
             self._leave(placement, pods)
             self._cap(placement)
             if not self._late_placement and any(
                 r.owned and r.group.term.kind is Kind.SPREAD for r in placement.constraints.by_domain
             ):
-                # Those in other domains relied on these: all are spread anew.
+                # The even spread of the pods in other domains relied on these: all are spread anew.
                 self._empty(placement)
 
     def undo_dependants(self) -> bool:
-        """Take back those who relied on others that got no node after all; return whether there are any.
+        """Take back pods that relied on others that got no node after all; return whether there are any.
 
-        All who have a seat for which it matters are counted anew, in the order they took it, for as long as
-        that helps.
+        All pods on new nodes, and those on existing nodes that rely on others, are counted anew in the order of
+        their placement, over and over until a round adds none. Who is not counted then has lost what it relied
+        on.
         """
+        # A fixed point from below: first nobody counts, then whoever is allowed by those who count. Starting
+        # from all and striking out would keep two classes alive that rely only on each other.
         relying = [*self._planned(), *self._guests()]
         relying.sort(key=lambda one: one.number)
+        # All are out before the first is let in again, for what each counts changes the quota of the others.
         for one in relying:
             one.count(-one.pods)
         left = [one.pods for one in relying]
@@ -125,6 +138,7 @@ class Placer:
         while before != sum(left):
             before = sum(left)
             for at, one in enumerate(relying):
+                # Part of them may do: the quota of a spread grows as other domains fill.
                 pods = int(min(left[at], one.quota())) if left[at] else 0
                 if pods:
                     one.count(pods)
@@ -149,6 +163,8 @@ class Placer:
                     partial(self._unseat, placed_pods, pod_group),
                 )
 
+    # Pods on existing nodes rely on new nodes just as well: near a pod whose node was not bought, they must
+    # leave.
     def _guests(self) -> Iterator[_Relying]:
         for guests in self._existing_nodes.guests:
             yield _Relying(
@@ -167,12 +183,15 @@ class Placer:
         pod_group.remove(placed_pods, pods)
 
     def place_late(self) -> None:
-        """From now on, take every choice for open again, and go where there is a hole, one by one."""
+        """From now on, take every choice for open again, and place pods one at a time.
+
+        Limits are used up by then. What is left is room on planned nodes, which no cap knows of.
+        """
         self._most.clear()
         self._late_placement = True
 
     def placed_late(self) -> list[tuple[PodGroup, int]]:
-        """Return the lots that pods have joined since this was last asked, and how many: it is one seat's."""
+        """Return the pod groups that were joined since the last call, and with how many units."""
         found, self._placed_late = self._placed_late, []
         return found
 
@@ -182,8 +201,8 @@ class Placer:
         self._held[placement.key] -= pods
 
     def _cap(self, placement: Placement) -> None:
-        """Let the class have no more of a choice than it has now."""
-        # Those that might have any node have been tried on all rungs.
+        """Cap a choice: the class may have no more of it than it has now."""
+        # A class without terms was given all the levels that were left at once: all of them have failed.
         levels = placement.one.relaxation.levels if placement.constraints.free else (placement.level,)
         for level in levels:
             key = (placement.one.index, level, placement.choice.number)
@@ -205,9 +224,11 @@ class Placer:
     def _by_turns(
         self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
     ) -> None:
-        """Fill rooms and new nodes by turns: each may make way for the other."""
+        """Fill existing nodes and new ones by turns: a pod in one domain may open another."""
         bought_in = self._bought_in(one, level, constraints) if constraints.gathers else ()
         while left:
+            # A spread lets existing nodes take one more only when the emptiest domain has grown, and that may
+            # be a domain in which nothing is left but to buy.
             placed = self._existing_nodes.placement(one, level, constraints, left, bought_in)
             if not placed:
                 placed = self._choose(one, level, constraints, left)
@@ -218,7 +239,7 @@ class Placer:
     def _bought_in(
         self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints
     ) -> list[Mapping[str, str]]:
-        """Return the domains in which there are new nodes for all pods of a class: no limit is near."""
+        """Return the domains in which no limit keeps a class from having new nodes for all its pods."""
         choices = self._choices.by_price(
             level.demand,
             constraints.keys,
@@ -240,12 +261,17 @@ class Placer:
     def _open_freely(
         self, one: PodClass, number: int, level: RelaxationLevel, constraints: TopologyConstraints, left: int
     ) -> None:
-        """Let pods that nothing but nodes matters to have whatever node the rest of their ladder leads to."""
+        """Give pods without terms whichever new node this level, or a later one, leads to.
+
+        All levels from `number` on go into one pod group as alternatives: the planner tries them in order.
+        """
+        # Made once, so that equal alternatives are one object: many classes share a relaxation.
         key = (one.relaxation, number)
         if key not in self._free:
             self._free[key] = tuple((level.demand,) for level in one.relaxation.levels[number:])
         pod_group = self._pod_group(one, self._free[key], constraints)
-        # A wish that a new node would not fulfil falls first, so that rooms are tried without it.
+        # Only where this very level has a new node. Otherwise its wish falls first, and existing nodes are
+        # tried without it before anything is bought.
         if pod_group.options_in_order and pod_group.options_in_order[0].alternative == 0:
             (anywhere,) = self._choices.of(level.demand, (), ())
             pods = int(min(left, self._left_in(one, level, anywhere)))
@@ -257,7 +283,8 @@ class Placer:
         self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
     ) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
-        # Where it is the same otherwise, they go where it costs least; all together, where no limit is near.
+        # The order decides where domains are equally crowded: the cheapest first. Pods that gather prefer
+        # domains without limits, where there is a place for all of them.
         in_order = self._choices.by_price(
             level.demand,
             constraints.keys,
@@ -267,16 +294,20 @@ class Placer:
             apart_keys=constraints.apart_keys,
         )
         choices: Sequence[Choice] = in_order
+        # No cap is known in the first round, and most plans need no second: then nothing is filtered.
         if self._most:
             choices = [choice for choice in in_order if self._left_in(one, level, choice) > 0]
         if not choices:
             return 0
         if constraints.sole_spread is not None:
             return self._spread(one, level, constraints, constraints.sole_spread, choices, left)
+        # As the scheduler would: the domain with the fewest pods. Without terms by domain it is the cheapest.
         best, most = self._least_crowded(constraints, choices) if constraints.by_domain else (0, inf)
         if not most:
             return 0
         chosen = choices[best]
+        # One at a time where the next pod may belong elsewhere. Pods that only gather or keep apart go by
+        # their quota.
         if self._late_placement or constraints.spreads:
             most = min(most, 1.0)
         pods = int(min(left, most, self._left_in(one, level, chosen)))
@@ -286,9 +317,10 @@ class Placer:
     def _least_crowded(
         self, constraints: TopologyConstraints, choices: Sequence[Choice]
     ) -> tuple[int, float]:
-        """Return which choice has the fewest pods of those that may have some more, and how many: or none."""
+        """Return the least crowded choice that may have more pods, and how many more: 0 if there is none."""
         domains = [choice.known for choice in choices]
         quotas = constraints.quotas(domains, self._universe)
+        # Equally crowded choices go by their order, which is by price.
         ranked = [(constraints.crowding(domains[at]), at) for at, quota in enumerate(quotas) if quota]
         if not ranked:
             return 0, 0.0
@@ -304,13 +336,14 @@ class Placer:
         choices: Sequence[Choice],
         left: int,
     ) -> int:
-        """Spread pods over the domains there are new nodes in, as evenly as may be."""
+        """Spread pods over the domains of new nodes, as evenly as caps allow; return how many were placed."""
         domains = [choice.known[spread.group.term.key] for choice in choices]
         pods = left
         if self._late_placement:
             pods = 1
         elif self._existing_nodes.any_left(one, level, constraints):
-            # Once the emptiest domain has one more, rooms in the others may take pods again.
+            # One more for each of the emptiest domains, and then existing nodes are asked again: in the other
+            # domains they may take pods that would be bought nodes for otherwise.
             held = spread.held(domains)
             pods = min(left, held.count(min(held)))
         fits = np.array([min(pods, self._left_in(one, level, choice)) for choice in choices])
@@ -335,7 +368,8 @@ class Placer:
     def _pod_group(
         self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], constraints: TopologyConstraints
     ) -> PodGroup:
-        # Equal requests are one object, and so are equal rules.
+        # Equal requests are one object, and so are equal rules. Both are kept by the pod class and by the
+        # constraints reader as long as the problem is packed, so that no other takes over their identity.
         key = (id(one.requests), alternatives, id(constraints.rules))
         pod_group = self._by_key.get(key)
         if pod_group is None:
@@ -351,4 +385,5 @@ class Placer:
         self._held[placement.key] = self._held.get(placement.key, 0) + pods
         self._outcome.seated(placement.one.index, pods, placement.constraints.given_up)
         if self._late_placement:
+            # The caller puts these on planned nodes at once, and takes them back if nothing holds them.
             self._placed_late.append((pod_group, pods))

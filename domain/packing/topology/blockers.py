@@ -1,4 +1,4 @@
-"""Topology terms that keep pods off the new nodes of a pool, with what they count."""
+"""Blockers: the topology terms that keep refused pods off the new nodes of a pool, with their counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN: Final = 6
 
 
 class Blockers:
-    """Explains by what the groups of a problem count once all is placed that can be."""
+    """Finds blockers by the counts of the topology groups after the last attempt."""
 
     def __init__(
         self,
@@ -45,6 +45,8 @@ class Blockers:
     def against(self, one: PodClass, level: RelaxationLevel, template: int) -> Blocked | None:
         """Return which term keeps pods of a class off new nodes of a template; None where none does."""
         constraints = self._constraint_reader.of(one, level)
+        # Affinity per node comes first: a new node is empty, so whoever may not begin there can never go to
+        # one.
         alone = next((r for r in constraints.together if not r.selects or _any(r.group)), None)
         if alone is not None:
             return self._without_colocated(alone)
@@ -53,16 +55,19 @@ class Blockers:
         options = self._option_order.options
         made = self._choices.of(level.demand, constraints.keys, (), constraints.apart_keys)
         found = ((c, options.of(template, c.demand)) for c in made)
+        # Only domains in which a node would hold the pod are worth a word: elsewhere another reason came
+        # first.
         choices = [c for c, option in found if option and self._option_order.holds(option, one.requests)]
         if not choices:
             return next(map(_no_domain, self._unknown(constraints, level, template)), None)
         blocked = [(choice, self._blocking(constraints, choice)) for choice in choices]
+        # One open domain is enough: then topology is not what refuses the pod.
         return self._said(constraints, blocked) if all(blocking for _, blocking in blocked) else None
 
     def _unknown(
         self, constraints: TopologyConstraints, level: RelaxationLevel, template: int
     ) -> list[Restriction]:
-        """Return the restrictions, their own first, by labels that nodes of a template get no value of."""
+        """Return the restrictions whose label new nodes of a template do not get, the pods' own first."""
 
         def has_values(key: str) -> bool:
             own = level.requirements.get(key)
@@ -80,7 +85,9 @@ class Blockers:
         ]
 
     def _said(self, constraints: TopologyConstraints, blocked: Sequence[_ByChoice]) -> Blocked:
-        """Say what keeps pods from where the fewest terms do, and then what keeps them from elsewhere."""
+        """Describe what bars the domains with the fewest blockers, and then what bars the others."""
+        # The nearest miss: where one term is in the way, one change would help. `min` takes the first of
+        # equal ones, and choices have an order.
         choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
         by = blocking[0]
         key = by.group.term.key
@@ -92,6 +99,7 @@ class Blockers:
             reason, detail, values = self._without_colocated(by)
         else:
             reason, detail, values = _too_near(by, domains, everywhere=not elsewhere)
+        # A dictionary for a set: it keeps the order, so that the sentence is the same each time.
         others = dict.fromkeys(blocking[0] for _, blocking in elsewhere)
         also = (f"; {_keeping(other)} {_listed(_domains(other, elsewhere))}" for other in others)
         return reason, detail + "".join(also), values
@@ -103,6 +111,7 @@ class Blockers:
         floor = int(by.floor(self._universe, constraints.strict))
         measured = self._universe.of(by.group, constraints.strict.get(term.key))
         shown = _counted(measured, counts)
+        # The maxSkew with which one more pod would fit: advice proposes exactly that.
         needed = counts.get(at, 0) - floor + (1 if by.selects else 0)
         detail = (
             f"its spread over {term.key} (maxSkew {term.max_skew}) lets no more into {_listed(domains)}: "
@@ -125,10 +134,13 @@ class Blockers:
             where = f" (they are in {_listed(held)})" if held else ""
             detail = f"it must share its {term.key} with pods of {wanted}, where it finds no room{where}"
             return Reason.POD_AFFINITY, detail, Values(term.key, wanted, tuple(held))
+        # The most frequent mistake: the selector is right, and the pods are in another namespace.
         elsewhere = self._namespaces_with(term)
         asked_in = f"namespace {', '.join(term.namespaces)}" if term.namespaces else "no namespace"
         none = (
             f"none of those in {asked_in} has a place"
+            # There may be such pods in the batch that got no place either. Telling the user that there are
+            # none would send them looking for a typing error.
             if self._waiting(term)
             else f"there are none in {asked_in}"
         )

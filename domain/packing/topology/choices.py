@@ -1,4 +1,4 @@
-"""The domains a new node may be in, as far as topologies ask for one."""
+"""Choices of domains for new nodes, made where topology terms need to know the domain."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """New nodes in one domain of each key asked for.
+    """New nodes in one domain of each topology key that was asked for.
 
-    `known` are the labels all of them have for sure. `requirements` on their labels, and `taints`, are those
-    of the first pool that can have them.
+    `demand` is the pods' demand, pinned to these domains. `known` are the labels that every such node has,
+    whatever pool it is of. `requirements` and `taints` are those of the first pool that can make one.
+    `number` is its place among the choices of one demand.
     """
 
     number: int
@@ -32,7 +33,7 @@ class Choice:
 
 
 class Choices:
-    """The choices of each demand, made once."""
+    """The choices of each demand, made once for a problem: they depend on no counts and no limits."""
 
     def __init__(self, option_order: OptionOrder, demands: Demands, universe: Universe) -> None:
         self._option_order = option_order
@@ -54,13 +55,15 @@ class Choices:
         targets: tuple[str, ...],
         apart_keys: tuple[str, ...] = (),
     ) -> tuple[Choice, ...]:
-        """Return the choices there are for nodes that meet `demand`, one for each domain of `keys`.
+        """Return the choices for nodes that meet `demand`: one for each combination of domains of `keys`.
 
-        One more for nodes that will be without a label, where that is among `apart_keys`. And one for each
-        domain of `targets`, unless there is none.
+        A label among `apart_keys` adds the choice of nodes without it. `targets` are treated like `keys`, but
+        are left out where they have no domain.
         """
         known = self._known.get((demand, keys, targets, apart_keys))
         if known is None:
+            # Others only wish to know the domain of a target. Where no value can be chosen, the pods go
+            # without one.
             some = tuple(key for key in targets if self._values(demand, key))
             made = tuple(self._made(demand, (*keys, *some), apart_keys))
             known = self._known[demand, keys, targets, apart_keys] = made
@@ -76,10 +79,12 @@ class Choices:
         unlimited_first: bool,
         apart_keys: tuple[str, ...] = (),
     ) -> tuple[Choice, ...]:
-        """Return those choices that hold `requests` (R), the cheapest first.
+        """Return the choices that have a type for `requests` (R), the cheapest first.
 
-        Before all others, if so asked, those where no limit is near.
+        With `unlimited_first`, those come before that no limit can end.
         """
+        # Equal requests are one array in a problem, kept by their pod class: its identity names them, and
+        # hashing an array for each of thousands of look-ups would cost more than the look-up.
         key = (demand, keys, targets, apart_keys, id(requests), unlimited_first)
         known = self._by_price.get(key)
         if known is None:
@@ -90,8 +95,12 @@ class Choices:
             ]
             held.sort(
                 key=lambda choice: (
+                    # Pods that must all be in one domain would be split by a limit that ends there; a dearer
+                    # zone without one holds them all.
                     unlimited_first and self.limited(choice, requests),
                     self.price(choice, requests),
+                    # Equal prices are common: spot prices of zones, and types made for tests. The order must
+                    # not depend on anything but the problem.
                     choice.number,
                 )
             )
@@ -105,12 +114,13 @@ class Choices:
         """Return whether nodes without a label are a choice: a list of one, or of none."""
         if key not in apart_keys or key in demand.present:
             return []
+        # Pods that ask for a value of the label cannot go without it, whatever keeps them apart.
         own = demand.requirements.get(key)
         wanted = own is not None and not own.negative
         return [] if wanted or not self._universe.any_lacking(key) else [None]
 
     def links(self, choice: Choice, requests: Floats) -> tuple[OrderedOption, ...]:
-        """Return the families of a choice that hold `requests` (R)."""
+        """Return the node options of a choice that hold `requests` (R), in the order they are tried."""
         key = (choice.demand, id(requests))
         known = self._links.get(key)
         if known is None:
@@ -120,6 +130,7 @@ class Choices:
     def limited(self, choice: Choice, requests: Floats) -> bool:
         """Return whether limits may be reached by nodes of a choice that hold `requests` (R)."""
         links = self.links(choice, requests)
+        # The chain ends at the first pool without limits. If its last one has limits, every one has.
         return not links or bool(links[-1].option.template.limited)
 
     def price(self, choice: Choice, requests: Floats) -> float:
@@ -138,7 +149,11 @@ class Choices:
         values: list[list[str | None]] = [
             [*self._values(demand, key), *self._none(demand, key, apart_keys)] for key in keys
         ]
+        # The product grows with each key that several domains are chosen of: zone and capacity type make at
+        # most a dozen. Only the combinations that some pool sells are kept.
         for combination in product(*values):
+            # Pinning makes a demand that is found by its identity later, so equal combinations share their
+            # node options.
             pinned = demand
             for key, value in zip(keys, combination, strict=True):
                 if value is None:
@@ -161,7 +176,9 @@ def _cheapest(option: NodeOption, requests: Floats) -> float:
 
 
 def _sure(options: Sequence[NodeOption]) -> dict[str, str]:
-    """Return the labels that every node of these families has."""
+    """Return the labels that every node of these node options has, with their single value."""
+    # A group may be counted in a domain only where all pools agree on it: which pool the node is of is
+    # decided when nodes are planned, much later.
     first, *others = (option.requirements for option in options)
     sure = {key: single for key, r in first.items() if (single := r.single) is not None}
     for other in others:

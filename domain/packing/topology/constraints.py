@@ -23,14 +23,17 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopologyConstraints:
-    """The restrictions on where the pods go, and what is to be noted when they went there.
+    """The restrictions on where the pods may go, and the groups to count them in once they are placed.
 
-    `keys` are the labels whose value is to be chosen for a new node, or, where it is among `apart_keys`, that
-    it may be without: who keeps apart may be where there is no domain. `targets` are more, where it can be
-    chosen: others are to be near. `by_domain` are measured by those, `by_node` by room. `together` are the
-    groups per node that the pods must find on their node. `given_up` is how many wishes they are without.
-    `spreads` are those of `by_domain` that spread, and `sole_spread` the only one of all, where it spreads
-    the pods it counts.
+    - `keys`: labels whose value must be chosen for a new node. A node may lack those in `apart_keys`: only
+      anti-affinity looks at them, and it holds where there is no domain.
+    - `targets`: labels whose value is chosen where it can be, because other pods are to be near these.
+    - `by_domain`: restrictions by a label; `by_node`: by existing node; `together`: groups per node of which
+      the pods must find a member on their node.
+    - `counted`, `apart`: groups that count the pods; groups by which the pods keep others off.
+    - `given_up`: how many preferences the pods go without at this level.
+    - `spreads`: the spreads among `by_domain`; `sole_spread`: the only restriction by domain, if it is a
+      spread that counts the pods themselves.
     """
 
     strict: Requirements
@@ -54,36 +57,39 @@ class TopologyConstraints:
 
     @property
     def depends(self) -> bool:
-        """Whether where the pods may go depends on where others are: in which domains, or near whom."""
+        """Whether the place of the pods depends on the domains, or the nodes, that other pods are in."""
         return bool(self.by_domain or self.together)
 
     @property
     def relies(self) -> bool:
-        """Whether the pods may be where they are only as long as others are where those are."""
+        """Whether the pods may stay in their place only while other pods stay in theirs."""
+        # Anti-affinity is not among them: it is never broken by pods that go away.
         return bool(self.together) or any(
             r.owned and r.group.term.kind is not Kind.APART for r in self.by_domain
         )
 
     @property
     def gathers(self) -> bool:
-        """Whether all of the pods are to go to one domain."""
+        """Whether all of the pods must go to one domain: they have an affinity by it."""
         return any(r.owned and r.group.term.kind is Kind.TOGETHER for r in self.by_domain)
 
     @property
     def may_begin(self) -> bool:
-        """Whether the pods may choose a node: they want to be with their like, and there are none."""
+        """Whether the pods may choose a node, for they have affinity to their own kind and none is placed."""
         return all(
             r.selects and not r.group.on_existing_nodes.any() and not r.group.on_new for r in self.together
         )
 
     def note_room(self, existing_node: int, labels: Mapping[str, str], pods: int) -> None:
-        """Count `pods` more in a room with these labels."""
+        """Count `pods` more on an existing node (by row) with these labels; fewer where negative."""
         for group in self.counted:
+            # A spread counts no pods on nodes that its filter looks past; `seen` is empty where it sees all.
             if not group.seen or group.seen[existing_node]:
                 if group.term.per_node:
                     group.on_existing_nodes[existing_node] += pods
                 elif group.term.key in labels:
                     group.count(labels[group.term.key], pods)
+        # The same pods a second time, as owners: whoever these terms select must keep away from here.
         for group in self.apart:
             if group.term.per_node:
                 group.owners_on_existing_nodes[existing_node] += pods
@@ -91,12 +97,16 @@ class TopologyConstraints:
                 group.own(labels[group.term.key], pods)
 
     def note_new(self, choice: Choice, pods: int) -> None:
-        """Count `pods` more (fewer, where negative) on new nodes of a choice."""
+        """Count `pods` more on new nodes of a choice; fewer where negative."""
         for group in self.counted:
             if group.term.nodes is not EVERYWHERE and not _looks_at(group, choice):
                 continue
             if group.term.per_node:
+                # Which of the new nodes they will be on is not known yet. `NodeRules` counts them node by
+                # node.
                 group.on_new += pods
+            # A node whose domain is open counts in none, as in Karpenter. Therefore the domain is chosen for
+            # all pods that are a target of affinity.
             elif group.term.key in choice.known:
                 group.count(choice.known[group.term.key], pods)
         for group in self.apart:
@@ -104,14 +114,14 @@ class TopologyConstraints:
                 group.own(choice.known[group.term.key], pods)
 
     def most_on(self, rows: Indices) -> Floats:
-        """Return how many pods the terms per node let into each of these rooms."""
+        """Return how many pods the terms per node let onto each of these existing nodes."""
         most = np.full(len(rows), np.inf)
         for restriction in self.by_node:
             np.minimum(most, _most_on(restriction, rows), out=most)
         return most
 
     def quota(self, domains: Mapping[str, str], universe: Universe) -> float:
-        """Return how many pods may go to a node with these labels before this is to be asked again."""
+        """Return how many pods may go to a node with these labels before the quota must be computed anew."""
         least = inf
         for restriction in self.by_domain:
             least = min(least, restriction.allowed(domains, universe, self.strict))
@@ -131,15 +141,17 @@ class TopologyConstraints:
         return quotas
 
     def crowding(self, domains: Mapping[str, str]) -> int:
-        """Return how many pods the spreads count where the labels are these."""
+        """Return how many pods the spreads count in the domains of these labels: fewer is better."""
         crowd = 0
         for group in self.spreads:
+            # Several spreads are summed: the scheduler knows no order among them, and the sum prefers a
+            # domain that is empty for most of them.
             crowd += group.counts.get(domains.get(group.term.key, ""), 0)
         return crowd
 
 
 def _looks_at(group: Group, choice: Choice) -> bool:
-    """Return whether the term looks at new nodes of a choice at all."""
+    """Return whether the node filter of a spread lets it count pods on new nodes of a choice."""
     alternatives, tolerations = group.term.nodes.alternatives, group.term.nodes.tolerations
     if alternatives is not None and not any(choice.requirements.intersects(a) for a in alternatives):
         return False
@@ -149,15 +161,19 @@ def _looks_at(group: Group, choice: Choice) -> bool:
 def _most_on(restriction: Restriction, rows: Indices) -> Floats:
     group = restriction.group
     there, owners = group.on_existing_nodes[rows], group.owners_on_existing_nodes[rows]
+    # As in `Restriction.quota`, for all nodes in one array: only owners that are there keep these pods off.
     if not restriction.owned:
         return np.where(owners > 0, 0.0, np.inf)
     match group.term.kind:
         case Kind.SPREAD:
+            # By node the floor is always 0: the next new node would be empty. So the skew is a plain maximum
+            # per node.
             existing_node = group.term.max_skew - there
             if restriction.selects:
                 return np.maximum(existing_node, 0.0)
             return np.where(existing_node >= 0, np.inf, 0.0)
         case Kind.APART:
+            # One pod fills a node where the term counts its owner; others may still come where it does not.
             barred = (there > 0) | ((owners > 0) & restriction.selects)
             return np.where(barred, 0.0, 1.0 if restriction.selects else np.inf)
         case Kind.TOGETHER:
@@ -165,12 +181,14 @@ def _most_on(restriction: Restriction, rows: Indices) -> Floats:
 
 
 def _apart_keys(by_domain: Sequence[Restriction], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of `keys` by which pods are only kept apart."""
+    """Return those of `keys` that only anti-affinity looks at: a node may be without such a label."""
     others = {r.group.term.key for r in by_domain if r.owned and r.group.term.kind is not Kind.APART}
     return tuple(key for key in keys if key not in others)
 
 
 def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
+    # Alone, a spread can be dealt for all pods at once. With a second restriction each pod may close a domain
+    # for the next, and they must be placed in turns.
     if len(by_domain) != 1:
         return None
     only = by_domain[0]
@@ -178,12 +196,14 @@ def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
 
 
 class ConstraintReader:
-    """Makes the scope of each class and rung once."""
+    """Makes the topology constraints of each pod class and relaxation level once."""
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._known: dict[tuple[RelaxationLevel, tuple[Group, ...]], TopologyConstraints] = {}
-        # The same by the identity of the groups, told in less time: theirs as long as they are kept.
+        # The key above hashes the whole tuple of groups, and this is asked for every class in every round.
+        # The tuple is kept beside the result, so that its identity stays its own.
+
         self._same: dict[tuple[RelaxationLevel, int], tuple[TopologyConstraints, tuple[Group, ...]]] = {}
         self._rules: dict[Rules, Rules] = {FREE: FREE}
 
@@ -204,14 +224,18 @@ class ConstraintReader:
 
     def _constraints(self, level: RelaxationLevel, counted: tuple[Group, ...]) -> TopologyConstraints:
         owned = tuple(self._groups.of(term) for term in level.terms)
+        # First the pods' own terms. Then the terms of others that keep these pods off, unless they are the
+        # same.
         found = [Restriction(group, owned=True, selects=group in counted) for group in owned]
         found += [Restriction(g, owned=False, selects=True) for g in counted if g.opposed and g not in owned]
         by_domain = tuple(r for r in found if not r.group.term.per_node)
         per_node = [r for r in found if r.group.term.per_node]
         together = tuple(r for r in per_node if r.owned and r.group.term.kind is Kind.TOGETHER)
+        # A group that somebody asks for is a target.
         # Where others are to be near these pods, it must be known where they are.
         targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
         keys = tuple(sorted({r.group.term.key for r in by_domain}))
+        # Sorted, so that equal constraints find equal choices, whatever order the terms came in.
         aimed = tuple(sorted({g.term.key for g in targets}.difference(keys)))
         return TopologyConstraints(
             strict=level.strict,
@@ -222,21 +246,27 @@ class ConstraintReader:
             by_node=tuple(r for r in per_node if r not in together),
             together=together,
             counted=counted,
+            # Wishes to keep apart oppose nobody: only required terms bind pods that come later.
             apart=tuple(g for g in owned if g.opposed),
             rules=self._rules_of(owned, counted, level),
             given_up=level.given_up,
             spreads=tuple(r.group for r in by_domain if r.group.term.kind is Kind.SPREAD),
+            # A target adds a second key to choose: the spread alone no longer says where the pods go.
             sole_spread=None if aimed else _sole_spread(by_domain),
         )
 
     def _rules_of(
         self, owned: tuple[Group, ...], counted: tuple[Group, ...], level: RelaxationLevel
     ) -> Rules:
+        # Affinity per node is no rule of a node group: pods that must share a node are bundled before.
         of_nodes = (Kind.SPREAD, Kind.APART)
         own = tuple(sorted(g.index for g in owned if g.term.per_node and g.term.kind in of_nodes))
         others = tuple(
+            # Groups that no pod of this problem asks for cannot be broken on a new node: leaving them out
+            # makes more pods alike.
             sorted((g.index, 1) for g in counted if g.asked and g.term.per_node and g.term.kind in of_nodes)
         )
         firm = tuple(sorted(g.index for g in owned if g.index in own and g.term in level.firm))
         rules = Rules(own, others, firm) if own or others else FREE
+        # Equal rules become one object: pod groups and node rules are looked up by its identity.
         return self._rules.setdefault(rules, rules)

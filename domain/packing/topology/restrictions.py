@@ -18,47 +18,62 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restriction:
-    """What one group means to the pods of a class: they have its term (`owned`), it counts them, or both."""
+    """What one topology group means to the pods of a class.
+
+    `owned` says that the pods have its term, `selects` that the term counts them. At least one is true.
+    """
 
     group: Group
     owned: bool
     selects: bool
 
     def quota(self, domain: str, floor: float) -> float:
-        """Return how many pods may go to `domain` before this is to be asked again.
+        """Return how many pods may go to `domain` before the quota must be computed anew.
 
-        `floor` is the least count of any domain a spread is measured over.
+        `floor` is the lowest count of the domains that a spread is measured over. Infinite where the pods
+        do not change the count.
         """
         group = self.group
         if not self.owned:
+            # The pods have no such term: only pods that keep apart from them can bar a domain. This is the
+            # inverse anti-affinity of the scheduler.
             return 0.0 if group.owners.get(domain) else inf
         count = group.counts.get(domain, 0)
         match group.term.kind:
             case Kind.SPREAD:
+                # The scheduler compares the count with the lowest one at the time of placing. A pod that its
+                # own spread does not count leaves the skew as it is: it may go wherever the skew holds
+                # already.
                 existing_node = group.term.max_skew + floor - count
                 return max(existing_node, 0.0) if self.selects else (inf if existing_node >= 0 else 0.0)
             case Kind.APART:
+                # An owner that the term counts too keeps others off, and they keep it off: one of them fills
+                # the domain.
                 if count or (self.selects and group.owners.get(domain)):
                     return 0.0
                 return 1.0 if self.selects else inf
             case Kind.TOGETHER:
+                # Without a pod to be near there is no domain, unless the pods may begin: see `may_begin`.
                 return inf if count else 0.0
 
     def allowed(self, domains: Mapping[str, str], universe: Universe, strict: Requirements) -> float:
-        """Return how many pods may go where labels are `domains`, before this is to be asked again.
+        """Return how many pods may go where the labels are `domains`, before it must be computed anew.
 
-        Pods that want to be with their like may go where there are none, if they may begin there.
+        Pods with affinity to their own kind may go where none of these are, if `may_begin` says so.
         """
         return self.allowed_in((domains,), universe, strict)[0]
 
     def allowed_in(
         self, many: Sequence[Mapping[str, str]], universe: Universe, strict: Requirements
     ) -> list[float]:
-        """Return what is `allowed` in each of `many` domains: what they have in common is looked at once."""
+        """Return what is `allowed` in each of `many` domains. The floor is computed once for all of them."""
         key, floor = self.group.term.key, self.floor(universe, strict)
         domains = [each.get(key) for each in many]
+        # A node without the label is in no domain. Nobody is too near there, so anti-affinity holds. A spread
+        # or an affinity cannot be met there: the scheduler refuses such nodes.
         nowhere = inf if not self.owned or self.group.term.kind is Kind.APART else 0.0
         quotas = [nowhere if domain is None else self.quota(domain, floor) for domain in domains]
+        # Asked only where some domain is closed: `may_begin` walks over all counts of the group.
         begins = self.owned and self.group.term.kind is Kind.TOGETHER and not all(quotas)
         if begins and self.may_begin(strict):
             return [0.0 if domain is None else inf for domain in domains]
@@ -70,6 +85,7 @@ class Restriction:
         if term.kind is not Kind.SPREAD or term.per_node:
             return 0.0
         least = self._least(universe, strict, ())
+        # No domain at all is measured: then nothing raises the floor, and `max_skew` alone counts.
         return least if least < inf else 0.0
 
     def held(self, domains: Sequence[str]) -> list[int]:
@@ -83,6 +99,9 @@ class Restriction:
 
         `fits` (D) is how many each can take.
         """
+        # Dealt at once for all pods, and not one by one: the result is the same, in O(D log P) for D domains.
+        # A domain that cannot take more stays the floor for the others, and so do the domains that are not
+        # offered at all.
         held = np.array(self.held(domains), dtype=np.float64)
         return evenly(held, fits, pods, self.group.term.max_skew, self._least(universe, strict, set(domains)))
 
@@ -90,6 +109,7 @@ class Restriction:
         """Return the least count of the domains a spread is measured over, `beside` some; inf without any."""
         term = self.group.term
         measured = universe.of(self.group, strict.get(term.key))
+        # minDomains of Kubernetes: with fewer domains than that, the lowest count is taken for zero.
         if len(measured) < term.min_domains:
             return 0.0
         counts = self.group.counts
@@ -101,6 +121,8 @@ class Restriction:
         """Return whether pods that want to be together with their like may choose where to begin."""
         if not self.selects:
             return False
+        # As in Karpenter, pods begin anew where those to be near are only in domains that they may not enter
+        # themselves. Wishes and volumes do not narrow this: `strict` is without them.
         within = strict.get(self.group.term.key)
         return not any(
             count and (within is None or within.has(domain)) for domain, count in self.group.counts.items()

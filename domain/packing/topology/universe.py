@@ -31,11 +31,13 @@ class Universe:
         return self._new[key]
 
     def choosable(self, key: str, own: Requirement | None) -> list[str]:
-        """Return the values that new nodes may be given for the label `key` where `own` is required of it.
+        """Return the values of the label `key` that new nodes may have, where the pods require `own` of it.
 
-        Of a label that a pool requires, and leaves to pods to choose, these are what `own` lists.
+        A pool may require a label and leave its value open. Then the values are those that `own` lists.
         """
         values = [value for value in self.new(key) if own is None or own.has(value)]
+        # Nothing in the catalogue lists these values: the pool says Exists, and the pods choose. Left out, a
+        # spread over a label of the user's own would find no domain.
         if own is not None and not own.complement and self._is_left_open(key):
             return sorted(own.values.union(values))
         return values
@@ -53,6 +55,8 @@ class Universe:
         if known is None:
             template = self._templates[index]
             known = self._lacking[index, key] = (
+                # Well-known labels that a pool does not name are narrowed by the type that is bought: those
+                # are never lacking.
                 key not in LEFT_OPEN
                 and key not in self._templates.requirements(index)
                 and not template.table.masks.values(key, template.admitted)
@@ -69,8 +73,11 @@ class Universe:
         Of those nodes that meet what is `wanted` of their labels.
         """
         known = self._templates.requirements(index)
+        # The pool contradicts the filter of the spread: none of its nodes would be looked at.
         if not known.compatible(wanted, may_be_undefined=LEFT_OPEN):
             return []
+        # Only types that the filter admits offer a domain: a zone in which only other types are sold is no
+        # domain.
         template = self._templates[index]
         types = template.admitted.copy()
         for requirement in wanted.values():
@@ -82,6 +89,8 @@ class Universe:
         if own is None:
             return values
         listed = () if own.complement else own.values
+        # Types know zones and sizes. The values of a label of the user's own stand in the pool's
+        # requirements.
         # A type that does not know the label gets it from the pool.
         return sorted(filter(own.has, values) if values else listed)
 
@@ -101,15 +110,21 @@ class Universe:
         found = {
             value
             for index in range(len(self._templates))
+            # nodeTaintsPolicy Honor: a pool whose taints the pods do not tolerate is looked past, as its
+            # nodes are.
             if looked_at.tolerations is None or self._borne(index, looked_at.tolerations)
+            # nodeAffinityPolicy Honor: only nodes that meet one of the required terms count.
             for wanted in looked_at.alternatives or (ANYTHING,)
             for value in self.of_pool(index, key, wanted)
         }
         found |= {
             existing_node.labels[key]
             for at, existing_node in enumerate(self._existing_nodes)
+            # Nodes that take no more pods count all the same: the scheduler measures over every node that it
+            # sees.
             if key in existing_node.labels and (not group.seen or group.seen[at])
         }
+        # Sorted, for sets have no order that is the same in every process.
         return tuple(sorted(value for value in found if within is None or within.has(value)))
 
     def _borne(self, index: int, tolerations: tuple[Toleration, ...]) -> bool:
