@@ -187,7 +187,7 @@ class ExistingPlacement:
         guests.constraints.note_room(guests.row, self._existing_nodes.labels(guests.row), pods)
 
     def may_stay(self, guests: NodePods) -> float:
-        """Return how many of these pods may stay where they are. The caller has taken them out of the counts."""
+        """Return how many of these pods may stay where they are. They are not counted themselves."""
         constraints = guests.constraints
         if (
             # Who they had to be with is gone from the node, and they may not begin by themselves.

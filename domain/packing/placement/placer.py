@@ -122,9 +122,9 @@ class Placer:
     def undo_dependants(self) -> bool:
         """Take back pods that relied on others that got no node after all; return whether there are any.
 
-        All pods on new nodes, and those on existing nodes that rely on others, are counted anew in the order of
-        their placement, over and over until a round adds none. Who is not counted then has lost what it relied
-        on.
+        All pods on new nodes, and those on existing nodes that rely on others, are counted anew in the order
+        of their placement, over and over until a round adds none. Who is not counted then has lost what it
+        relied on.
         """
         # A fixed point from below: first nobody counts, then whoever is allowed by those who count. Starting
         # from all and striking out would keep two classes alive that rely only on each other.
