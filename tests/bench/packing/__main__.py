@@ -3,7 +3,7 @@
     python -m tests.bench.packing [--workloads generic,diverse] [--pods 500,2000] [--catalogues fake400,kwok]
         [--seeds 42] [--runs 5] [--variant NAME[:bare|decoded][:SETTING=VALUE]...] [--only treenail]
         [--chart FILE]
-    python -m tests.bench.packing speed|growth|cost|spot ...     # what is to be shown: see studies.py
+    python -m tests.bench.packing speed|growth|cost|whole|spot ...   # what is to be shown: see studies.py
     python -m tests.bench.packing small ...                      # small scenarios: see small.py
     python -m tests.bench.packing everyday                       # everyday workloads: see everyday.py
 
@@ -41,7 +41,7 @@ from treenail.adapters.kwok.catalogue import read_catalogue
 
 BARE = Variant(name="treenail")
 DECODED = Variant(name="treenail decoded", pods=Pods.DECODED)
-ANY_NODES = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
+PRICES_ALONE = Variant(name="treenail by prices alone", settings=("node_overhead_cost=0",))
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def main() -> None:
         study(sys.argv[1:])
         return
     asked = _parser().parse_args()
-    variants = [_variant(written) for written in asked.variant] or [BARE, DECODED, ANY_NODES]
+    variants = [_variant(written) for written in asked.variant] or [BARE, DECODED, PRICES_ALONE]
     with tempfile.TemporaryDirectory() as folder:
         contest = _contest(asked, Path(folder), variants)
         measurements: list[Measurement] = []

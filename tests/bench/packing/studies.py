@@ -1,11 +1,11 @@
 """What is to be shown of packing, each as one table.
 
-    python -m tests.bench.packing speed|growth|cost|spot [--pods 500,2000] [--workloads generic,diverse]
+    python -m tests.bench.packing speed|growth|cost|whole|spot [--pods 500,2000] [--workloads generic,diverse]
         [--catalogues fake400,kwok] [--seeds 201-210] [--lines FILE] [--chart FILE]
 
 speed: pods a second beside Karpenter's. growth: processor time over pods, drawn into --chart. cost: beside
 Karpenter's and the bound, over seeds that nothing was tuned on. spot: types a claim offers, and what launches
-come to.
+come to. whole: what nodes cost in all beside Karpenter's, at real prices too, and how many there are.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from tests.bench.packing.contest import Case, Contest, Measurement, Variant
 from tests.bench.packing.peer import PeerNotBuiltError
 from tests.bench.packing.ranges import numbers
 from tests.bench.packing.spot import Launches
-from tests.bench.packing.study_tables import costs, growths, launches, speeds
+from tests.bench.packing.study_tables import costs, growths, launches, speeds, wholes
 from treenail.adapters.kwok.catalogue import read_catalogue
 
 _CHART: Final = Path(__file__).parents[3] / "docs/packing-growth.svg"
 _OURS: Final = Variant(name="treenail")
-_ANY_NODES: Final = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
+_PRICES_ALONE: Final = Variant(name="treenail by prices alone", settings=("node_overhead_cost=0",))
+_FIRST_FIT: Final = Variant(name="first-fit", settings=("packing=first-fit-descending",))
 # With more pods than this, Karpenter decides once and ours three times.
 _MANY: Final = 5_000
 
@@ -52,6 +53,7 @@ class Study:
     seeds: tuple[int, ...] = (42,)
     runs: int = 5
     beside: bool = True
+    catalogues: tuple[str, ...] = tuple(CATALOGUES)
     variants: tuple[Variant, ...] = (_OURS,)
 
 
@@ -64,7 +66,17 @@ STUDIES: Final[Mapping[str, Study]] = {
         pods=(100, 300, 1_000, 2_000, 10_000),
         seeds=tuple(range(201, 211)),
         runs=2,
-        variants=(_OURS, _ANY_NODES),
+        variants=(_OURS, _PRICES_ALONE),
+    ),
+    "whole": Study(
+        table=wholes,
+        workloads=("generic", "replicas", "diverse", "preference", "deployments"),
+        few=("generic", "replicas", "diverse", "preference", "deployments"),
+        pods=(200, 500, 1_000, 2_000),
+        seeds=tuple(range(201, 204)),
+        runs=0,
+        catalogues=("kwok", "ec2"),
+        variants=(_OURS, _FIRST_FIT),
     ),
     "spot": Study(table=launches, pods=(500,), seeds=tuple(range(201, 221)), runs=2),
 }
@@ -99,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workloads", type=_names, help="instead of the study's own")
     parser.add_argument("--pods", type=numbers, help="instead of the study's own")
     parser.add_argument("--seeds", type=numbers, help="instead of the study's own")
-    parser.add_argument("--catalogues", type=_names, default=tuple(CATALOGUES))
+    parser.add_argument("--catalogues", type=_names, help="instead of the study's own")
     parser.add_argument("--lines", type=Path, help="write what was measured into this file")
     parser.add_argument("--chart", type=Path, default=_CHART, help="where growth is drawn")
     return parser
@@ -115,7 +127,10 @@ def _contests(study: Study, asked: argparse.Namespace, folder: Path) -> Iterator
     launched = functools.cache(lambda name: Launches(read_catalogue(found(name))))
     workloads = asked.workloads or study.workloads
     for pods, workload, types, seed in itertools.product(
-        asked.pods or study.pods, workloads, asked.catalogues, asked.seeds or study.seeds
+        asked.pods or study.pods,
+        workloads,
+        asked.catalogues or study.catalogues,
+        asked.seeds or study.seeds,
     ):
         many = pods > _MANY
         if many and study.beside and workload not in study.few:

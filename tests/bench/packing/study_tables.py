@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from tests.bench.packing.chart import growth, lines_of
 from tests.bench.packing.contest import KARPENTER, Measurement
 from tests.bench.packing.report import speedup
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 _NONE: Final = "-"
 _OURS: Final = "treenail"
@@ -53,9 +54,9 @@ def growths(measurements: Sequence[Measurement]) -> str:
 
 
 def costs(measurements: Sequence[Measurement]) -> str:
-    """Return the median and the highest of cost by Karpenter's and by the bound, and that without the rule.
+    """Return the median and the highest of prices by Karpenter's and by the bound, and that of prices alone.
 
-    The rule is the one about the number of nodes.
+    There nodes cost nothing beside their prices.
     """
     headings = (
         *_KEYS,
@@ -64,7 +65,7 @@ def costs(measurements: Sequence[Measurement]) -> str:
         "highest",
         "cost/bound, median",
         "highest",
-        "with any number of nodes, median",
+        "by prices alone, median",
         "highest",
         "nodes/Karpenter",
     )
@@ -78,6 +79,34 @@ def costs(measurements: Sequence[Measurement]) -> str:
         figures = (*_median_and_highest(beside), *_median_and_highest(over), *_median_and_highest(any_nodes))
         lines.append((*key, str(len(pairs)), *figures, f"{nodes:.3f}"))
     return _table(headings, lines)
+
+
+def wholes(measurements: Sequence[Measurement]) -> str:
+    """Return what nodes cost in all by Karpenter's, and how many there are by first-fit's."""
+    headings = (
+        *_KEYS,
+        "seeds",
+        "cost in all/Karpenter, median",
+        "highest",
+        "nodes",
+        "first-fit's",
+        "Karpenter's",
+        "above 3 for each of first-fit's and 3 more",
+    )
+    classic = {(_key(one), one.seed): one for one in measurements if one.side not in (KARPENTER, _OURS)}
+    lines = []
+    for key, pairs in _by_key(measurements):
+        beside = [whole_cost(o) / whole_cost(k) for k, o in pairs if k.nodes]
+        first = [classic[key, o.seed].nodes for _, o in pairs]
+        over = sum(o.nodes > 3 * nodes + 3 for (_, o), nodes in zip(pairs, first, strict=True))
+        nodes = (sum(o.nodes for _, o in pairs), sum(first), sum(k.nodes for k, _ in pairs))
+        lines.append((*key, str(len(pairs)), *_median_and_highest(beside), *map(str, nodes), str(over)))
+    return _table(headings, lines)
+
+
+def whole_cost(one: Measurement) -> float:
+    """Return what a side's nodes cost in all, $/h: types from a file have no volumes."""
+    return one.cost + one.nodes * NODE_OVERHEAD_COST
 
 
 def launches(measurements: Sequence[Measurement]) -> str:

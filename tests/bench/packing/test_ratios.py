@@ -13,11 +13,12 @@ from tests.bench.packing.catalogues import CATALOGUES, catalogue
 from tests.bench.packing.chart import growth, lines_of
 from tests.bench.packing.contest import Case, Contest, Measurement, Variant
 from tests.bench.packing.spot import Launches
+from tests.bench.packing.study_tables import whole_cost
 from treenail.adapters.kwok.catalogue import read_catalogue
 
 BARE = Variant(name="treenail")
-# Without the rule that there are not many more nodes than with first-fit.
-ANY_NODES = Variant(name="treenail any nodes", settings=("node_overhead_cost=0",))
+PRICES_ALONE = Variant(name="treenail by prices alone", settings=("node_overhead_cost=0",))
+FIRST_FIT = Variant(name="first-fit", settings=("packing=first-fit-descending",))
 # Seeds that nothing was tuned on.
 UNSEEN = range(201, 211)
 WORKLOADS = ("generic", "replicas", "diverse", "preference")
@@ -40,6 +41,7 @@ class Bench:
         karpenter_runs: int = 6,
         beside: bool = True,
         variant: Variant = BARE,
+        others: tuple[Variant, ...] = (),
     ) -> list[Measurement]:
         """Return what each side did with each case, Karpenter first; without it, where not `beside` it."""
         if self._benchmark.disabled:
@@ -52,7 +54,7 @@ class Bench:
             folder=self._folder,
             catalogue=lambda name: catalogue(name, self._folder),
             launches=lambda name: Launches(read_catalogue(catalogue(name, self._folder))),
-            variants=[variant],
+            variants=[variant, *others],
             runs=runs,
             karpenter_runs=karpenter_runs,
             with_karpenter=beside,
@@ -152,6 +154,24 @@ def test_nodes_cost_no_more_than_karpenters_and_no_less_than_the_bound(
             assert ours.types_per_spot_claim >= ENOUGH_TYPES
 
 
+@pytest.mark.parametrize("pods", [200, 500, 2_000])
+@pytest.mark.parametrize("types", ["kwok", "ec2"])
+def test_nodes_cost_less_in_all_than_karpenters_and_there_are_not_many_more_than_first_fits(
+    bench: Bench, types: str, pods: int
+) -> None:
+    of = (*WORKLOADS, "deployments")
+    cases = (case(workload, pods, types, seed) for workload in of for seed in (201, 202))
+    measured = bench.run(*cases, runs=0, karpenter_runs=1, others=(FIRST_FIT,))
+
+    sides = list(zip(measured[::3], measured[1::3], measured[2::3], strict=True))
+    dearer = [whole_cost(ours) / whole_cost(theirs) for theirs, ours, _ in sides if theirs.nodes]
+    bench.say(worst=round(max(dearer), 4), median=round(median(dearer), 4))
+    assert max(dearer) <= 1.0
+    assert median(dearer) <= (0.9 if types == "ec2" else 0.95)
+    assert all(ours.placed == theirs.placed for theirs, ours, _ in sides)
+    assert all(ours.nodes <= 3 * classic.nodes + 3 for _, ours, classic in sides)
+
+
 @pytest.mark.parametrize(("pods", "most"), [(300, 1.04), (2_000, 1.02), (10_000, 1.02)])
 @pytest.mark.parametrize("types", CATALOGUES)
 @pytest.mark.parametrize("workload", ["generic", "replicas"])
@@ -159,7 +179,7 @@ def test_nodes_cost_little_more_than_the_bound_where_there_may_be_any_number(
     bench: Bench, workload: str, types: str, pods: int, most: float
 ) -> None:
     cases = (case(workload, pods, types, seed) for seed in UNSEEN)
-    measured = bench.run(*cases, runs=0, beside=False, variant=ANY_NODES)
+    measured = bench.run(*cases, runs=0, beside=False, variant=PRICES_ALONE)
 
     over = [one.cost / one.lower_bound for one in measured]
     bench.say(worst=round(max(over), 4), median=round(median(over), 4))

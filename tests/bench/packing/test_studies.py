@@ -45,7 +45,7 @@ def test_cost_is_the_median_and_the_highest_over_seeds() -> None:
     assert figures["seeds"] == "3"
     assert (figures["cost/Karpenter, median"], figures["highest"]) == ("0.9200", "1.0100")
     assert figures["cost/bound, median"] == "1.1500"
-    assert figures["with any number of nodes, median"] == "1.0500"
+    assert figures["by prices alone, median"] == "1.0500"
 
 
 def test_launches_are_compared_by_what_they_cost() -> None:
