@@ -22,14 +22,19 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass, largest_first
 from treenail.domain.packing.refusals.refusals import Refusals
 
-# So often all are seated at most: each time, fewer choices are left for those that got no node.
+# Rounds of placing and planning at most. Each closes a choice at least for pods that got no node, so rounds
+# end by themselves after a few: this only guards against a defect.
 _SETTLINGS: Final = 1000
-# So often pods that got no node are tried in what the others leave of theirs.
+# Rounds of late placement at most: each puts one pod or more into what others leave of their nodes.
 _SQUEEZES: Final = 100
 
 
 class Attempt:
-    """Places the pods of a problem; only the last one begun on a ground counts on."""
+    """Places the pods of a problem.
+
+    Attempts share the groups and the existing nodes of their packing context: one must be over, its plan
+    written, before the next begins.
+    """
 
     def __init__(self, context: PackingContext) -> None:
         context.clear()
@@ -42,7 +47,8 @@ class Attempt:
         self._placements = ExistingPlacement(self._existing_nodes, context.universe, self.outcome)
         # The classes, by number, that nothing holds, whoever else is placed.
         self._hopeless: set[int] = set()
-        # For what nodes were looked for, and what they cost ($/h).
+        # The units that nodes were looked for, by what they ask for, and what the nodes cost ($/h). The
+        # second attempt compares itself with these.
         self._wanted: Mapping[object, int] = {}
         self._cost = 0.0
         self._placer = Placer(
@@ -55,7 +61,7 @@ class Attempt:
         )
 
     def plan(self) -> PackingPlan:
-        """Seat class after class, and plan nodes for all who have none."""
+        """Place class after class, and plan nodes for all pods that existing nodes do not take."""
         in_order = self._in_order()
         self._settle(in_order)
         return self._written(in_order)
@@ -63,21 +69,26 @@ class Attempt:
     def plan_one_by_one(self, before: Attempt, worth: float) -> PackingPlan | None:
         """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods.
 
-        None where that leaves more, or comes to what there was `before`: the same pods have a place, and
-        nodes, which are no cheaper as they are, would be looked for that were looked for then. Or where those
-        found for the same pods do not cost less than `worth` ($/h).
+        Return None where that is no gain on the attempt `before`: it leaves more pods; or places the same
+        pods, and would look for the nodes that were looked for then; or its nodes do not cost less than
+        `worth` ($/h).
         """
         turns = OneByOne(self._context, self._placements, self.outcome)
+        # Nobody could place the hopeless in whatever order: trying them pod by pod is what this attempt could
+        # spend most of its time on.
         hopeful = [one for one in self._parsed.classes if one.index not in before._hopeless]
         turns.place(hopeful, self._parsed.set_aside)
         others = places_others(self.outcome, before.outcome)
+        # Checked before any node is planned: looking for cheaper nodes is the dear half of an attempt.
         if not others and not places_the_same(self.outcome, before.outcome):
             return None
         pod_groups, planned_nodes = turns.planned()
+        # The same units with the same node options: the search would find what it found before.
         if not others and cost_of(planned_nodes) >= before._cost and _wanted(pod_groups) == before._wanted:
             return None
         planned_nodes = self._nodes.planned_from(pod_groups, planned_nodes, turns.remaining_limits)
-        # What limits leave decides what a claim costs in the end.
+        # What limits leave decides what a claim costs in the end: under limits the written plans are
+        # compared.
         final = not any(planned_node.option.template.limited for planned_node in planned_nodes)
         if not others and final and cost_of(planned_nodes) >= worth:
             return None
@@ -86,13 +97,13 @@ class Attempt:
 
     @property
     def contended(self) -> bool:
-        """Whether pods were left that could have a place if others had not."""
+        """Whether pods were left that could have a place if others had not taken it."""
         waiting = (one for one in self._parsed.classes if self._waits(one))
         return any(one.index not in self._hopeless and self._could_go(one) for one in waiting)
 
     @property
     def order_matters(self) -> bool:
-        """Whether pods were placed whose place depends on where others are, by domain or in company."""
+        """Whether pods were placed whose place depends on where others are, by domain or on their node."""
         placed = (one for one in self._parsed.classes if one.index not in self._hopeless)
         return any(
             self._context.constraint_reader.of(one, level).depends
@@ -103,6 +114,8 @@ class Attempt:
     def _could_go(self, one: PodClass) -> bool:
         option_order = self._context.option_order
         for level in one.relaxation.levels:
+            # Two things can run out: room on existing nodes, and limits. Without limits there is always
+            # another node.
             if self._existing_nodes.could_take(level.demand, one.requests):
                 return True
             options_in_order = option_order.of(((level.demand,),), one.requests)
@@ -112,6 +125,8 @@ class Attempt:
 
     def _written(self, in_order: Sequence[PodClass]) -> PackingPlan:
         context = self._context
+        # Reasons come last, when everybody has a place: what is said of limits and domains is what is left of
+        # them.
         refusals = Refusals(
             context.problem,
             context.options.templates,
@@ -125,10 +140,11 @@ class Attempt:
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
     ) -> None:
-        """Do `action` with every class that still has pods to place; set aside those it fails on.
+        """Call `action` with every class that has pods without a place; set aside those on which it fails.
 
-        When the steps are used up, classes are deferred, unless it is to be done `always`.
+        When the steps are used up, the other classes are deferred, unless `always` is set.
         """
+        # A copy, for a class that is set aside leaves the list.
         for one in tuple(classes):
             if not self._waits(one):
                 continue
@@ -146,7 +162,11 @@ class Attempt:
         return one.index not in self._parsed.refused and one.index not in self.outcome.deferred
 
     def _place(self, in_order: Sequence[PodClass]) -> None:
-        """Seat classes over and over, as long as it helps: one may make way for another."""
+        """Place classes round after round, until a round places nobody.
+
+        One may open the way for another: pods to be near, or a domain that keeps a spread down. C classes
+        take C rounds at worst, and two as a rule.
+        """
         while True:
             before = sum(self.outcome.waiting(one.index) for one in in_order)
             self._each(in_order, self._place_one)
@@ -159,21 +179,25 @@ class Attempt:
         self._placer.placement(one)
 
     def _in_order(self) -> list[PodClass]:
-        """Return the classes, the largest first, but before them those that no new node would hold.
+        """Return the classes in the order they are placed, and note which of them are hopeless.
 
-        These go first into the rooms that others could do without. Placeholders come after all others.
+        First those that no new node would hold, for existing nodes are all they can have; then the largest
+        first, for small pods fill what large ones leave. Placeholders come after all others.
         """
         nowhere: set[int] = set()
         largest: dict[int, Floats] = {}
         option_order: dict[tuple[int, int], tuple[OrderedOption, ...]] = {}
 
         def look(one: PodClass) -> None:
+            # Many classes share both, and differ by labels alone: they are looked up once.
             key = (id(one.relaxation), id(one.requests))
             if key not in option_order:
                 demands = [(level.demand,) for level in one.relaxation.levels]
                 option_order[key] = self._context.option_order.of(demands, one.requests)
             if option_order[key]:
                 option = option_order[key][0].option
+                # The first option is what a class would get. The euclidean order measures pods against the
+                # largest of these.
                 largest[option.index] = option.most
             else:
                 nowhere.add(one.index)
@@ -186,18 +210,25 @@ class Attempt:
         self._each(self._parsed.classes, look, always=True)
         axis = self._parsed.axis
         most = np.maximum.reduce(list(largest.values())) if largest else np.ones(len(axis.names))
+        # Sorted twice: the second sort is stable and keeps the largest first among equals.
         ordered = largest_first(self._parsed.classes, self._context.problem.settings.order, axis, most)
         return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:
-        """Seat all classes and buy nodes for them; seat those anew that get none, while there are seats."""
+        """Place all classes, plan nodes for them, and place those elsewhere that got none, until all settles.
+
+        Placing knows no limits: it chooses domains. Planning knows them, and says who got no node. Those are
+        taken back, their choice is capped, and placing goes on with what is left.
+        """
         place = {one.index: at for at, one in enumerate(in_order)}
+        # The hopeless would be tried in every round, and be refused in the end all the same.
         in_order = [one for one in in_order if one.index not in self._hopeless]
         taken_back = False
         # Placeholders wait until all others have found what there is for them.
         going = [one for one in in_order if not _placeholder(one)]
         for _ in range(_SETTLINGS):
             self._place(going)
+            # Planned in the order of placing: what limits leave goes to who was placed first.
             pod_groups = sorted(
                 self._placer.pod_groups,
                 key=lambda pod_group: min(place[index] for index in pod_group.classes()),
@@ -205,12 +236,15 @@ class Attempt:
             planned_nodes = self._nodes.planned(pod_groups)
             short = self._take_back(pod_groups, placed_in(planned_nodes))
             taken_back = taken_back or short
-            # Who relied on those must go too.
+            # Pods that relied on those must go too. Asked again in each round from then on: one that is
+            # undone may leave others without what they relied on.
             unsettled = taken_back and self._placer.undo_dependants()
             if self._steps.exhausted or (not (short or unsettled) and len(going) == len(in_order)):
                 break
+            # All who are no placeholders have settled: now these join, and the loop runs on for them.
             if not (short or unsettled):
                 going = list(in_order)
+        # Cheaper nodes were put off while rounds could still throw them away.
         planned_nodes = self._nodes.cheaper()
         if any(self._waits(one) for one in in_order):
             planned_nodes, pod_groups = self._placed_late(in_order, planned_nodes)
@@ -231,7 +265,7 @@ class Attempt:
             self.outcome.deferred.update(waiting)
 
     def _drop_unplaced(self, pod_groups: Iterable[PodGroup], placed: Mapping[int, int]) -> None:
-        """Note that units of which there is no node planned have no seat any longer."""
+        """Note that units without a planned node have no place any longer: they are refused."""
         for pod_group in pod_groups:
             left = pod_group.units - placed.get(pod_group.index, 0)
             if left > 0 and pod_group.bundle:
@@ -243,7 +277,7 @@ class Attempt:
                     self.outcome.unseat(placement.one.index, pods, placement.constraints.given_up)
 
     def _take_back(self, pod_groups: Iterable[PodGroup], placed: Mapping[int, int]) -> bool:
-        """Take back the seats of units that got no node; return whether there were any."""
+        """Have units that got no node placed anew; return whether there were any."""
         short = False
         for pod_group in pod_groups:
             left = pod_group.units - placed.get(pod_group.index, 0)
@@ -255,13 +289,13 @@ class Attempt:
     def _placed_late(
         self, in_order: Sequence[PodClass], planned_nodes: list[PlannedNode]
     ) -> tuple[list[PlannedNode], list[PodGroup]]:
-        """Put pods that got no node of their own where the others leave room for them."""
+        """Place pods that got no node of their own on planned nodes, as these are or made larger."""
         self._placer.place_late()
         for _ in range(_SQUEEZES):
             tried = False
             for one in in_order:
                 self._each((one,), self._place_one)
-                # What came of it is known before others rely on it.
+                # Tried on the nodes at once: others may only rely on pods that have really got one.
                 for pod_group, units in self._placer.placed_late():
                     tried = True
                     planned_nodes, left = self._nodes.place_late(
@@ -271,12 +305,16 @@ class Attempt:
                         self._placer.take_back(pod_group, left)
             if not tried:
                 break
+        # Placed late, a pod may have been counted in a domain whose node could not grow after all.
         self._take_back(self._placer.pod_groups, placed_in(planned_nodes))
         return planned_nodes, self._placer.pod_groups
 
 
 def _wanted(pod_groups: Iterable[PodGroup]) -> Mapping[object, int]:
-    """Return how many units of each kind are to get nodes: of equal requests, families to try and rules."""
+    """Return how many units there are of each kind: of equal requests, node options to try, and rules.
+
+    Two attempts with equal units look for the same nodes.
+    """
     units: dict[object, int] = {}
     for pod_group in pod_groups:
         kind = (
@@ -289,5 +327,5 @@ def _wanted(pod_groups: Iterable[PodGroup]) -> Mapping[object, int]:
 
 
 def _placeholder(one: PodClass) -> bool:
-    """Return whether these pods only hold room for others: nobody is to wait for them."""
+    """Return whether these pods are placeholders (negative priority), for which no other pod is to wait."""
     return one.spec.priority < 0

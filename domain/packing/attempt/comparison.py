@@ -6,20 +6,24 @@ from treenail.domain.packing.planned.outcome import Outcome
 
 
 def places_others(after: Outcome, before: Outcome) -> bool:
-    """Return whether some pods are placed that `before` leaves, without leaving more for it.
+    """Return whether `after` places some pods that `before` leaves, and is no step back for that.
 
-    More are left where there are more of them that also ask for as much cpu. Placeholders are not counted.
+    A step back leaves more pods, which ask for no less cpu in all. Placeholders are not counted.
     """
     less = {one.index: before.waiting(one.index) - after.waiting(one.index) for one in after.parsed.classes}
     if all(pods <= 0 for pods in less.values()):
         return False
+    # Nobody is to lose a place to a placeholder.
     real = [one for one in after.parsed.classes if one.spec.priority >= 0]
     fewer = sum(less[one.index] for one in real)
+    # Either count will do. Pods alone would let ten tiny ones outweigh the large one they push out, and cpu
+    # alone would let one large pod push out ten.
     return fewer >= 0 or sum(less[one.index] * float(one.requests[0]) for one in real) > 0
 
 
 def places_the_same(after: Outcome, before: Outcome) -> bool:
-    """Return whether as many pods of each class are placed, none of which is to give up a wish for that."""
+    """Return whether as many pods of each class are placed, and no class gives up more preferences."""
+    # Class by class: only then is a lower cost really for the same pods.
     return all(
         after.waiting(index) == before.waiting(index) and after.given_up[index] <= given_up
         for index, given_up in before.given_up.items()

@@ -15,7 +15,7 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class ExistingNodes:
-    """N rooms in the order they are filled, and what is free on each."""
+    """N existing nodes in the order they are filled, and what is free on each."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode], axis: Axis) -> None:
         self.names = tuple(existing_node.name for existing_node in existing_nodes)
@@ -29,45 +29,52 @@ class ExistingNodes:
             ],
             dtype=np.bool_,
         )
+        # Labels and taints never change while a plan is made, so the nodes of a demand are found once. Only
+        # what is free changes.
         self._masks = NodeMasks([existing_node.labels for existing_node in existing_nodes])
+        # Volumes are no column of the resources: one that is attached already takes no place, and several
+        # pods may share it.
         self._attachments = Attachments(existing_nodes)
         self._open_to: dict[Demand, Indices] = {}
         self._at_first = self._free.copy()
-        # Which rows were looked at last, for which requests, and what fits there, as long as nobody comes.
+        # The last answer of `fits`, for which rows and requests, until a pod is placed: a class is asked for
+        # the same at each of its relaxation levels.
         self._looked: tuple[Indices, Floats, Floats] | None = None
 
     def clear(self) -> None:
-        """Take out again all who were put in."""
+        """Take off all pods that were placed: the next attempt begins with what was free at first."""
         self._free = self._at_first.copy()
         self._attachments = Attachments(self._existing_nodes)
         self._looked = None
 
     def open_to(self, demand: Demand) -> Indices:
-        """Return, in order, the rooms whose labels and taints suit `demand`."""
+        """Return, in order, the existing nodes (rows) whose labels and taints suit `demand`."""
         rows = self._open_to.get(demand)
         if rows is None:
             mask = self._usable & tolerated(self._existing_nodes, demand.tolerations)
+            # Tainted or closed nodes leave nothing in many clusters: then labels need no look.
             if np.logical_or.reduce(mask):
                 mask &= self._masks.meeting((*demand.requirements.values(), *demand.present.values()))
             rows = self._open_to[demand] = mask.nonzero()[0]
         return rows
 
     def could_take(self, demand: Demand, requests: Floats) -> bool:
-        """Return whether some node that suits `demand` could hold `requests` (R) when still empty."""
+        """Return whether some node that suits `demand` held `requests` (R) before any pod was placed."""
         rows = self.open_to(demand)
         return bool(len(rows)) and bool(np.logical_or.reduce(holds(self._at_first[rows], requests)))
 
     def labels(self, row: int) -> Mapping[str, str]:
-        """Return the labels of a room."""
+        """Return the labels of an existing node (by row)."""
         return self._existing_nodes[row].labels
 
     def values(self, key: str) -> tuple[list[str | None], Indices]:
-        """Return the different values rooms have for the label `key`, and which of them each has (N)."""
+        """Return the different values of the label `key` on the nodes, and which of them each has (N)."""
         return self._masks.values(key)
 
     def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
         """Return how many pods of `requests` (R) each of `rows` can take: not to be changed."""
         looked = self._looked
+        # By identity: rows of one demand and requests of one class are one array each.
         if looked is None or looked[0] is not rows or looked[1] is not requests:
             looked = self._looked = (rows, requests, count_fitting(self._free[rows], requests))
         if volumes is not None:
@@ -75,7 +82,7 @@ class ExistingNodes:
         return looked[2]
 
     def take(self, rows: Indices, counts: Floats, requests: Floats, volumes: VolumeNeeds | None) -> None:
-        """Put so many pods (`counts`, by row) of `requests` (R) into `rows`."""
+        """Place so many pods (`counts`, by row) of `requests` (R) on `rows`; take off where negative."""
         self._free[rows] -= counts[:, np.newaxis] * requests
         self._looked = None
         if volumes is not None:
@@ -83,7 +90,8 @@ class ExistingNodes:
 
 
 def tolerated(existing_nodes: Sequence[ExistingNode], tolerations: tuple[Toleration, ...]) -> Bools:
-    """Return which rooms (N) have no taint but those tolerated."""
+    """Return which existing nodes (N) have no taint but those tolerated."""
+    # Nodes of one pool bear equal taints: each different tuple is judged once.
     verdicts: dict[tuple[Taint, ...], bool] = {}
     for existing_node in existing_nodes:
         if existing_node.taints not in verdicts:

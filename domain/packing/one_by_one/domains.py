@@ -1,4 +1,4 @@
-"""The domain of a node, chosen when a pod joins it."""
+"""Domains of open claims: each is chosen when a pod joins the claim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """What a node is when a pod is on it that asks for `demand`; `open` are domains it may still be in."""
+    """What a claim becomes with a pod on it: its node option, and the pod's demand there.
+
+    `open` are the labels, each with the domains, between which the claim is still undecided.
+    """
 
     option: NodeOption
     demand: Demand
@@ -25,10 +28,10 @@ class Place:
 
 
 class Domains:
-    """Narrows nodes to domains that the terms of a pod let it into.
+    """Narrows claims to domains that the topology terms of a pod let it into.
 
-    As in Karpenter, a node with pods that keep others off by domain may stay in several, as long as
-    `leave_open` says so: it keeps them off all of those.
+    As in Karpenter, a claim with pods that keep others off by domain may stay open to several domains while
+    `leave_open` is set. It keeps others off all of these.
     """
 
     def __init__(self, option_order: OptionOrder, demands: Demands, universe: Universe) -> None:
@@ -38,13 +41,16 @@ class Domains:
         self.leave_open = True
 
     def places(self, option: NodeOption, demand: Demand, constraints: TopologyConstraints) -> list[Place]:
-        """Return what a node of `option`, which meets `demand`, may become, the emptiest domain first."""
+        """Return what a claim of `option`, which meets `demand`, may become, the emptiest domain first."""
         found = [Place(option, demand)]
+        # Key by key, each narrowing what the one before left. Few keys have more than a handful of domains,
+        # and most pods have one key.
         for key in (*constraints.keys, *constraints.targets):
             found = [after for before in found for after in self._along(before, constraints, key)]
         return found
 
     def _along(self, before: Place, constraints: TopologyConstraints, key: str) -> list[Place]:
+        # What is on the claim already has narrowed the label: only those values can be chosen.
         own = before.option.requirements.get(key)
         values = self._universe.choosable(key, own)
         restrictions = [r for r in constraints.by_domain if r.group.term.key == key]
@@ -53,20 +59,28 @@ class Domains:
             for value in values
             if all(r.allowed({key: value}, self._universe, constraints.strict) >= 1 for r in restrictions)
         ]
+        # Others would like to know the domain, but the pool has no such label: the pod need not wait for
+        # them.
         if not values and key in constraints.targets:
             return [before]
         if key in constraints.apart_keys and self._universe.lacking(before.option.template.index, key):
+            # A claim without the label has to stay without it.
             # Who asks for no such node may come to share one with the label with those it keeps apart from.
             place = self._met(before, self._demands.without(before.demand, key))
             return [] if place is None else [place]
+        # Karpenter decides late here, and so finds a place for pods that need one certain domain. Whoever it
+        # places is to be placed here too, so the first round does the same.
         if self.leave_open and key not in constraints.targets and _keeps_off_only(restrictions):
             return self._left_open(before, key, values, able)
         found = []
         for value in able:
             place = self._met(before, self._demands.pinned(before.demand, key, value))
             if place is not None:
+                # Emptiest first, then the cheapest, then by name, which decides nothing but makes plans
+                # repeatable.
                 rank = (
                     constraints.crowding({key: value}),
+                    # As in the placer: a class that gathers had better begin where no limit will end it.
                     constraints.gathers and self._limited(place.demand),
                 )
                 found.append((*rank, float(place.option.prices[0]), value, place))
@@ -86,6 +100,8 @@ class Domains:
     def _left_open(self, before: Place, key: str, values: Sequence[str], able: Sequence[str]) -> list[Place]:
         if not able:
             return []
+        # Narrowed to the domains that are allowed, if some are not: the node must never come up in one of the
+        # others.
         demand = before.demand
         if len(able) < len(values):
             asked = demand.requirements.with_((Requirement(key, frozenset(able)),))
@@ -96,6 +112,7 @@ class Domains:
         return [Place(place.option, demand, (*before.open, (key, tuple(able))))]
 
     def _met(self, before: Place, demand: Demand) -> Place | None:
+        # Demands are one object each: nothing was narrowed, and the node option stays.
         if demand is before.demand:
             return before
         wanted = self._options.of(before.option.template.index, demand)

@@ -33,10 +33,11 @@ class _Run:
 
 
 class OneByOne:
-    """Puts pod after pod, the largest first, into the first room, the emptiest claim or a new one.
+    """Places pod after pod: on an existing node, on the open claim with the fewest pods, or on a new one.
 
-    Pods that nothing takes wait at the end of the queue. When nobody gets further, all take what limits
-    leave beyond Karpenter's caution, and may give up wishes in ways that it never tries.
+    The order is Karpenter's: the most cpu first. Pods that nothing takes are tried again after all others.
+    When a round places nobody, pods may use what Karpenter's caution about limits left, and may give up
+    preferences in ways that it never tries.
     """
 
     def __init__(self, context: PackingContext, rooms: ExistingPlacement, outcome: Outcome) -> None:
@@ -51,7 +52,7 @@ class OneByOne:
 
     @property
     def remaining_limits(self) -> RemainingLimits:
-        """What the claims take of limits, each counted with the type it would be."""
+        """What the claims leave of limits, each counted with the type it would be."""
         return self._open.remaining_limits
 
     def place(self, classes: Sequence[PodClass], failed: Callable[[int, Exception], None]) -> None:
@@ -61,9 +62,15 @@ class OneByOne:
         """
         real = [one for one in classes if one.spec.priority >= 0]
         rest = [one for one in classes if one.spec.priority < 0]
+        # Placeholders come after all others are done in both ways: they hold room that real pods may take
+        # from them.
         for some in (real, rest):
+            # First exactly as Karpenter does, so that nobody it places is left. Then with our own freedom,
+            # which can only add pods: what is placed stays.
             self._turns(some, lambda one: one.relaxation.classic, failed)
             self._open.be_bold()
+            # Claims that keep others off several domains decide on one: that opens the rest to pods that
+            # still wait.
             self._open.settle(lambda guest, sign: self._note(guest.constraints, guest, sign * guest.pods))
             self._turns(some, lambda one: one.relaxation.levels, failed)
 
@@ -73,11 +80,14 @@ class OneByOne:
         levels: Callable[[PodClass], Sequence[RelaxationLevel]],
         failed: Callable[[int, Exception], None],
     ) -> None:
+        # Ends as Karpenter's queue does, after a whole round without progress: one pod may open the way for
+        # another that failed before it.
         runs = self._queue(classes)
         bad: set[int] = set()
         while runs and not self._steps.exhausted:
             placed = 0
             for run in runs:
+                # A class that fails must not stop the others. What it has placed so far stands.
                 if run.one.index in bad:
                     run.pods = 0
                     continue
@@ -91,12 +101,16 @@ class OneByOne:
                 return
 
     def _queue(self, classes: Sequence[PodClass]) -> list[_Run]:
+        # Karpenter's order: cpu, memory, age, uid. The youngest of a class are those without a place, for the
+        # oldest are named first when the plan is written.
         waiting = [
             (-one.requests[0], -one.requests[1], pod.created_at, pod.uid, one.index)
             for one in classes
             for pod in one.pods[len(one.pods) - self._outcome.waiting(one.index) :]
         ]
         by_index = {one.index: one for one in classes}
+        # Neighbours of one class are a run: their place is looked for once where they do not depend on each
+        # other. Pods of equal size and different classes still alternate by age, as in Karpenter.
         ordered = groupby(sorted(waiting), key=lambda each: each[-1])
         return [_Run(by_index[index], sum(1 for _ in members)) for index, members in ordered]
 
@@ -104,6 +118,7 @@ class OneByOne:
         """Place pods of a run until one finds nothing; return how many found a place."""
         before = run.pods
         while run.pods and not self._steps.exhausted:
+            # Each pod begins again at the first level: a wish that one had to give up the next may still get.
             taken = next((pods for level in levels if (pods := self._tried(run, level))), 0)
             if not taken:
                 break
@@ -111,13 +126,19 @@ class OneByOne:
         return before - run.pods
 
     def _tried(self, run: _Run, level: RelaxationLevel) -> int:
-        """Place a pod as it asks at a rung, or several where they do not depend on each other."""
+        """Place one pod as it asks at a level, or several that do not depend on each other.
+
+        Return how many were placed.
+        """
         self._steps.spend()
         one = run.one
         constraints = self._constraint_reader.of(one, level)
+        # The first node that takes the pod now. Its domain may be full for the next one.
         if constraints.depends:
             if self._rooms.first(one, level, constraints):
                 return 1
+        # Nothing given up yet, so all pods of the run would do the same: they are placed at once. At a later
+        # level each must try the first one again before it gives up what this one did.
         elif level is one.relaxation.levels[0] and (
             placed := self._rooms.placement(one, level, constraints, run.pods)
         ):
@@ -132,10 +153,15 @@ class OneByOne:
         return 1
 
     def _note(self, constraints: TopologyConstraints, where: Place | ClaimPods, pods: int) -> None:
-        """Count so many pods more where they are: those that keep others off, wherever their node may be."""
+        """Count so many pods more in the domains of their claim; fewer where negative.
+
+        A claim that is open to several domains counts in all of them, but only for terms that keep apart.
+        """
         choice = self._choice(where.demand)
         constraints.note_new(choice, pods)
         for key, values in where.open:
+            # Recorded as Karpenter records it: anti-affinity in every domain that is still possible, anything
+            # else only in a domain that is certain.
             for value in () if key in choice.known else values:
                 for group in constraints.counted:
                     if group.term.key == key and group.term.kind is Kind.APART:
@@ -149,12 +175,14 @@ class OneByOne:
         return choice
 
     def planned(self) -> tuple[list[PodGroup], list[PlannedNode]]:
-        """Return who is on the claims as lots, and the claims as nodes for these."""
+        """Return the pods on the claims as pod groups, and the claims as planned nodes for these."""
         by_key: dict[tuple[int, Demand, Rules], PodGroup] = {}
         pod_groups: list[PodGroup] = []
         planned_nodes = []
         for number, claim in enumerate(self._open.claims):
             parts: dict[int, int] = {}
+            # Looking for cheaper nodes may split a claim. Pods that must share a node then travel as one
+            # unit.
             if any(guest.constraints.together for guest in claim.guests.values()):
                 pod_groups.append(self._bundle(number, claim))
                 parts[pod_groups[-1].index] = 1
@@ -169,6 +197,8 @@ class OneByOne:
         self, by_key: dict[tuple[int, Demand, Rules], PodGroup], pod_groups: list[PodGroup], guest: ClaimPods
     ) -> PodGroup:
         one, demand = guest.one, guest.demand
+        # Pods that ask for the same are one group, whatever class they are of: the planner's work grows with
+        # groups.
         key = (id(one.requests), demand, guest.constraints.rules)
         if key not in by_key:
             asked = ((demand,),)
@@ -182,9 +212,10 @@ class OneByOne:
         return by_key[key]
 
     def _bundle(self, number: int, claim: OpenClaim) -> PodGroup:
-        """Return all on a claim as one unit, for some of them must share a node with others."""
+        """Return all pods on a claim as a group of one unit, for some of them must share a node."""
         demands = (tuple(dict.fromkeys(guest.demand for guest in claim.guests.values())),)
         owned = tuple(sorted(claim.colocated.owned))
+        # Sorted: rules are compared by value.
         rules = Rules(owned, tuple(sorted(claim.colocated.counted.items())), owned)
         pod_group = PodGroup(
             -1 - number, claim.load, demands, self._option_order.of(demands, claim.load), rules

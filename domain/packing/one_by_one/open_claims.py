@@ -28,7 +28,10 @@ _pods: Final = attrgetter("pods")
 
 @dataclass(slots=True, eq=False)
 class ClaimPods:
-    """Pods of a class on a claim, at one rung, that ask for `demand` there, `open` to several domains."""
+    """Pods of a class on a claim at one relaxation level.
+
+    `demand` is what they ask for there. `open` are the labels, each with the domains, left undecided.
+    """
 
     one: PodClass
     level: RelaxationLevel
@@ -40,9 +43,10 @@ class ClaimPods:
 
 @dataclass(slots=True, eq=False)
 class OpenClaim:
-    """A node to be bought. `row` is the cheapest type it may be, `reserved` those it may be at all.
+    """A node to be bought, while it is filled.
 
-    What it `refused` once it refuses for good: it only fills up.
+    `row` is the cheapest type that holds its `load` (R). `reserved` (T) are the types it may be at all, where
+    it was opened with caution. What it has `refused` it refuses for good, for it only fills up.
     """
 
     option: NodeOption
@@ -58,8 +62,8 @@ class OpenClaim:
 class OpenClaims:
     """The claims opened so far, in order, and how much of the limits they take.
 
-    At first a claim takes of the limits what the largest type it could be has, as in Karpenter. From
-    `be_bold` on, all are counted with the types they would be, in `remaining_limits`.
+    Two ledgers are kept. At first a claim takes of the limits what the largest type it could be has: that is
+    Karpenter's caution. From `be_bold` on, only `remaining_limits` counts, with the types they would be.
     """
 
     def __init__(self, option_order: OptionOrder, domains: Domains, terms: Mapping[int, Term]) -> None:
@@ -77,15 +81,17 @@ class OpenClaims:
         """From now on, count claims with the types they would be."""
         self._cautious = None
         for claim in self.claims:
+            # A refusal for want of a limit need not hold any longer.
             claim.refused.clear()
 
     def settle(self, note: Callable[[ClaimPods, int], None]) -> None:
-        """Decide on one domain for each claim that is open to several, from now on at once.
+        """Decide on one domain for each claim that is open to several; from now on decide at once.
 
-        `note` takes back, and makes again, what guests count where.
+        `note` counts pods of a claim with the sign it is given: they are taken out and counted again.
         """
         self._domains.leave_open = False
         for claim in self.claims:
+            # Sorted, for the first label decided narrows the others.
             for key in sorted({key for guest in claim.guests.values() for key, _ in guest.open}):
                 self._settle(claim, key, note)
 
@@ -93,6 +99,7 @@ class OpenClaims:
         guests = [guest for guest in claim.guests.values() if key in dict(guest.open)]
         own = claim.option.requirements.get(key)
         for value in dict(guests[0].open)[key]:
+            # A domain must suit all pods on the claim that left it open.
             if (own is not None and not own.has(value)) or any(
                 value not in dict(guest.open)[key] for guest in guests
             ):
@@ -103,9 +110,12 @@ class OpenClaims:
             ]
             option = places[0].option if places[0] is not None else None
             row = None if option is None else self._row(option, claim.load, self._allowed(claim, option))
+            # The types sold in this domain may not hold the load, or too few of them for minValues: then the
+            # next one.
             if option is None or row is None or not self._leaves_choice(claim, option, row, claim.load):
                 continue
             if option.template.limited:
+                # Pinned, the cheapest type may be another: the limits take the difference.
                 own_capacity = claim.option.capacity[claim.row]
                 self.remaining_limits.take(option.template, option.capacity[row] - own_capacity)
             claim.option, claim.row = option, row
@@ -117,8 +127,12 @@ class OpenClaims:
             return
 
     def join(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> Place | None:
-        """Put a pod on the claim with the fewest pods that takes it; return what that became."""
+        """Put a pod on the claim with the fewest pods that takes it; return what that became, or None."""
+        # What a claim's refusal depends on, domains apart. Thousands of pods ask the same claims for the
+        # same.
         asked = (id(one.requests), level.demand, id(constraints.rules))
+        # Stable, and nearly sorted already, so it costs little. Karpenter's own sort is not stable: of claims
+        # with as many pods it may take any.
         self._in_turn.sort(key=_pods)
         for claim in self._in_turn:
             if asked in claim.refused or not self._colocated_with(claim, constraints):
@@ -128,10 +142,14 @@ class OpenClaims:
             load = claim.load + one.requests
             held = None if both is None else self._held(claim, both, load, constraints)
             if both is None or held is None:
+                # Only what cannot change for the better is remembered. Domains may open again, so their
+                # refusal is not.
                 claim.refused.add(asked)
                 continue
             for place in self._domains.places(both, level.demand, constraints):
                 row: int | None = held
+                # Pinned to a domain, fewer types are left: the cheapest that holds the load is looked for
+                # again.
                 if place.option is not both:
                     row = self._row(place.option, load, self._allowed(claim, place.option))
                 if row is not None and self._leaves_choice(claim, place.option, row, load):
@@ -141,13 +159,17 @@ class OpenClaims:
 
     def open(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> Place | None:
         """Put a pod on a new claim of the first pool that can have one; return what that is."""
+        # A new node is empty: nobody to be with is there.
         if constraints.together and not constraints.may_begin:
             return None
+        # No claim is opened for a pod whose own rules let it onto no node, not even an empty one.
         if (
             constraints.rules is not FREE
             and most_joining(ColocatedPods(), constraints.rules, self._terms) < 1
         ):
             return None
+        # Pools by weight: the first that can have a claim wins though another were cheaper. That is
+        # Karpenter's promise.
         for option in self._new(level.demand):
             for place in self._domains.places(option, level.demand, constraints):
                 able = self._able(place.option, one.requests, self._allowed(None, place.option))
@@ -168,6 +190,7 @@ class OpenClaims:
         if not constraints.together:
             return True
         return (
+            # Every term finds one of its pods on this claim, or none of them is anywhere yet.
             all(claim.colocated.counted.get(r.group.index) for r in constraints.together)
             or constraints.may_begin
         )
@@ -188,17 +211,21 @@ class OpenClaims:
         if not option.template.limited:
             return None
         if claim is None:
+            # With caution a new claim must leave room for the largest type of every claim before it.
             return (self.remaining_limits if self._cautious is None else self._cautious).allowed(option)
         if self._cautious is not None:
             assert claim.reserved is not None  # noqa: S101 (all were opened with caution so far)
+            # Opened with caution, its largest type is paid for: any type up to that is allowed without a look
+            # at limits.
             reserved: Bools = claim.reserved[option.types]
             return reserved
         return self.remaining_limits.allowed(option, claim.option.capacity[claim.row])
 
     def _leaves_choice(self, changed: OpenClaim | None, option: NodeOption, row: int, load: Floats) -> bool:
-        """Return whether all claims leave enough choice when one is `changed`, or opened, to hold `load` (R).
+        """Return whether every claim can still list enough types for minValues after a change.
 
-        Not asked with caution: what a claim lists is then set aside for it.
+        One claim is `changed`, or opened where None, to hold `load` (R) as `row` of `option`. With caution
+        this always holds: the types that a claim lists are paid for when it is opened.
         """
         if self._cautious is not None or not option.template.limited:
             return True
@@ -208,11 +235,14 @@ class OpenClaims:
         ]
         if changed is None:
             after.append((option, row, load))
+        # The usual case: no claim has both minValues and limits, and the trial below is spared.
         if all(each.choice is None or not each.template.limited for each, _, _ in after):
             return True
         own = 0.0 if changed is None else changed.option.capacity[changed.row]
         remaining_limits = self.remaining_limits.copy()
         remaining_limits.take(option.template, option.capacity[row] - own)
+        # Tried on a copy, in the order in which claims will be finished: an earlier claim may list a large
+        # type that leaves a later one too few.
         return all(listed(remaining_limits, *each) is not None for each in after)
 
     def _row(self, option: NodeOption, load: Floats, allowed: Bools | None) -> int | None:
@@ -222,6 +252,7 @@ class OpenClaims:
     def _able(self, option: NodeOption, load: Floats, allowed: Bools | None) -> Bools | None:
         """Return which types (U) hold `load` (R) and leave enough choice together; None where none do."""
         if allowed is None:
+            # Without limits, what minValues takes off is in `room` already; with them, the types left decide.
             able = holds(option.room, load)
             return able if able[able.argmax()] else None
         able = holds(option.whole, load) & allowed
@@ -243,6 +274,8 @@ class OpenClaims:
             if self._cautious is not None:
                 reserved = np.zeros(len(option.template.room), dtype=np.bool_)
                 reserved[option.types[able]] = True
+                # The most of each resource that any type it lists has, as in Karpenter: the launch may choose
+                # any of them.
                 self._cautious.take(option.template, option.capacity[able].max(axis=0))
         claim = OpenClaim(option, np.zeros_like(one.requests), row, reserved)
         self.claims.append(claim)
@@ -275,6 +308,7 @@ class OpenClaims:
     ) -> None:
         claim.load = claim.load + one.requests
         claim.pods += 1
+        # Counted as soon as it is on: the next pod may keep apart from it.
         for group in constraints.counted:
             if group.term.per_node:
                 claim.colocated.counted[group.index] = claim.colocated.counted.get(group.index, 0) + 1

@@ -20,7 +20,10 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What alike pods have in common: `labels` are those that some selector looks at, sorted."""
+    """What the pods of a class have in common. `labels` are those that some selector looks at, sorted.
+
+    `namespace` is empty where no selector looks at pods at all.
+    """
 
     spec: PodSpec
     namespace: str = ""
@@ -30,10 +33,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodClass:
-    """Pods of one kind, the oldest first, each asking for `requests` (R).
+    """Pods of one kind, the oldest first, each of which requests `requests` (R).
 
-    `index` numbers the classes by their oldest pod. Classes of one `relaxation` ask for the same in
-    everything but requests. `counted` are the groups that count these pods.
+    `index` numbers the classes. Classes with one `relaxation` object ask for the same in everything but
+    requests. `counted` are the topology groups that count these pods.
     """
 
     index: int
@@ -53,7 +56,8 @@ def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     by_object: dict[int, list[Pod]] = {}
     parts: dict[PodSpec, list[Pod]] = {}
     for pod in sorted(pods, key=_age):
-        # Pods of one template share one spec: to compare objects first saves hashing them.
+        # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod:
+        # with thousands of pods that hashing would be most of the time of a decision.
         members = by_object.get(id(pod.spec))
         if members is None:
             members = by_object[id(pod.spec)] = parts.setdefault(pod.spec, [])
@@ -72,6 +76,7 @@ def alike(
     """
     kinds: list[tuple[Kind, tuple[Pod, ...]]] = []
     for spec, pods in parts:
+        # No selector anywhere: labels and namespaces tell nobody apart, and all pods of a spec are one class.
         if looked_at is None and not spec.volumes:
             kinds.append((Kind(spec), tuple(pods)))
             continue
@@ -79,7 +84,10 @@ def alike(
         keys = looked_at or ()
         for pod in pods:
             of = pod.labels
+            # Labels that nobody selects by do not count. Otherwise the pod-template-hash, or a StatefulSet's
+            # pod name, would make a class of each pod.
             seen = tuple([(key, of[key]) for key in keys if key in of])
+            # Two pods of one StatefulSet differ by their volumes alone: each may be bound to another zone.
             needs = volumes.get(pod.uid) if spec.volumes else None
             members.setdefault((pod.namespace, seen, needs), []).append(pod)
         kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
@@ -89,9 +97,9 @@ def alike(
 def largest_first(
     classes: Sequence[PodClass], order: PackingOrder, axis: Axis, largest: Floats
 ) -> list[PodClass]:
-    """Sort classes by what `order` calls large, ties by the age of their oldest pod.
+    """Sort classes by what `order` calls large, the largest first; of equal ones the one numbered first.
 
-    `largest` (R) is the most room of any type, against which `euclidean` measures.
+    `largest` (R) is the most room of any type. `euclidean` measures requests as shares of it.
     """
     cpu, memory = axis.names.index(CPU), axis.names.index(MEMORY)
 
@@ -105,7 +113,7 @@ def largest_first(
                 share = [float(requests[i] / max(largest[i], 1.0)) for i in (cpu, memory)]
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 
-    # Many classes share one array of requests.
+    # Many classes share one array of requests: each is measured once.
     different = {id(one.requests): one.requests for one in classes}
     sizes = {key: size(requests) for key, requests in different.items()}
     return sorted(classes, key=lambda one: (*sizes[id(one.requests)], one.index))

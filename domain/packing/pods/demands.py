@@ -11,11 +11,11 @@ from treenail.domain.model.taints import Toleration
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """What is asked of a node's labels, taints and ports: told apart by identity.
+    """What pods ask of a node's labels, taints and ports. Equal demands of a problem are one object.
 
-    `present` says Exists of labels of which `requirements` say NotIn: together they are no longer met by a
-    node without the label, which one requirement per label cannot say. `ports` must be left free by the
-    daemons of a new node.
+    `present` are labels that must exist though `requirements` only say NotIn of them: a node without the
+    label meets NotIn, and one requirement per label cannot say both. `ports` must be left free by the daemons
+    of a new node.
     """
 
     requirements: Requirements
@@ -25,7 +25,7 @@ class Demand:
 
 
 class Demands:
-    """The demands of a problem: equal ones are the same object."""
+    """Interns the demands of a problem: equal ones are the same object, so node options are found by it."""
 
     def __init__(self) -> None:
         self._known: dict[
@@ -54,6 +54,7 @@ class Demands:
 
     def pinned(self, demand: Demand, key: str, value: str) -> Demand:
         """Return `demand` on nodes whose label `key` is `value`."""
+        # Found without building requirements: each class asks for each domain in each round.
         asked = (demand, key, value)
         known = self._pinned.get(asked)
         if known is None:

@@ -15,12 +15,15 @@ from treenail.domain.packing.problem import ExistingNode, Resident
 
 
 class Group:
-    """A term and the pods it counts. `asked` says that pods to be placed have it.
+    """A topology term and the pods it counts.
 
-    `counts` is how many pods it selects in each domain, `owners` in which domains pods stand that must be
-    apart from those it selects; of a term per node both are by room (N),
-    and `on_new` is how many pods it selects on nodes to be bought. `opposed` says that such owners
-    exist or may come: then pods it selects must keep away from them.
+    - `counts`: how many pods it selects, by domain; `owners`: how many pods have it themselves and must keep
+      apart from those it selects, by domain.
+    - `on_existing_nodes`, `owners_on_existing_nodes` (N): the same of a term per node. `on_new` is how many
+      pods it selects on nodes to be bought, all together.
+    - `asked`: some pod to be placed has the term. `opposed`: there are owners, or may be, and pods that the
+      term selects must keep away from them.
+    - `seen` (N): the existing nodes that a spread counts pods on; empty where it counts on all.
     """
 
     __slots__ = (
@@ -50,7 +53,7 @@ class Group:
         self.seen = seen
 
     def clear(self) -> None:
-        """Count nobody."""
+        """Set all counts to zero."""
         self.counts.clear()
         self.owners.clear()
         self.on_new = 0
@@ -58,16 +61,16 @@ class Group:
         self.owners_on_existing_nodes[:] = 0.0
 
     def count(self, domain: str, pods: int) -> None:
-        """Count `pods` more that the term selects."""
+        """Count `pods` more that the term selects in `domain`; fewer where negative."""
         self.counts[domain] = self.counts.get(domain, 0) + pods
 
     def own(self, domain: str, pods: int) -> None:
-        """Count `pods` more that have the term themselves."""
+        """Count `pods` more in `domain` that have the term themselves; fewer where negative."""
         self.owners[domain] = self.owners.get(domain, 0) + pods
 
 
 class Groups:
-    """The groups of a problem, each made when it is first asked for, with the residents of rooms counted."""
+    """The topology groups of a problem, each made when first asked for, with residents counted in it."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode], reader: TermReader) -> None:
         self._existing_nodes = existing_nodes
@@ -76,7 +79,8 @@ class Groups:
         self._matching: dict[
             tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[Group, ...]
         ] = {}
-        # Alike residents are one object: where they stand, and how many there.
+        # Alike residents are one object, held by the problem. Each is matched with a term once, whatever the
+        # number of nodes it is on: large clusters run thousands of pods of a few hundred kinds.
         self._residents: dict[int, tuple[Resident, list[tuple[int, int]]]] = {}
         for at, existing_node in enumerate(existing_nodes):
             for resident, count in existing_node.residents:
@@ -96,30 +100,32 @@ class Groups:
                 len(self._known), term, len(self._existing_nodes), self._seen(term)
             )
             self._count_residents(group)
+            # A new group may count pods that were asked about already.
             self._matching.clear()
         return group
 
     def ask(self, term: Term) -> Group:
-        """Return the group of `term`, which pods to be placed have."""
+        """Return the group of `term`, and note that pods to be placed have it."""
         group = self.of(term)
         group.asked = True
         return group
 
     def keep_apart(self, term: Term) -> Group:
-        """Return the group of `term`, which pods to be placed, or there, must have."""
+        """Return the group of `term`, and note that some pods require it: it keeps others off."""
         group = self.of(term)
         group.opposed = True
         return group
 
     def oppose_residents(self) -> None:
-        """Make the groups that keep pods from where they would be too near to a resident."""
+        """Make the groups of required anti-affinity of residents, and count the residents as owners."""
         for resident, places in self._residents.values():
+            # A terminating pod keeps nobody off: its place will be free before the new node is there.
             for term in () if resident.leaving else resident.anti_affinity:
                 group = self.keep_apart(self._reader.affinity(term, resident.namespace))
                 self._add(group, places, owned=True)
 
     def recount(self) -> None:
-        """Count residents alone again."""
+        """Count only residents again, as before the first attempt."""
         for group in self._known.values():
             group.clear()
             self._count_residents(group)
@@ -138,7 +144,7 @@ class Groups:
         return self._matching[key]
 
     def _seen(self, term: Term) -> Sequence[bool]:
-        """Tell of which rooms a spread counts the pods."""
+        """Return on which existing nodes (N) a spread counts pods; nothing where it counts on all."""
         nodes = term.nodes
         if nodes.alternatives is None and nodes.tolerations is None:
             return ()
@@ -151,6 +157,8 @@ class Groups:
     def _count_residents(self, group: Group) -> None:
         for resident, places in self._residents.values():
             ports = resident.host_ports
+            # Leaving pods do not count, as in the scheduler, but they keep their host ports until they are
+            # gone.
             if resident.leaving and group.term.port is None:
                 continue
             if _counts(group.term, resident.namespace, dict(resident.labels), ports):
@@ -159,10 +167,12 @@ class Groups:
     def _add(self, group: Group, places: Iterable[tuple[int, int]], *, owned: bool) -> None:
         key = group.term.key
         for at, count in places:
+            # The node filter of a spread: nodes the pods could not go to do not make it uneven.
             if group.seen and not group.seen[at]:
                 continue
             if group.term.per_node:
                 (group.owners_on_existing_nodes if owned else group.on_existing_nodes)[at] += count
+            # A node without the label is in no domain, and its pods count nowhere.
             elif key in self._existing_nodes[at].labels:
                 (group.own if owned else group.count)(self._existing_nodes[at].labels[key], count)
 

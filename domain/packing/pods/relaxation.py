@@ -18,10 +18,11 @@ _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxationLevel:
-    """One set of demands. `wishes` tells whether a preference is among them, `given_up` how many are not.
+    """What a pod asks for with some of its preferences given up.
 
-    `strict` is what is required of the node's labels without wishes and volumes: which domains a spread
-    counts. `terms` are what is asked about other pods, the `firm` ones among them for good.
+    `wishes` says whether a preference is still among them, `given_up` how many are not. `strict` is what is
+    required of the node's labels, preferences and volumes aside: a spread measures over the domains that it
+    leaves. `terms` are the topology terms; the `firm` ones are required, and bind pods that come later.
     """
 
     demand: Demand
@@ -46,13 +47,15 @@ class RelaxationLevel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """The demands of a pod in the order they are tried. Empty where they contradict themselves.
+    """The relaxation levels of a pod, in the order they are tried. Empty where they contradict themselves.
 
-    As in Karpenter, of the preferred node terms only the heaviest left is in force; when nothing meets the
-    wishes, those of being with pods fall one by one, then those of being apart from pods, of nodes, and of
-    spreading; the taints PreferNoSchedule bind until all else has failed. Unlike there, every required term
-    is tried before a wish falls, so that no pod is left that fits: `classic` are the rungs that Karpenter
-    tries, which is left with the last required term before the first wish falls.
+    Preferences are given up in Karpenter's order: pod affinity one by one, then pod anti-affinity, node
+    affinity (only the heaviest term left is in force) and spreads that say ScheduleAnyway. Taints
+    PreferNoSchedule are tolerated last.
+
+    Unlike in Karpenter, every required term of node affinity is tried before a preference falls, so that no
+    pod is left that fits. `classic` are the levels that Karpenter tries: it drops all required terms but the
+    last one before the first preference.
     """
 
     levels: tuple[RelaxationLevel, ...]
@@ -60,7 +63,9 @@ class Relaxation:
 
     @property
     def required(self) -> tuple[RelaxationLevel, ...]:
-        """The last rungs: what a pod must have, one for each alternative."""
+        """The last levels: what a pod must have, one for each alternative."""
+        # With soft taints the last level tolerates more than those before it: only that one is what must
+        # hold.
         last = next((r.tolerations for r in reversed(self.levels)), ())
         return tuple(r for r in self.levels if not r.wishes and r.tolerations == last)
 
@@ -71,10 +76,10 @@ NOWHERE_SPECIAL: Final = (ANYTHING,)
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What the ladder of a pod is made of, besides its spec.
+    """What relaxation levels are made of besides a pod's spec.
 
-    `volumes` are the alternatives its volumes leave. `soft_taints` says that some pool or node has a
-    PreferNoSchedule taint; `wishes` whether preferences are looked at.
+    `volumes` are the alternatives that its volumes leave. `soft_taints` says that some pool or node has a
+    PreferNoSchedule taint; `wishes` says whether preferences are looked at.
     """
 
     terms: Terms = NO_TERMS
@@ -84,22 +89,25 @@ class Wants:
 
 
 def relaxation_of(spec: PodSpec, wants: Wants, demands: Demands) -> Relaxation:
-    """Return the ladder of `spec`.
+    """Return the relaxation levels of `spec`, at most its preferences x required terms x volume alternatives.
 
     Raises:
         ValueError: a bound of an expression is no integer.
     """
     steps = list(_steps(spec, wants))
     ways = [(step, spec.tolerations) for step in steps]
+    # Only where such a taint exists: otherwise the last level would be tried twice for every refused pod.
     if wants.soft_taints:
         ways.append((steps[-1], (*spec.tolerations, PUT_UP_WITH_PREFERENCES)))
     levels: list[RelaxationLevel] = []
     classic: list[RelaxationLevel] = []
+    # Terms are alternatives, of which one is enough. A pod without any has one that asks for nothing.
     terms = spec.node_affinity.required or ((),)
     for given_up, (step, tolerations) in enumerate(ways):
         for number, term in enumerate(terms, 1):
             found = list(_levels(_Asking(spec, wants, step, tolerations, given_up), term, demands))
             levels += found
+            # Karpenter's own levels: all terms while every preference is kept, later only the last one.
             if step is steps[0] or number == len(terms):
                 classic += found
     return Relaxation(tuple(levels), tuple(classic))
@@ -107,14 +115,14 @@ def relaxation_of(spec: PodSpec, wants: Wants, demands: Demands) -> Relaxation:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The wishes in force: of nodes (at most one) and about pods."""
+    """The preferences in force: of nodes (at most one) and about pods."""
 
     node: _Asked | None
     terms: tuple[Term, ...]
 
 
 def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
-    """Yield the wishes, one fewer each time, and in the end none."""
+    """Yield the preferences that are kept, one fewer each time, and in the end none."""
     nodes: list[_Asked | None] = [None]
     pods: list[Term] = []
     spread: list[Term] = []
@@ -122,6 +130,7 @@ def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
         heaviest_first = sorted(spec.node_affinity.preferred, key=lambda weighted: -weighted[0])
         nodes = [*(term for _, term in heaviest_first), None]
         pods, spread = list(wants.terms.wished_pods), list(wants.terms.wished_spread)
+    # Terms about pods fall while the heaviest node term still holds; spreads outlast both.
     for number in range(len(pods)):
         yield _Step(nodes[0], (*pods[number:], *spread))
     for node in nodes[:-1]:
@@ -133,7 +142,7 @@ def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A pod at a step of giving up wishes, so many of them so far."""
+    """A pod at a step of giving up preferences; `given_up` is how many it has given up so far."""
 
     spec: PodSpec
     wants: Wants
@@ -143,17 +152,19 @@ class _Asking:
 
 
 def _levels(of: _Asking, term: _Asked, demands: Demands) -> Iterator[RelaxationLevel]:
-    """Yield what is asked for with one required term, for each alternative that volumes leave."""
+    """Yield the levels of one step with one required term, one for each alternative that volumes leave."""
     spec, wants, step = of.spec, of.wants, of.step
     selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
     terms = tuple(dict.fromkeys((*wants.terms.hard, *step.terms)))
     wishes = step.node is not None or bool(step.terms)
     strict = _met((*selected, *term))
     met = strict if step.node is None else _met((*selected, *term, *step.node))
+    # A preference that contradicts what is required makes no level: the next step goes without it.
     if strict is None or met is None:
         return
     for volumes in wants.volumes:
         requirements = met[0].with_(volumes) if volumes else met[0]
+        # The pod requires a zone that its volume cannot be reached from.
         if not any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in volumes):
             demand = demands.of(requirements, of.tolerations, met[1], spec.host_ports)
             yield RelaxationLevel(demand, strict[0], terms, wants.terms.hard, wishes, of.given_up)
@@ -170,6 +181,8 @@ def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | Non
     # Where no value is left, the algebra says DoesNotExist, which a node without the label meets.
     if any(requirements[key].operator is Operator.DOES_NOT_EXIST for key in needed):
         return None
+    # Exists and NotIn of one label merge into NotIn, which a node without the label would meet. The Exists is
+    # kept beside it.
     negative = [key for key in sorted(needed) if requirements[key].negative]
     if not negative:
         return requirements, ANYTHING

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The terms per node, by number of their groups, that the pods of a unit have, and that count them.
+    """The terms per node of a unit of pods, by the numbers of their groups.
 
-    `counted` says how many of the pods each counts; there are only those that pods to be placed have. The
-    `firm` ones of those they have bind also who comes after them.
+    `owned` are those that its pods have. `counted` are those that count its pods, each with how many, if some
+    pod to be placed has them. `firm` are the required ones among `owned`: they bind pods that join later.
     """
 
     owned: tuple[int, ...] = ()

@@ -42,9 +42,10 @@ EVERYWHERE = NodeFilter()
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One topology constraint, as it counts pods: equal terms of different pods are one.
+    """One topology constraint by all that matters to counting. Equal terms of different pods share a group.
 
-    `namespaces` are resolved and sorted. `port` makes it the claim to a host port, which no selector tells.
+    `namespaces` are resolved and sorted. With `port` it is the claim to a host port: it is then anti-affinity
+    per node to all pods with a conflicting port, which no selector could say.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Term:
 
     def selects(self, namespace: str, of: Mapping[str, str]) -> bool:
         """Return whether a pod of these labels counts."""
+        # As in Kubernetes, no selector selects nobody, and an empty one everybody.
         if self.selector is None or namespace not in self.namespaces:
             return False
         return self.selector.selects(of)
@@ -77,6 +79,7 @@ _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 (to be compared wi
 
 def ports_conflict(one: HostPort, other: HostPort) -> bool:
     """Return whether two pods cannot have these ports on one node."""
+    # The kubelet binds per protocol; an unspecified address takes the port on all addresses.
     if (one.port, one.protocol) != (other.port, other.protocol):
         return False
     return one.ip == other.ip or bool(_ANY_ADDRESS & {one.ip, other.ip})
@@ -84,9 +87,9 @@ def ports_conflict(one: HostPort, other: HostPort) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a pod: those it must have, and those it wishes, in the order they are given up.
+    """The terms of a pod: the required ones, host ports among them, and the preferred ones.
 
-    Ports are among `hard`.
+    Preferred terms are in the order in which they are given up.
     """
 
     hard: tuple[Term, ...] = ()
@@ -123,6 +126,8 @@ class TermReader:
         """Return an affinity term of a pod in `namespace`."""
         named = set(term.namespaces)
         if term.namespace_selector is not None:
+            # Resolved when the problem is read, in union with the names: labels of namespaces do not change
+            # meanwhile.
             named.update(n for n, of in self._namespaces.items() if term.namespace_selector.selects(of))
         elif not named:
             named.add(namespace)
@@ -134,12 +139,14 @@ def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mappi
     """Return a spread constraint of a pod with the labels `of`."""
     nodes = NodeFilter(
         spec.alternatives() if spread.honor_node_affinity and _chooses_nodes(spec) else None,
+        # A taint that only says prefer keeps no pod away for good, so it hides no node from the spread.
         (*spec.tolerations, PUT_UP_WITH_PREFERENCES) if spread.honor_node_taints else None,
     )
     return Term(
         Kind.SPREAD,
         labels.normalized(spread.topology_key),
         (namespace,),
+        # Pods of two revisions get two terms: each revision is spread by itself.
         spread.selector and spread.selector.of_pod(of, spread.match_label_keys),
         max_skew=spread.max_skew,
         min_domains=spread.min_domains or 0,
