@@ -1,4 +1,4 @@
-"""Turn drafts into the claims of a plan."""
+"""Finishing: planned nodes become the claims of a plan."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ _NOT_ASKED: Final = (labels.HOSTNAME, *IN_THE_END)
 
 
 def listed(remaining_limits: RemainingLimits, option: NodeOption, row: int, load: Floats) -> Bools | None:
-    """Return which types (U) a claim of `load` (R) lists, counted by `remaining_limits` as `row`.
+    """Return which types (U) a claim of `load` (R) lists, and count it against limits with the largest.
 
-    From then on it counts with the largest of them. None, and it counts no longer, where the types that
-    the limits leave are not the choice that is asked for.
+    Until then `remaining_limits` counts it as the type `row`. Return None, and count it no more, where the
+    types that limits leave are too few for minValues.
     """
     able = holds(option.whole, load)
     if option.template.limited:
         own = option.capacity[row]
+        # What the planned node took is given back first: it may list its own type at least.
         able &= remaining_limits.allowed(option, own)
         if option.choice is not None and not option.choice.enough(able):
             remaining_limits.take(option.template, -own)
             return None
+        # The launch may choose any listed type, so the largest is reserved. Otherwise several claims together
+        # could exceed the limit of their pool.
         remaining_limits.take(option.template, option.capacity[able].max(axis=0) - own)
     return able
 
 
 class Finishing:
-    """Makes claims of drafts, one after the other.
+    """Makes claims of planned nodes, one after the other.
 
-    A claim lists every type that holds its load and that the limits allow. From then on it counts
-    with the largest of them, where as a draft it counted with the type it was meant to be.
+    A claim lists every type that holds its load and that limits allow. It then counts with the largest of
+    these, where the planned node counted with the type it was meant to be: earlier claims choose more freely.
     """
 
     def __init__(self, remaining_limits: RemainingLimits, axis: Axis, requests: Sequence[Resources]) -> None:
@@ -52,14 +55,16 @@ class Finishing:
         self._known: dict[tuple[int, bytes], PlannedClaim] = {}
 
     def claim(self, planned_node: PlannedNode, parts: Mapping[int, int]) -> PlannedClaim | None:
-        """Return the claim of `planned_node`, its pods, so many of which class (`parts`), still to be named.
+        """Return the claim of `planned_node`, which holds so many pods of each class (`parts`), yet unnamed.
 
-        None where the types that the limits leave are not the choice that is asked for.
+        None where limits leave too few types for minValues.
         """
         option = planned_node.option
         able = listed(self._remaining_limits, option, planned_node.row, planned_node.load)
         if able is None:
             return None
+        # Many nodes of a plan are alike but for their pods: requirements and lists of types are written once
+        # for all.
         key = (option.index, able.tobytes())
         if key not in self._known:
             self._known[key] = self._claim(option, able.nonzero()[0])
@@ -111,6 +116,7 @@ def _narrowed(option: NodeOption, types: Indices) -> Requirements:
     """Return the family's requirements, with no zone or capacity type left in which no type is sold."""
     offers = option.template.table.offers
     within = offers.within(option.requirements)
+    # A zone in which none of the listed types is sold would only make the launch try it in vain.
     sold = within & (np.minimum.reduce(offers.prices[types]) < np.inf)
     places = [offers.places[at] for at in sold.nonzero()[0].tolist()]
     zones = frozenset(place[0] for place in places)

@@ -1,4 +1,4 @@
-"""The least that nodes for some pods can cost."""
+"""Bounds: the least that nodes for some pods can cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What nodes for some pods must have as prices together at least, and what they must cost in all, $/h."""
+    """Lower bounds for the nodes of some pods, $/h: of their prices together, and of their whole cost."""
 
     price: float = 0.0
     cost: float = 0.0

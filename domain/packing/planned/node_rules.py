@@ -1,4 +1,4 @@
-"""Rules per node: which pods may share a new node."""
+"""Node rules: the terms per node that decide which pods may share a new node."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from treenail.domain.packing.pods.terms import Kind, Term
 
 @dataclass(slots=True, eq=False)
 class ColocatedPods:
-    """The units on a node: how many pods each term counts, and how many units have it for good.
+    """The units on a node, as terms per node see them.
 
-    Both by the number of the term's group. `closed` are the groups, as bits, that let no more in: of those
-    who have the term and are not counted, of those who are, and of those who are only counted. It is kept by
-    `NodeRules.join` alone.
+    `counted` is how many of their pods each term counts, `owned` how many units require the term, both by
+    the number of its group. `closed` are three sets of groups, as bits, that let no more units in: units that
+    have the term and are not counted by it; that have it and are counted; that are only counted.
+    `NodeRules.join` alone keeps it.
     """
 
     counted: dict[int, int] = field(default_factory=dict)
@@ -29,11 +30,14 @@ class ColocatedPods:
 
 
 def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Term]) -> float:
-    """Return how many units under `rules` may join a node's company; `terms` are by their group's number."""
+    """Return how many units under `rules` may join those on a node; `terms` are by their group's number."""
     most, own = inf, dict(rules.counted)
     for group in rules.owned:
         most = min(most, _most_owned(colocated, group, own.get(group, 0), terms[group]))
     for group, count in rules.counted:
+        # Terms hold in both directions: also those of pods that are there and count the ones that come. The
+        # scheduler checks this for anti-affinity; here it is done for spreads as well, so that the pods may
+        # be bound in any order.
         if colocated.owned.get(group) and group not in rules.owned:
             term = terms[group]
             room = term.max_skew - colocated.counted.get(group, 0) if term.kind is Kind.SPREAD else 0
@@ -43,9 +47,13 @@ def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Ter
 
 def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> float:
     there = colocated.counted.get(group, 0)
+    # A spread over the hostname: the floor is 0, for an empty node could always be had, so the skew is a
+    # maximum.
     if term.kind is Kind.SPREAD:
         room = term.max_skew - there
         return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
+    # Pods that keep apart from what is there, or from which an owner there keeps apart. Alone on an empty
+    # node only one unit may be.
     if there or (each and colocated.owned.get(group)):
         return 0
     return 1 if each else inf
@@ -53,11 +61,12 @@ def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The groups that matter to units, as bits, as in `Company.closed`.
+    """The groups that matter to units, as bits in the order of `ColocatedPods.closed`.
 
-    `several` says that some count more than one of its pods. `joining` are the groups that change as one
-    joins: how many of its pods each counts, whether it has the term for good, and the skew, 0 where pods keep
-    apart.
+    `bare` are those whose term the units have without being counted, `own` those whose term they have and
+    that count them, `mere` those that only count them. `several` says that one counts more than one pod of a
+    unit. `joining` are the groups that change as a unit joins: its number, how many pods of the unit it
+    counts, whether the unit requires the term, and the skew, 0 for anti-affinity.
     """
 
     bare: int
@@ -67,7 +76,7 @@ class Marks:
     several: bool = False
 
     def barred(self, colocated: ColocatedPods) -> bool:
-        """Return whether one of the groups lets nobody join the company."""
+        """Return whether one of the groups lets no unit join those on a node."""
         bare, own, mere = colocated.closed
         return bool(self.bare & bare or self.own & own or self.mere & mere)
 
@@ -86,22 +95,27 @@ def _marks_of(rules: Rules, terms: Mapping[int, Term]) -> Marks:
 
 
 class NodeRules:
-    """The terms per node of a problem's lots. No term is broken in the end, whatever order pods come in."""
+    """The terms per node of pod groups.
+
+    Invariant: no term per node is broken on any planned node, in whatever order the scheduler binds its pods.
+    """
 
     def __init__(self, terms: Mapping[int, Term], pod_groups: Sequence[PodGroup]) -> None:
         self._terms = terms
         self._pod_groups = {pod_group.index: pod_group for pod_group in pod_groups}
         self._marks: dict[int, tuple[Rules, Marks]] = {}
-        # Where nobody has a term per node, there is nothing to look at.
+        # Most decisions have no term per node: then rules cost one comparison.
         self.none = not any(pod_group.rules.owned for pod_group in pod_groups)
 
     def join(self, colocated: ColocatedPods, pod_group: PodGroup, units: int) -> None:
-        """Note that `units` more are there, and who may not come any more."""
+        """Count `units` more on a node, and close the groups that let no more in."""
         if pod_group.rules is FREE:
             return
         counted, owned = colocated.counted, colocated.owned
         bare, own, mere = colocated.closed
         for group, count, firm, skew in self._marks_of(pod_group.rules).joining:
+            # The sets are integers: filling asks thousands of times whether a group may join a node, and this
+            # makes the answer three bitwise operations.
             bit = 1 << group
             there = counted.get(group, 0) + count * units
             owners = owned.get(group, 0) + firm * units
@@ -109,6 +123,8 @@ class NodeRules:
                 counted[group] = there
             if firm:
                 owned[group] = owners
+            # Who has the term and is not counted may come as long as the skew holds, and it never shrinks
+            # again.
             if there > skew:
                 bare |= bit
             # Of a term that keeps apart, not one more; nor are others counted beside one who has it.
@@ -119,8 +135,9 @@ class NodeRules:
         colocated.closed = (bare, own, mere)
 
     def admits(self, colocated: ColocatedPods, pod_group: PodGroup) -> bool:
-        """Return whether one more unit may join a company that others have joined here."""
+        """Return whether one more unit may join the units on a node."""
         marks = self._marks_of(pod_group.rules)
+        # Bundles count several pods at once; a bit cannot say whether that many still fit.
         if marks.several:
             return most_joining(colocated, pod_group.rules, self._terms) >= 1
         return not marks.barred(colocated)
@@ -128,23 +145,23 @@ class NodeRules:
     def _marks_of(self, rules: Rules) -> Marks:
         known = self._marks.get(id(rules))
         if known is None:
-            # As long as they are kept, no other rules have their identity.
+            # The rules are kept in the value: as long as they are, no others have their identity.
             known = self._marks[id(rules)] = (rules, _marks_of(rules, self._terms))
         return known[1]
 
     def free(self, pod_group: PodGroup) -> bool:
-        """Return whether a lot may share any node with anybody."""
+        """Return whether a pod group may share any node with any other."""
         return self.none or pod_group.rules is FREE
 
     def colocated(self, parts: Mapping[int, int]) -> ColocatedPods:
-        """Return the company that so many units of lots (by index) are."""
+        """Return so many units of pod groups (by index) as terms per node see them."""
         colocated = ColocatedPods()
         for index, units in parts.items():
             self.join(colocated, self._pod_groups[index], units)
         return colocated
 
     def marks(self, parts: Iterable[int]) -> Marks:
-        """Return the groups that matter to any of the lots (by index)."""
+        """Return the topology groups that matter to any of the pod groups (by index)."""
         bare = own = mere = 0
         several = False
         for index in parts:
@@ -160,7 +177,7 @@ class NodeRules:
         return most_joining(colocated, pod_group.rules, self._terms)
 
     def may_join(self, colocated: ColocatedPods, parts: Mapping[int, int]) -> bool:
-        """Return whether so many units of lots (by index) may all join the company of a node."""
+        """Return whether so many units of pod groups (by index) may all join the units on a node."""
         if self.none:
             return True
         ruled = [(self._pod_groups[index], units) for index, units in parts.items()]
@@ -168,6 +185,8 @@ class NodeRules:
         for number, (pod_group, units) in enumerate(ruled, 1):
             if self.most(colocated, pod_group) < units:
                 return False
+            # Each group is checked with those before it on the node already. The copy leaves the caller's
+            # node as it was.
             if number < len(ruled):
                 colocated = colocated.copy()
                 self.join(colocated, pod_group, units)

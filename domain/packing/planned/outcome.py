@@ -1,4 +1,4 @@
-"""The outcome of packing: what was decided, gathered and written as a plan."""
+"""The outcome of packing: decisions as counts while a plan is made, and the plan written from them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from treenail.domain.packing.reasons import Refusal
 
 
 class Outcome:
-    """How many pods of each part of the reading (by number) went where, and how many are `left`.
+    """How many pods of each part of the parsed problem (by number) went where, and how many are `left`.
 
-    Those left may have a seat: then a node is being planned for them.
+    Pods are counted, not named, until the plan is written: the work grows with classes. For some of those
+    left a node may be being planned: they are seated.
     """
 
     def __init__(self, parsed: ParsedProblem, existing_nodes: Sequence[str]) -> None:
@@ -30,7 +31,7 @@ class Outcome:
         self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
         self.bound = Bound()
         self.in_existing_nodes: dict[int, dict[int, int]] = {index: {} for index in self.left}
-        # How many wishes the pods of each part with a place, or a seat, have given up together.
+        # How many preferences the pods of each part that are placed or seated have given up together.
         self.given_up = dict.fromkeys(self.left, 0)
         self._seated = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
@@ -40,7 +41,7 @@ class Outcome:
         return self.left[index] - self._seated[index]
 
     def seated(self, index: int, pods: int, given_up: int) -> None:
-        """Note that nodes are being planned for so many pods of a part, which have `given_up` wishes each."""
+        """Note that nodes are being planned for so many pods of a part; each has `given_up` preferences."""
         self._seated[index] += pods
         self.given_up[index] += pods * given_up
 
@@ -49,7 +50,10 @@ class Outcome:
         self.seated(index, -pods, given_up)
 
     def nominate(self, index: int, to_existing_nodes: Mapping[int, int], given_up: int) -> None:
-        """Note to which rooms (by number) how many pods of a part go, which have `given_up` wishes each."""
+        """Note how many pods of a part go to which existing nodes (by row); fewer where negative.
+
+        Each of them has given up `given_up` preferences.
+        """
         pods = sum(to_existing_nodes.values())
         self.in_existing_nodes[index] = added(self.in_existing_nodes[index], to_existing_nodes)
         self.left[index] -= pods
@@ -67,13 +71,15 @@ class Outcome:
         for planned_node in planned_nodes:
             for _ in range(planned_node.copies):
                 parts: dict[int, int] = {}
-                # Where the budget ended between planning and seating anew, a lot may have been emptied since.
+                # Where the steps ended between planning and placing anew, a pod group may have been emptied
+                # since. Sorted by index, so that equal plans name their pods alike.
                 for index, units in sorted(
                     [each for each in planned_node.parts.items() if each[0] in pod_groups]
                 ):
                     for part, pods in pod_groups[index].take(units):
                         parts[part] = parts.get(part, 0) + pods
                         self._seated[part] -= pods
+                # None where limits leave too few types: the pods keep being left, and are refused.
                 claim = finishing.claim(planned_node, parts) if parts else None
                 if claim is not None:
                     self.nodes.append((claim, parts))
@@ -93,7 +99,10 @@ class Outcome:
 
 
 class _Writer:
-    """Names the pods: of each part the oldest go to rooms, the next to claims, and the youngest are left."""
+    """Names the pods of each part: the oldest go to existing nodes, then to claims; the youngest are left.
+
+    An iterator per part deals each pod once: no pod can be named twice.
+    """
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -145,13 +154,15 @@ class _Writer:
 
 
 def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
-    """Write the plan; `problems` went wrong without harm to where pods go."""
+    """Write the plan. `problems` are errors that cost no pod its place."""
     parsed = outcome.parsed
     parts = range(len(parsed.parts))
     writer = _Writer(outcome)
     writer.name_existing_nodes()
     writer.name_claims()
     rest = [(writer.rest(index), outcome.why(index)) for index in parts if outcome.left[index]]
+    # Left without a reason: the steps ended before these were tried. They are no refusals, and are tried
+    # again.
     deferred = tuple(uid for pods, why in rest if not why for uid in pods)
     return PackingPlan(
         claims=tuple(writer.claims),

@@ -12,7 +12,7 @@ from treenail.domain.packing.topology.constraints import TopologyConstraints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """A class at one rung, and the choice it made: to be taken back where its pods get no node after all."""
+    """A class at one relaxation level and the domains chosen for it, kept so that it can be taken back."""
 
     one: PodClass
     level: RelaxationLevel
@@ -21,5 +21,5 @@ class Placement:
 
     @property
     def key(self) -> tuple[int, RelaxationLevel, int]:
-        """What names the class, the rung and the choice."""
+        """The class, the level and the choice, as numbers."""
         return (self.one.index, self.level, self.choice.number)

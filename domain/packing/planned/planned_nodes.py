@@ -11,10 +11,10 @@ from treenail.domain.packing.offers.node_options import NodeOption
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedNode:
-    """So many `copies` of one node: `parts` is how many pods of which class (by index) each is to hold.
+    """So many `copies` of one node. `parts` is how many units of each pod group (by index) each holds.
 
-    `row` is the type in its family it is meant to be, the cheapest that is allowed; `load` (R) is
-    what its pods request together.
+    `row` is the type of its option that it is meant to be, the cheapest one allowed. `load` (R) is what its
+    pods request together. Copies keep the work independent of the number of nodes.
     """
 
     option: NodeOption
@@ -41,7 +41,7 @@ class PlannedNode:
 
 
 def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
-    """Return how many pods of each class (by index) two lots are together."""
+    """Return the sum of two counts of units by pod group."""
     together = dict(parts)
     for index, pods in more.items():
         together[index] = together.get(index, 0) + pods
@@ -59,12 +59,12 @@ def price_of(planned_nodes: Iterable[PlannedNode]) -> float:
 
 
 def nodes_in(planned_nodes: Iterable[PlannedNode]) -> int:
-    """Return how many nodes the drafts are."""
+    """Return how many nodes there are, copies counted."""
     return sum(planned_node.copies for planned_node in planned_nodes)
 
 
 def placed_in(planned_nodes: Iterable[PlannedNode]) -> dict[int, int]:
-    """Return how many pods of each class (by index) the drafts hold."""
+    """Return how many units of each pod group (by index) the planned nodes hold."""
     placed: dict[int, int] = {}
     for planned_node in planned_nodes:
         for index, pods in planned_node.parts.items():

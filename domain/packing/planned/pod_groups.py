@@ -17,7 +17,7 @@ from treenail.domain.packing.topology.constraints import TopologyConstraints
 
 @dataclass(slots=True, eq=False)
 class PlacedPods:
-    """Pods of one seat in a lot. `number` tells in which order they were seated."""
+    """Pods of one placement in a pod group. `number` is their place in the order of placements."""
 
     placement: Placement
     pods: int
@@ -26,12 +26,12 @@ class PlacedPods:
 
 @dataclass(slots=True, eq=False)
 class PodGroup:
-    """Units of pods that ask for the same in every way, each for `requests` (R).
+    """Units that ask for the same of a new node, each for `requests` (R).
 
-    `alternatives` are the demands to be tried in order, each a conjunction, and
-    `options_in_order` the node options they lead to. `waiting` are the pods, in the order they are named; a
-    unit is one pod, or, of a `bundle`, all pods in it (by class): they must share a node. `members` are the
-    placements of those in a bundle.
+    A unit is one pod; of a `bundle` it is all pods in it (how many by class), which must share a node.
+    `alternatives` are the demands to be tried in order, each a conjunction, and `options_in_order` the node
+    options they lead to. `waiting` are the pods in the order they are named, `members` the placements of a
+    bundle.
     """
 
     index: int
@@ -54,22 +54,26 @@ class PodGroup:
         return tuple(self.bundle) or tuple(placed_pods.placement.one.index for placed_pods in self.waiting)
 
     def add(self, placement: Placement, pods: int, number: int) -> None:
-        """Add pods of a seat, the `number`-th to be taken."""
+        """Add pods of a placement, the `number`-th that was made."""
         self._pods += pods
+        # Placed in turns, a class comes back to one choice many times: it stays one entry.
         if self.waiting and self.waiting[-1].placement.key == placement.key:
             self.waiting[-1].pods += pods
         else:
             self.waiting.append(PlacedPods(placement, pods, number))
 
     def remove(self, placed_pods: PlacedPods, pods: int) -> None:
-        """Take off pods of one party."""
+        """Take off pods of one placement."""
         placed_pods.pods -= pods
         self._pods -= pods
         if not placed_pods.pods:
             self.waiting.remove(placed_pods)
 
     def take_last(self, units: int) -> list[tuple[Placement, int]]:
-        """Take off the last of the units; return of which seats they are, and how many of each."""
+        """Take off the last of the units; return their placements, and how many pods of each.
+
+        The last placed go first: who was placed before them had the better claim to a node.
+        """
         taken: list[tuple[Placement, int]] = []
         while units and self.waiting:
             placed_pods = self.waiting[-1]

@@ -48,6 +48,7 @@ def resources_of(template: Template) -> list[str]:
 
 def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
     """Say that daemons alone ask for more of a resource than any type has; `had` are those there are of."""
+    # Which of the two is the mistake: a resource that exists and is too scarce, or one that nobody sells.
     if name in had:
         detail = f"the daemons of a new node ask for more {name} than the largest type has"
         return Reason.TOO_LARGE, detail, Values(name)
@@ -61,6 +62,7 @@ def missing(name: str, asked: float, template: Template, types: Indices, left: F
     `left` (T) is what the types leave to pods. Empty where none would do.
     """
     found = [template.table.types[t].overhead.missing.get(name, 0) for t in types]
+    # Only where the catalogue promised enough: then what real nodes lack is the reason, and not the request.
     enough = [
         (had + lacking, template.table.types[t].name, lacking)
         for t, had, lacking in zip(types, left, found, strict=True)
@@ -69,12 +71,14 @@ def missing(name: str, asked: float, template: Template, types: Indices, left: F
     if not enough:
         return ""
     _, of, lacking = min(enough)
+    # Rounded down to MiB: bytes that differ from node to node would make each event a new one.
     less = format_amount(name, lacking if lacking < _MIB else lacking // _MIB * _MIB)
     return f"; nodes of its node class report {less} {name} less than {of} should have"
 
 
 def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:
     """Return the sentence and the values of a taint that none of `tolerations` covers."""
+    # A toleration with a slip in key or value is the usual mistake.
     own = [f"{t.key}={t.value}" for t in tolerations if t.key and t.value]
     near = likest(f"{taint.key}={taint.value}", own)
     but = f" ({near} is)" if near else ""
@@ -88,6 +92,8 @@ def conflicting(conflict: Requirement, known: Requirements, template: Template) 
     if conflict.key in _NAMES:
         detail = f"{conflict} is asked for, and a node still to be bought has no name yet"
         return Reason.HOSTNAME_REQUIRED, detail, Values(conflict.key, asked)
+    # A label of the user's own that the pool does not declare: no node would have it. Well-known ones are
+    # offered as corrections too.
     if own is None:
         near = likest(conflict.key, {*known, *WELL_KNOWN})
         detail = f"{conflict} is asked for, and the pool does not define that label{hint(near)}"
@@ -107,7 +113,9 @@ def no_type(requirement: Requirement, template: Template, left: Bools) -> Reason
     near = likest_of(requirement.values.difference(known), known)
     detail = f"no instance type that is left has {requirement}{hint(near)}"
     values = Values(requirement.key, str(requirement), _values_left(requirement.key, template, left), near)
+    # Some type meets it by itself.
     if (template.admitted & masks.admitting(requirement)).any():
+        # The mismatch of an operating system, say, would be the wrong word.
         # It is together with others that it leaves none.
         return Reason.NO_INSTANCE_TYPE_MATCHES, detail, values
     return _MISMATCHES.get(requirement.key, Reason.NO_INSTANCE_TYPE_MATCHES), detail, values
@@ -117,6 +125,7 @@ def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
     """Return, sorted, what the types `left` (T) have for the label `key`; nothing of a long list."""
     masks = template.table.masks
     known = masks.values(key)
+    # A label like the instance type has hundreds of values: a list of them is no help.
     if len(known) > _FEW:
         return ()
     return tuple(v for v in known if (left & masks.admitting(Requirement(key, frozenset((v,))))).any())
@@ -130,6 +139,7 @@ def no_capacity(template: Template, able: Indices, together: Requirements) -> Re
     elsewhere = np.flatnonzero(np.isfinite(offers.prices[able]).any(axis=0))
     sold = sorted({"/".join(offers.places[place][:2]) for place in elsewhere})
     values = Values(_shortened(names), asked, tuple(sold[:_SHOWN]), sold[0] if sold else "")
+    # Listed is what is sold at all, priced what is to be had now: the difference ran out and may come back.
     if offers.listed[able][:, offers.within(together)].any():
         detail = f"the capacity of all types that would do has run out: {_shortened(names)}"
         return Reason.NO_CAPACITY, detail, values
@@ -143,6 +153,7 @@ def _shortened(names: Sequence[str]) -> str:
 
 def contradiction(kind: Kind) -> Reasoned:
     """Say what leaves pods no node at all: what they ask for, by itself or with their volumes."""
+    # Without its volumes the pod would have levels: so they are what contradicts it.
     if kind.volumes is not None and relaxation_of(kind.spec, Wants(wishes=False), Demands()).levels:
         for own in kind.spec.alternatives():
             for reached in kind.volumes.alternatives:
@@ -174,6 +185,7 @@ def taken(ports: Iterable[HostPort], template: Template, types: Indices) -> Said
     for port in ports:
         for daemon, there in sorted(template.ports.items()):
             if ports_conflict(port, daemon):
+                # Several ports may each be taken on some types, and together on all of them.
                 free &= ~there[types]
         if not free.any():
             return port_taken(port, "by a daemon on every new node")
@@ -191,6 +203,7 @@ def too_few_values(template: Template, types: Indices) -> Said | None:
     for requirement in template.requirements.in_order():
         if requirement.min_values is None:
             continue
+        # Counted as minValues counts them: every value a type can have, wherever the pod may be.
         left = {value for t in types for value in template.table.types[t].values(requirement.key)}
         if len(left) < requirement.min_values:
             wanted = str(requirement.min_values)

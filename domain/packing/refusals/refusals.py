@@ -1,4 +1,4 @@
-"""Say why pods could not be placed: each pool's first reason."""
+"""Refusals: each pool's first reason against a pod class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from treenail.domain.packing.topology.blockers import Blockers
 
 
 class Refusals:
-    """Explains refusals by what the pools are, and by what is left once all is placed that can be."""
+    """Finds the reasons by what the pools are, and by what is left when all is placed that can be.
+
+    Predicates are tried in the order of `Reason`. The first that fails is the reason, because whatever comes
+    later could only be answered for a node that there will not be.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,8 @@ class Refusals:
 
     def _of_pool(self, one: PodClass, template: int) -> Refusal:
         """Return the reason against the alternative that came furthest."""
+        # Preferences are no reason: they would have been given up. Of alternatives the one that came furthest
+        # is the one that is worth changing.
         found = [self._against(one, level, template) for level in one.relaxation.required]
         return max(found, key=lambda refusal: refusal.progress)
 
@@ -72,18 +78,21 @@ class Refusals:
         return self._against_types(one, level, self._templates[index])
 
     def _against_types(self, one: PodClass, level: RelaxationLevel, template: Template) -> Refusal:
-        """Return the reason where labels and taints of the pool are as asked for."""
+        """Return the reason against a pod whose demands on taints and labels the pool itself meets."""
         pool = template.offer.pool.name
         together = template.requirements.with_(level.requirements)
         matching = template.admitted.copy()
         if not matching.any():
             detail = "no instance type meets the pool's own requirements"
             return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
+        # One after the other, to name the requirement that leaves no type, not the whole conjunction. In
+        # order, so that it is the same one each time.
         for requirement in (*level.requirements.in_order(), *level.present.in_order()):
             before = matching
             for asked in (requirement, together[requirement.key]):
                 matching = matching & template.table.masks.admitting(asked)
             if not matching.any():
+                # Not asked for by the pod: it comes from its volumes.
                 if requirement.key not in level.strict:
                     own = details.of_types(requirement.key, template)
                     return Refusal(
@@ -92,6 +101,8 @@ class Refusals:
                 return Refusal(pool, *details.no_type(requirement, template, before))
         types = np.flatnonzero(matching)
         offers = template.table.offers
+        # Size is judged before capacity: a pod that no type holds would not be helped by capacity that comes
+        # back.
         sold = np.isfinite(offers.prices[types][:, offers.within(together)]).any(axis=1)
         able = holds(template.room[types], one.requests)
         if not able.any():
@@ -102,12 +113,15 @@ class Refusals:
             return Refusal(pool, Reason.HOST_PORT_TAKEN, *port)
         if not (able & sold).any():
             return Refusal(pool, *details.no_capacity(template, types[able], together))
+        # From here on a node for the pod could be bought. What is left are the terms about other pods,
+        # minValues and limits.
         blocked = self._blockers.against(one, level, template.index)
         if blocked is not None:
             return Refusal(pool, *blocked)
         few = details.too_few_values(template, types[able & sold]) if self._strict else None
         if few is not None:
             return Refusal(pool, Reason.MIN_VALUES, *few)
+        # Nothing else is left that could have kept the pod off.
         return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
 
     def _too_large(self, one: PodClass, template: Template, types: Indices) -> tuple[Reason, str, Values]:
@@ -118,6 +132,8 @@ class Refusals:
                 continue
             wanted = format_amount(name, one.spec.requests.get(name, 0))
             had = details.resources_of(template)
+            # The pod asks for none of it, and yet too little is left: daemons alone take more than the type
+            # has.
             if not one.requests[column]:
                 return details.too_little_for_daemons(name, had)
             if name not in had:
@@ -129,11 +145,14 @@ class Refusals:
             detail = f"{name} {wanted} is asked for, and the largest type leaves {left} to pods ({of})"
             detail += details.missing(name, one.requests[column], template, types, room[:, column])
             return Reason.TOO_LARGE, detail, Values(name, wanted, (left,), of)
+        # Each resource by itself fits some type: it is the combination that none holds.
         return Reason.TOO_LARGE, *self._at_once(one, template, types)
 
     def _at_once(self, one: PodClass, template: Template, types: Indices) -> tuple[str, Values]:
         """Say which resource falls short by the least on the type that comes nearest to all."""
         asked = one.requests > 0
+        # The nearest type is the one that gives the most of what is asked for, each resource counted up to
+        # what is needed: the change that it calls for is the smallest.
         shares = template.room[types][:, asked] / one.requests[asked]
         nearest = int(np.minimum(shares, 1.0).sum(axis=1).argmax())
         row = np.where(asked, template.room[types[nearest]], np.inf)
