@@ -103,12 +103,24 @@ def _mend(tree: Any, problem: FieldError) -> bool | None:  # noqa: ANN401
         return None
     at, key, whole = way[-1]
     meant = _meant(problem.field, at[key]) if whole else _GONE
-    if meant is _GONE:
-        del at[key]
-    else:
-        at[key] = meant
     harmless = beyond or isinstance(problem, UnknownFieldError) or bool(_TIME.search(problem.field))
-    return meant is not _GONE or harmless
+    if meant is not _GONE:
+        at[key] = meant
+        return True
+    if not harmless:
+        at, key = _least_that_may_go(way)
+    del at[key]
+    return harmless
+
+
+def _least_that_may_go(way: list[tuple[Any, Any, bool]]) -> tuple[Any, Any]:
+    """Return the holder and the key of what goes for something wrong at the end of a way.
+
+    An entry of a list goes as a whole: a toleration without its key would be one of everything.
+    """
+    entries = [(at, key) for at, key, _ in way if isinstance(at, list)]
+    of_container = any(key == "containers" for _, key, _ in way)
+    return entries[-1] if entries and not of_container else way[-1][:2]
 
 
 def _meant(field: str, value: Any) -> Any:  # noqa: ANN401
