@@ -122,7 +122,11 @@ class Rehearsed:
         tree = (
             to_manifest(thing) if isinstance(thing, Pod | Node | NodeClaim) else _stored(thing, f"odd-{slot}")
         )
-        return mutation.applied(tree)
+        read = mutation.applied(tree)
+        if mutation.way == ("spec", "taints"):
+            # What keeps pods off a node that goes is there beside it.
+            read["spec"]["taints"] = [*mutation.value, *tree["spec"].get("taints", ())]
+        return read
 
     def _slot_of(self, thing: ApiObject) -> int | None:
         match thing:

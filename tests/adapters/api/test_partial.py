@@ -62,6 +62,14 @@ def test_a_pod_is_known_by_what_can_be_read_of_it() -> None:
     assert problem.startswith('spec.tolerations[0].operator: "Resembles" is not one of')
 
 
+def test_a_toleration_that_cannot_be_read_is_none_rather_than_one_of_everything() -> None:
+    found, _ = part_of(pod(tolerations=[{"key": "a" * 64, "operator": "Exists"}]))
+
+    assert isinstance(found, Pod)
+    assert found.spec.tolerations == ()
+    assert found.node_name == "n-1"
+
+
 def test_of_a_pod_of_which_too_much_is_wrong_there_is_where_it_is_and_what_it_asks_for() -> None:
     containers = [{"name": "Not A Label", "resources": {"requests": {"cpu": "2", "memory": "lots"}}}]
 
