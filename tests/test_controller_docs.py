@@ -11,11 +11,13 @@ from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.solver.process import WorkerLimits
 from treenail.domain.telemetry.metrics import BY_NAME
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "controller.md").read_text()
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SETTINGS = (DOCS / "settings.md").read_text()
+PAGE = (DOCS / "controller.md").read_text()
 
 
 def test_the_table_of_settings_is_that_of_the_code() -> None:
-    table = PAGE.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
+    table = SETTINGS.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
     rows = ["| variable | default | what |", "|---|---|---|"]
     for variable in VARIABLES:
         default = f" `{variable.default}` |" if variable.default else " |"
@@ -25,7 +27,7 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
 
 
 def test_the_settings_that_change_nothing_are_named() -> None:
-    named = PAGE.partition("their default:")[2].partition("\n\n")[0]
+    named = SETTINGS.partition("their default:")[2].partition("\n\n")[0]
 
     assert re.findall(r"`(\w+)`", named) == list(IGNORED)
 
@@ -38,4 +40,5 @@ def test_the_figures_and_metrics_are_those_of_the_code() -> None:
     assert (WORKERS["kubernetes"], WORKERS["ec2"], WORKERS["sqs"]) == (16, 16, 4)
     assert (limits.solve_seconds, limits.losses, limits.within_seconds) == (240, 3, 60)
     assert (TOO_MANY, WITHIN.total_seconds()) == (3, 600)
-    assert set(re.findall(r"`(treenail_\w+)`", PAGE)) <= BY_NAME.keys()
+    for page in sorted(DOCS.glob("*.md")):
+        assert set(re.findall(r"`(treenail_\w+)`", page.read_text())) <= BY_NAME.keys()
