@@ -17,9 +17,15 @@ from treenail.domain.packing.topology.universe import Universe
 
 
 class PackingContext:
-    """A problem, read, and what is found out about it once; only counts and what is in rooms change."""
+    """A parsed problem and all that is found out about it once.
+
+    Shared by the attempts at a plan. Only the counts of topology groups and what is free on existing nodes
+    change during an attempt; `clear` sets both back.
+    """
 
     def __init__(self, problem: Problem) -> None:
+        # Before anything is read: BestEffort adds a pool that asks for no choice, and templates are numbered
+        # by offer.
         problem = with_relaxed_offers(problem)
         self.problem = problem
         self.parsed = read(problem)
@@ -43,7 +49,10 @@ class PackingContext:
         self._clear = True
 
     def clear(self) -> None:
-        """Count nobody any longer but who was there before."""
+        """Set counts and existing nodes back to what they were before any attempt.
+
+        The first attempt finds them so: then nothing is done.
+        """
         if not self._clear:
             self.parsed.groups.recount()
             self.existing_nodes.clear()

@@ -1,4 +1,4 @@
-"""The parsed problem: pods as classes, and those set aside that cannot be packed for what they are."""
+"""The parsed problem: pods as classes, and those set aside that no node could ever hold."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedProblem:
-    """The pods of a problem: `parts` are all of them by kind, numbered.
+    """The pods of a problem, parted by kind.
 
-    Of those, `classes` can be packed; `refused` says, by number, why the others cannot.
+    `parts` are all of them; a part's number is its place. `classes` are the parts that can be packed, and
+    `refused` says, by number, why the others cannot.
     """
 
     axis: Axis
@@ -36,7 +37,7 @@ class ParsedProblem:
     refused: dict[int, Refusal] = field(default_factory=dict)
 
     def set_aside(self, index: int, error: Exception) -> None:
-        """Leave the part `index` out, for packing it failed; the rest goes on without it."""
+        """Leave out the part `index`, on which packing failed with `error`; the rest goes on without it."""
         self.classes[:] = [one for one in self.classes if one.index != index]
         detail = f"it was set aside, for packing it failed: {type(error).__name__}: {error}"
         self.refused[index] = Refusal("", Reason.SET_ASIDE, detail)
@@ -57,13 +58,16 @@ class _ProblemParser:
         self._demands = Demands()
         self._relaxations: dict[object, Relaxation] = {}
         self._known_terms: dict[object, Terms] = {}
-        # Pods of one spec whose labels say nothing more have one ladder. Equal specs are one object.
+        # Pods of one spec whose labels say nothing more have the same relaxation levels. Equal specs are one
+        # object here, for `by_spec` keeps the first of them.
         self._of_spec: dict[tuple[int, str], Relaxation] = {}
         self._rows: dict[object, Floats] = {}
         vectors = [spec.requests for spec, _ in self._by_spec]
         self._axis = Axis(vectors + [daemon.requests for daemon in problem.daemons])
 
     def read(self) -> ParsedProblem:
+        # Before classes are made: a class is told then which groups count its pods, and residents make some
+        # of them.
         self._groups.oppose_residents()
         looked_at = _looked_at(self._problem, [spec for spec, _ in self._by_spec])
         parsed = ParsedProblem(
@@ -82,6 +86,7 @@ class _ProblemParser:
                 relaxations[index] = self._relaxation(kind, pods[0].labels)
             except Exception as error:  # noqa: BLE001 (whatever is wrong with one class, the others must go on)
                 parsed.set_aside(index, error)
+        # Two passes: all terms must be groups before the first class is asked which groups count it.
         for index, relaxation in relaxations.items():
             kind, pods = parsed.parts[index]
             try:
@@ -91,7 +96,8 @@ class _ProblemParser:
         return parsed
 
     def _relaxation(self, kind: Kind, of: Mapping[str, str]) -> Relaxation:
-        """Return the ladder of a kind of pods; their terms are groups from then on."""
+        """Return the relaxation levels of a kind of pods; their terms are groups from then on."""
+        # Pods of one spec may differ in these: each kind has its own.
         if kind.volumes is not None or any(spread.match_label_keys for spread in kind.spec.spread):
             return self._relaxation_of(kind, of)
         key = (id(kind.spec), kind.namespace)
@@ -103,12 +109,16 @@ class _ProblemParser:
         spec = kind.spec
         terms = self._read_terms(kind, of)
         volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
+        # Requests and labels are left out: pods of many sizes share their levels. The terms are interned
+        # below, and kept.
         key = (spec.node_selector, spec.node_affinity, spec.tolerations, id(terms), volumes)
         if key not in self._relaxations:
             wishes = self._problem.settings.preferences is PreferencePolicy.RESPECT
             wants = Wants(terms, volumes, self._soft, wishes)
             self._relaxations[key] = relaxation = relaxation_of(spec, wants, self._demands)
             for term in terms.hard:
+                # Required anti-affinity keeps others off. Host ports conflict in both directions by
+                # themselves.
                 if term.kind is TermKind.APART and term.port is None:
                     self._groups.keep_apart(term)
             for term in (term for level in relaxation.levels for term in level.terms):

@@ -52,7 +52,7 @@ class RefusedClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassReport:
-    """Where the pods of one class went: how many to which room or claim (by index), for the trace.
+    """Where the pods of one class went, for the trace: how many to which node (by name) or claim (by index).
 
     For those refused, as in `RefusedClass`, the reasons, the nearest of them and what would help.
     """
@@ -69,13 +69,14 @@ class ClassReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackingPlan:
-    """Where every pod of a problem goes: to a room (`nominations`, uid -> room), a claim, or nowhere.
+    """Where every pod of a problem goes: to an existing node, to a claim, or nowhere.
 
-    `cost` is the sum of the claims' prices, `lower_bound` what no nodes for the same pods can cost less
-    than, wherever they may be and if no more wishes are given up, both $/h. `whole_cost` is the same with
-    what the nodes cost beside their prices, and `whole_lower_bound` the bound of that.
-    `exhausted` says that the budget of steps ended before all pods were tried; those left are in `deferred`.
-    `problems` are errors that cost no pod its place, but cheaper nodes, or advice.
+    `nominations` are the names of existing nodes by pod uid. `cost` is the sum of the claims' prices.
+    `lower_bound` is what no nodes for the same pods can cost less than, in whatever domains, if they keep
+    the preferences they have. Both are $/h. `whole_cost` and `whole_lower_bound` are the same with what nodes
+    cost beside their prices. `exhausted` says that the budget of steps ended before all pods were tried;
+    those left are in `deferred`. `problems` are errors that cost no pod its place, but cheaper nodes or
+    advice.
     """
 
     claims: tuple[PlannedClaim, ...] = ()

@@ -51,8 +51,8 @@ class MinValuesPolicy(StrEnum):
 class Resident:
     """What a pod that has its place means to others. Alike pods are one object.
 
-    `labels` are sorted. `anti_affinity` are its required terms. One that is `leaving` (terminating) counts
-    in no topology, and keeps its ports.
+    `labels` are sorted. `anti_affinity` are its required terms. A pod that is `leaving` (terminating) counts
+    in no topology, but keeps its host ports.
     """
 
     namespace: str
@@ -67,8 +67,8 @@ class VolumeNeeds:
     """What a pod's volumes ask of its node.
 
     The node's labels must meet one of `alternatives`. `known` are volumes that exist, as (driver, handle):
-    one attached already takes no place. `fresh` is how many volumes of which driver are still to be made.
-    A `problem` says why no node would do.
+    one that is attached already takes no place. `fresh` is how many volumes of which driver are still to be
+    made. `problem`, if not empty, says why no node would do.
     """
 
     alternatives: tuple[Requirements, ...] = (ANYTHING,)
@@ -88,9 +88,9 @@ class ExistingNode:
 
     `free` is allocatable less bound pods, less promises, less what daemons still to come will take.
     `residents` are the pods bound or promised there, and how many of each, without those to be placed
-    anew. A room that is not `open` takes no pods; its residents count all the same. One that is `cordoned`
-    would be open but for that, and says what is free all the same. `attachable` is how many volumes can
-    still be attached, by driver, where that is limited; `attached` are those that are, as (driver, handle).
+    anew. A node that is not `open` takes no pods; its residents count all the same. A `cordoned` node would
+    be open otherwise; `free` is filled in for it too. `attachable` is how many volumes can still be
+    attached, by driver, where that is limited; `attached` are those that are, as (driver, handle).
     """
 
     name: str
@@ -111,10 +111,9 @@ class PoolOffer:
     """A pool that may buy nodes. `limits_left` names only limited resources; None is no limit at all.
 
     `instance_types` are those usable now: offerings that ran out are marked unavailable. `volume_cost` ($/h)
-    is what the volumes of each node cost. A pool may come
-    several times: before its last offer, which has all else, with what is reserved for it. Such an offer is
-    of one `reservation`, by its id, and no more than `reserved_left` nodes may be bought in that, by all
-    pools together.
+    is what the volumes of each node cost. A pool may come several times: first with its reserved capacity,
+    one offer for each `reservation` (by id), and last with everything else. No more than `reserved_left`
+    nodes may be bought in a reservation, by all pools together.
     """
 
     pool: NodePool

@@ -57,7 +57,7 @@ class Change:
 class Remedy:
     """The smallest changes found with which packing places the pods: all of a class, or at least one.
 
-    `node` is where, if they go onto one that is there; "" if they get new ones, or go onto several.
+    `node` is the existing node that they all go onto; "" if they get new nodes, or go onto several.
     """
 
     changes: tuple[Change, ...]

@@ -1,4 +1,4 @@
-"""Residents: pods that have their place, alike ones as one object, as other pods see them."""
+"""Residents: pods that have their place, as other pods see them. Alike ones are one object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Residents:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Labels, int, bool], Resident] = {}
-        # What of a spec matters here: numbered by value, and found by the spec object that pods share.
+        # What of a spec matters to others, numbered by value. It is found by the spec object that pods share,
+        # for hashing a whole spec for each pod of a cluster would take seconds.
         self._numbers: dict[_Marks, int] = {}
         self._of_spec: dict[int, tuple[PodSpec, int, _Marks]] = {}
         self._sweep_at = _FEWEST_SWEPT
@@ -38,6 +39,7 @@ class Residents:
     def of(self, pod: Pod) -> Resident:
         """Return what a pod is as a resident."""
         number, marks = self._marks(pod.spec)
+        # Sorted, for two pods may have equal labels in different order.
         labels = tuple(sorted(pod.labels.items()))
         key = (pod.namespace, labels, number, pod.deleting_since is not None)
         known = self._known.get(key)
@@ -57,7 +59,7 @@ class Residents:
             required = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None)
             marks = (required, spec.host_ports)
             number = self._numbers.setdefault(marks, len(self._numbers))
-            # The spec is held on to, so that its id stays its own.
+            # The spec is kept in the value, so that no other spec can take over its id.
             known = self._of_spec[id(spec)] = spec, number, marks
         return known[1], known[2]
 
@@ -65,10 +67,12 @@ class Residents:
         """Forget those that are in none of `existing_nodes`, once enough of them have gathered."""
         if len(self._known) + len(self._of_spec) < self._sweep_at:
             return
+        # Rebuilt from who is still there: nobody tells this object when the last pod of a kind has gone.
         self._known, self._numbers, self._of_spec = {}, {}, {}
         for existing_node in existing_nodes:
             for resident, _ in existing_node.residents if existing_node is not None else ():
                 marks = (resident.anti_affinity, resident.host_ports)
                 number = self._numbers.setdefault(marks, len(self._numbers))
                 self._known[resident.namespace, resident.labels, number, resident.leaving] = resident
+        # Twice what is left: sweeping costs O(1) a pod on average, however large the cluster.
         self._sweep_at = max(_FEWEST_SWEPT, 2 * len(self._known))
