@@ -145,7 +145,7 @@ class _Adviser:
         return self._near.nearest(spec, self._effort.existing_nodes)
 
     def _cordoned_existing_nodes(self, pod: Pod) -> tuple[ExistingNode, ...]:
-        """Return the cordoned rooms that come nearest, of those that a pod could be in but for other pods."""
+        """Return the nearest cordoned nodes, of those that only topology terms could keep a pod off."""
         if self._near_cordoned is None:
             self._near_cordoned = NearestExistingNodes(
                 [opened(r) for r in self._remainder.existing_nodes if r.cordoned]
@@ -202,14 +202,14 @@ class _Adviser:
         return ((everybody, self._effort.tries - for_one), (pods[:1], for_one))
 
     def _others(self, spec: PodSpec, existing_nodes: tuple[ExistingNode, ...]) -> tuple[ExistingNode, ...]:
-        """Return the rooms that are not tried, for those in them who have a say in where the pods may go."""
+        """Return stand-ins for the nodes that are not tried, whose residents count in topology terms."""
         if self._bystanders is None:
             self._bystanders = Bystanders(self._remainder.existing_nodes)
         return self._bystanders.without(existing_nodes, spec)
 
 
 def _node_of(existing_node: ExistingNode) -> str:
-    """Return the name of the node that a room is, or of the claim where it is still on its way."""
+    """Return the name of a node, or of its claim where it is still on its way."""
     return existing_node.labels.get(labels.NODE_NAME, existing_node.name)
 
 

@@ -1,4 +1,4 @@
-"""Nodes that pods are not tried on, merged as far as those on them mean the same to others."""
+"""Bystanders: nodes that advice does not try pods on, merged where topology terms cannot tell them apart."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _Sort: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
 
 
 class Bystanders:
-    """Puts rooms together that pods to be placed, and those there, cannot tell apart.
+    """Merges existing nodes that neither the pods to be placed nor the residents can tell apart.
 
-    That they are several nodes is lost: to a new node, which is a host of its own, it makes no difference.
+    A merged node says how many pods there are, not on how many nodes. Terms per node would notice; but a new
+    node is a domain of its own to them, so it makes no difference.
     """
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
@@ -28,10 +29,11 @@ class Bystanders:
         self._there: dict[tuple[tuple[str, ...], _Sort], dict[int, tuple[Resident, int]]] = {}
 
     def without(self, kept: Iterable[ExistingNode], spec: PodSpec) -> tuple[ExistingNode, ...]:
-        """Return a closed room for all rooms of a sort but those `kept`, as pods of `spec` tell sorts.
+        """Return closed nodes that stand for all but those `kept`, one for each sort that `spec` tells apart.
 
-        None at all where nobody has a say in where such pods may go.
+        Return none where no term of these pods or of residents looks at other pods.
         """
+        # The usual case: then a try need not carry thousands of nodes along.
         if not self._keys and not spec.spread and not spec.pod_affinity:
             return ()
         names = {existing_node.name for existing_node in kept}
@@ -39,6 +41,7 @@ class Bystanders:
         if keys not in self._known:
             self._known[keys] = self._sorts(keys)
         found = []
+        # Closed, so that nothing is placed there; the residents still count in their domains.
         for sort, members in self._known[keys].items():
             first = next((at for at in members if self._existing_nodes[at].name not in names), None)
             if first is not None:
@@ -60,7 +63,7 @@ class Bystanders:
     def _less(
         self, keys: tuple[str, ...], sort: _Sort, left_out: Iterable[ExistingNode]
     ) -> tuple[tuple[Resident, int], ...]:
-        """Return who is in the rooms of a sort, less those in the rooms `left_out`."""
+        """Return the residents of all nodes of a sort but those `left_out`, and how many of each."""
         counts = dict(self._there[keys, sort])
         for existing_node in left_out:
             _count(counts, existing_node, -1)

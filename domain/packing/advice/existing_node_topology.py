@@ -15,9 +15,9 @@ from treenail.domain.packing.reasons import Reason, Refusal, Values
 def topology_against(
     problem: Problem, node: str, pack: Callable[[Problem], PackingPlan], may_try: Callable[[], bool]
 ) -> Refusal | None:
-    """Return the reason against the pods of `problem` on `node`, its only open room, which would hold them.
+    """Return the topology reason against the pods of `problem` on `node`, the only one that is open.
 
-    None where the tries end before it is found.
+    The node would hold them but for that. None where the tries end before the reason is found.
     """
     without = problem
     for reason, about, step in _terms(problem.pods[0].spec):

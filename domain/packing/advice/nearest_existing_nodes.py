@@ -25,7 +25,7 @@ _TAINTED, _UNLIKE, _FULL, _TAKEN = range(4)
 
 
 class NearestExistingNodes:
-    """Ranks N open rooms by how far a pod would come in each: taints, then labels, then what is free."""
+    """Ranks N open nodes by how far a pod would come on each: taints, then labels, then what is free."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
         self._existing_nodes = tuple(existing_node for existing_node in existing_nodes if existing_node.open)
@@ -36,7 +36,7 @@ class NearestExistingNodes:
         self._free: dict[str, Floats] = {}
 
     def nearest(self, spec: PodSpec, count: int) -> tuple[ExistingNode, ...]:
-        """Return the `count` rooms in which a pod would come furthest, those first."""
+        """Return the `count` nodes on which a pod would come furthest, the furthest first."""
         required = relaxation_of(spec, Wants(soft_taints=True), Demands()).required
         if not required or not self._existing_nodes:
             return ()
@@ -44,7 +44,7 @@ class NearestExistingNodes:
         return tuple(self._existing_nodes[at] for at in np.lexsort((-share, -stage))[:count])
 
     def _progress(self, spec: PodSpec, required: Sequence[RelaxationLevel]) -> tuple[Indices, Floats]:
-        """Return how far a pod comes in each room (N), and what share of its requests is free there (N)."""
+        """Return how far a pod comes on each node (N), and what share of its requests is free there (N)."""
         alike = np.zeros(len(self._existing_nodes), dtype=np.bool_)
         for level in required:
             alike |= self._masks.meeting((*level.requirements.values(), *level.present.values()))

@@ -15,7 +15,7 @@ _UNCORDON: Final = 1.5
 
 
 def opened(existing_node: ExistingNode) -> ExistingNode:
-    """Return a cordoned room as it would be without that."""
+    """Return a cordoned node as it would be if it were not cordoned."""
     taints = tuple(taint for taint in existing_node.taints if not taint.same_mark(UNSCHEDULABLE))
     return replace(existing_node, open=True, cordoned=False, taints=taints)
 

@@ -30,7 +30,7 @@ class Remainder:
 
     @cached_property
     def existing_nodes(self) -> tuple[ExistingNode, ...]:
-        """The rooms with what they were promised, and after them the nodes to buy, which take nobody else."""
+        """The existing nodes with the pods nominated to them, and after them the nodes to buy, closed."""
         given: dict[str, list[Pod]] = {}
         for uid, existing_node in self._plan.nominations.items():
             given.setdefault(existing_node, []).append(self.pods[uid])

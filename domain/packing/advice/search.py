@@ -65,7 +65,7 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Steps that place the pods: in one room, by name, or ("") on new nodes or in several."""
+    """Steps that place the pods: on one existing node, by name, or ("") on new nodes or on several."""
 
     steps: tuple[Step, ...]
     existing_node: str
@@ -145,9 +145,9 @@ class Search:
         return raised(case.offer, case.problem, self._pack)
 
     def _of_existing_nodes(self, problem: Problem) -> Sequence[Refusal]:
-        """Return what the rooms that came nearest, which are the first, say against the pods.
+        """Return the reasons of the existing nodes that came nearest, which are the first, against the pods.
 
-        Topology terms that keep pods off a room keep them off new nodes as well, or a pool names them.
+        Topology terms are left to the pools: what keeps pods off a node keeps them off a new one as well.
         """
         pod = problem.pods[0]
         volumes = problem.volumes.get(pod.uid)

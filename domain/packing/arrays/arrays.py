@@ -59,7 +59,7 @@ class Axis:
 
 
 def holds(room: Floats, loads: Floats) -> Bools:
-    """Tell which `room` (..., R) holds which of `loads` (..., R), the leading axes broadcast."""
+    """Return which `room` (..., R) holds which of `loads` (..., R); the leading axes broadcast."""
     if room.size * loads.size <= _FEW * room.shape[-1]:
         few: Bools = np.logical_and.reduce(room >= loads, axis=-1)
         return few
@@ -71,7 +71,7 @@ def holds(room: Floats, loads: Floats) -> Bools:
 
 
 def exceeds(rows: Floats, one: Floats) -> Bools:
-    """Tell which of `rows` (N, R) exceed `one` (R) in some column."""
+    """Return which of `rows` (N, R) exceed `one` (R) in some column."""
     if rows.size <= _FEW:
         few: Bools = np.logical_or.reduce(rows > one, axis=-1)
         return few

@@ -12,7 +12,7 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class Attachments:
-    """The places for volumes on N rooms, by driver. A driver that names no limit has none."""
+    """How many volumes N existing nodes can still attach, by driver. Only named drivers have a limit."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
         drivers = sorted({driver for existing_node in existing_nodes for driver in existing_node.attachable})

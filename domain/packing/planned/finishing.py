@@ -59,6 +59,8 @@ class Finishing:
 
         None where limits leave too few types for minValues.
         """
+        # Called once for each copy: limits are counted claim by claim, and the last ones may list fewer
+        # types.
         option = planned_node.option
         able = listed(self._remaining_limits, option, planned_node.row, planned_node.load)
         if able is None:
@@ -99,6 +101,7 @@ class Finishing:
 
     def _daemons(self, option: NodeOption, types: Indices) -> Resources:
         """Return what those daemons request that will run whichever of `types` it becomes."""
+        # Which type it will be is not known. The claim requests what daemons take on every one of them.
         least = np.minimum.reduce(option.template.daemons[types])
         named = zip(self._axis.names, least.tolist(), strict=True)
         return Resources({name: int(amount) for name, amount in named if amount})
@@ -121,6 +124,7 @@ def _narrowed(option: NodeOption, types: Indices) -> Requirements:
     places = [offers.places[at] for at in sold.nonzero()[0].tolist()]
     zones = frozenset(place[0] for place in places)
     ways = frozenset(place[1] for place in places)
+    # Labels that only a running node has would keep the launch from finding any type.
     return option.requirements.without(_NOT_ASKED).with_(
         (Requirement(labels.ZONE, zones), Requirement(labels.CAPACITY_TYPE, ways))
     )

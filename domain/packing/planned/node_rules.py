@@ -31,6 +31,7 @@ class ColocatedPods:
 
 def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Term]) -> float:
     """Return how many units under `rules` may join those on a node; `terms` are by their group's number."""
+    # The smallest of what each term allows; infinite where none says anything.
     most, own = inf, dict(rules.counted)
     for group in rules.owned:
         most = min(most, _most_owned(colocated, group, own.get(group, 0), terms[group]))
@@ -83,9 +84,11 @@ class Marks:
 
 def _marks_of(rules: Rules, terms: Mapping[int, Term]) -> Marks:
     counted, owned, firm = dict(rules.counted), set(rules.owned), set(rules.firm)
+    # Terms that a pod merely prefers bind itself as it joins, and nobody afterwards: they change no group.
     changed = dict.fromkeys((*counted, *rules.firm))
     skews = {g: terms[g].max_skew if terms[g].kind is Kind.SPREAD else 0 for g in changed}
     return Marks(
+        # Sets, but only summed up: their order does not matter.
         sum(1 << group for group in owned - counted.keys()),
         sum(1 << group for group in owned & counted.keys()),
         sum(1 << group for group in counted.keys() - owned),
@@ -102,6 +105,7 @@ class NodeRules:
 
     def __init__(self, terms: Mapping[int, Term], pod_groups: Sequence[PodGroup]) -> None:
         self._terms = terms
+        # Bundles have negative indices, so the two kinds never meet.
         self._pod_groups = {pod_group.index: pod_group for pod_group in pod_groups}
         self._marks: dict[int, tuple[Rules, Marks]] = {}
         # Most decisions have no term per node: then rules cost one comparison.
@@ -181,6 +185,7 @@ class NodeRules:
         if self.none:
             return True
         ruled = [(self._pod_groups[index], units) for index, units in parts.items()]
+        # Pods without rules join wherever there is room, and change nothing for the others.
         ruled = [(pod_group, units) for pod_group, units in ruled if pod_group.rules is not FREE]
         for number, (pod_group, units) in enumerate(ruled, 1):
             if self.most(colocated, pod_group) < units:

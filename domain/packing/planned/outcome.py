@@ -54,6 +54,7 @@ class Outcome:
 
         Each of them has given up `given_up` preferences.
         """
+        # Existing nodes are certain: these are no longer left, where those for new nodes are only seated.
         pods = sum(to_existing_nodes.values())
         self.in_existing_nodes[index] = added(self.in_existing_nodes[index], to_existing_nodes)
         self.left[index] -= pods
@@ -69,6 +70,7 @@ class Outcome:
         """Note nodes to buy for `pod_groups` (by index), and the bound of what they cost."""
         self.bound = self.bound.plus(bound)
         for planned_node in planned_nodes:
+            # Copies become claims one by one: each has its own pods, and limits may end between two of them.
             for _ in range(planned_node.copies):
                 parts: dict[int, int] = {}
                 # Where the steps ended between planning and placing anew, a pod group may have been emptied
@@ -120,6 +122,7 @@ class _Writer:
     def name_claims(self) -> None:
         for claim, parts in self._outcome.nodes:
             pods: list[str] = []
+            # Sorted, for the order in which groups came onto a node says nothing.
             for index, count in sorted(parts.items()):
                 pods += self._take(index, count)
                 self._to_claims[index][len(self.claims)] = count
@@ -158,8 +161,10 @@ def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
     parsed = outcome.parsed
     parts = range(len(parsed.parts))
     writer = _Writer(outcome)
+    # The order of these two decides who goes where: the oldest pods have a node that is there already.
     writer.name_existing_nodes()
     writer.name_claims()
+    # After all others are named, what the iterators still hold is left.
     rest = [(writer.rest(index), outcome.why(index)) for index in parts if outcome.left[index]]
     # Left without a reason: the steps ended before these were tried. They are no refusals, and are tried
     # again.

@@ -76,6 +76,7 @@ class PodGroup:
         """
         taken: list[tuple[Placement, int]] = []
         while units and self.waiting:
+            # From the end, where `take` names pods from the beginning.
             placed_pods = self.waiting[-1]
             count = min(units, placed_pods.pods)
             taken.append((placed_pods.placement, count))
@@ -91,6 +92,8 @@ class PodGroup:
             return members
         taken: list[tuple[int, int]] = []
         while units and self.waiting:
+            # Classes of a group share its nodes in the order of placement, so that equal plans name equal
+            # pods.
             placed_pods = self.waiting[0]
             pods = min(units, placed_pods.pods)
             taken.append((placed_pods.placement.one.index, pods))

@@ -54,6 +54,8 @@ class PodClass:
 def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     """Part `pods` by equal specs: by age within a part, and the parts by their oldest pod."""
     by_object: dict[int, list[Pod]] = {}
+    # Sorted first: parts come in the order of their oldest pod, whatever order the pods of the problem are
+    # in.
     parts: dict[PodSpec, list[Pod]] = {}
     for pod in sorted(pods, key=_age):
         # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod:
@@ -90,6 +92,7 @@ def alike(
             # Two pods of one StatefulSet differ by their volumes alone: each may be bound to another zone.
             needs = volumes.get(pod.uid) if spec.volumes else None
             members.setdefault((pod.namespace, seen, needs), []).append(pod)
+        # Kinds of one spec keep its order too, for dictionaries remember the order of insertion.
         kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
     return kinds
 
@@ -110,6 +113,8 @@ def largest_first(
             case PackingOrder.MEMORY:
                 return (-float(requests[memory]), -float(requests[cpu]))
             case PackingOrder.EUCLIDEAN:
+                # As a share of the largest type, for cpu and memory have different units. A sum of squares
+                # ranks as its root does.
                 share = [float(requests[i] / max(largest[i], 1.0)) for i in (cpu, memory)]
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 

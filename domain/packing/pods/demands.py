@@ -44,11 +44,13 @@ class Demands:
         key = (requirements, tolerations, present, ports)
         known = self._known.get(key)
         if known is None:
+            # From here on told apart by identity: hashing a demand costs as little as hashing a number.
             known = self._known[key] = Demand(*key)
         return known
 
     def without(self, demand: Demand, key: str) -> Demand:
         """Return `demand` on nodes that have no label `key`."""
+        # No value at all: the algebra's way to say DoesNotExist.
         requirements = demand.requirements.with_((Requirement(key, frozenset()),))
         return self.of(requirements, demand.tolerations, demand.present, demand.ports)
 

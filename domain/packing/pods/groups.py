@@ -96,6 +96,7 @@ class Groups:
         """Return the group of `term`."""
         group = self._known.get(term)
         if group is None:
+            # A group made late must know what is there, as those made at first do.
             group = self._known[term] = Group(
                 len(self._known), term, len(self._existing_nodes), self._seen(term)
             )
@@ -112,6 +113,7 @@ class Groups:
 
     def keep_apart(self, term: Term) -> Group:
         """Return the group of `term`, and note that some pods require it: it keeps others off."""
+        # Opposed groups restrict pods that do not have the term themselves.
         group = self.of(term)
         group.opposed = True
         return group
@@ -135,8 +137,10 @@ class Groups:
         self, namespace: str, of: tuple[tuple[str, str], ...], ports: tuple[HostPort, ...]
     ) -> tuple[Group, ...]:
         """Return the groups that count a pod with the labels `of`, sorted, and `ports`."""
+        # The usual case in clusters without any term: no labels are looked at.
         if not self._known:
             return ()
+        # Classes differ by requests far more often than by labels: each set of labels is matched once.
         key = (namespace, of, ports)
         if key not in self._matching:
             known, mapping = self._known.values(), dict(of)

@@ -127,12 +127,15 @@ def _steps(spec: PodSpec, wants: Wants) -> Iterator[_Step]:
     pods: list[Term] = []
     spread: list[Term] = []
     if wants.wishes:
+        # Only one of them is in force at a time, the heaviest left, as in Karpenter. Sorting is stable: of
+        # equal weights the first in the manifest.
         heaviest_first = sorted(spec.node_affinity.preferred, key=lambda weighted: -weighted[0])
         nodes = [*(term for _, term in heaviest_first), None]
         pods, spread = list(wants.terms.wished_pods), list(wants.terms.wished_spread)
     # Terms about pods fall while the heaviest node term still holds; spreads outlast both.
     for number in range(len(pods)):
         yield _Step(nodes[0], (*pods[number:], *spread))
+    # The last, None, is not yielded here: the spreads below go without node terms anyway.
     for node in nodes[:-1]:
         yield _Step(node, tuple(spread))
     for number in range(len(spread)):
@@ -155,6 +158,7 @@ def _levels(of: _Asking, term: _Asked, demands: Demands) -> Iterator[RelaxationL
     """Yield the levels of one step with one required term, one for each alternative that volumes leave."""
     spec, wants, step = of.spec, of.wants, of.step
     selected = tuple(Expression(key, Operator.IN, (value,)) for key, value in spec.node_selector)
+    # A term may be required and preferred: it counts once, and is not given up.
     terms = tuple(dict.fromkeys((*wants.terms.hard, *step.terms)))
     wishes = step.node is not None or bool(step.terms)
     strict = _met((*selected, *term))
@@ -175,6 +179,7 @@ def _met(asked: Sequence[Expression]) -> tuple[Requirements, Requirements] | Non
 
     Any node has a hostname in the end, whether its pool tells it or not.
     """
+    # Otherwise a new node, which has no name yet, would never meet it.
     asked = [e for e in asked if (e.key, e.operator) != (labels.HOSTNAME, Operator.EXISTS)]
     requirements = Requirements(e.requirement() for e in asked)
     needed = {labels.normalized(e.key) for e in asked if e.operator not in _NEGATIVE}

@@ -115,6 +115,7 @@ class TermReader:
         hard += [Term(Kind.APART, labels.HOSTNAME, port=port) for port in spec.host_ports]
         wished = [t for t in spec.pod_affinity if t.weight is not None]
         # Wishes to be together are given up before wishes to be apart, the heaviest first.
+        # Sorting is stable: of equal weights the first in the manifest goes first.
         wished.sort(key=lambda t: (t.anti, -(t.weight or 0)))
         return Terms(
             hard=tuple(dict.fromkeys(hard)),
@@ -129,6 +130,7 @@ class TermReader:
             # Resolved when the problem is read, in union with the names: labels of namespaces do not change
             # meanwhile.
             named.update(n for n, of in self._namespaces.items() if term.namespace_selector.selects(of))
+        # As in Kubernetes: the pod's own namespace only where neither names nor a selector are given.
         elif not named:
             named.add(namespace)
         kind = Kind.APART if term.anti else Kind.TOGETHER
@@ -138,6 +140,8 @@ class TermReader:
 def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mapping[str, str]) -> Term:
     """Return a spread constraint of a pod with the labels `of`."""
     nodes = NodeFilter(
+        # None looks at all nodes: pods that choose no nodes share their group with those whose policy ignores
+        # it.
         spec.alternatives() if spread.honor_node_affinity and _chooses_nodes(spec) else None,
         # A taint that only says prefer keeps no pod away for good, so it hides no node from the spread.
         (*spec.tolerations, PUT_UP_WITH_PREFERENCES) if spread.honor_node_taints else None,
