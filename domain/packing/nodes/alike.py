@@ -1,4 +1,4 @@
-"""The cheapest nodes for pods that are all alike."""
+"""Alike pods: the cheapest nodes for pods that are all alike, by dynamic programming."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ def nodes_for(pods: int, holds: Sequence[int], prices: Sequence[float]) -> list[
         return []
     full: Counter[tuple[int, int]] = Counter()
     thrifty = min(types, key=lambda at: (prices[at] / holds[at], at))
+    # With many pods, full nodes of the best price per pod are optimal but for the last few nodes. The
+    # program, which takes O(pods x types), then only needs to solve those.
     beyond = max(pods - _EXACTLY, 0) // holds[thrifty]
     if beyond:
         full[thrifty, holds[thrifty]] += beyond
@@ -49,6 +51,7 @@ def _worth_having(pods: int, holds: Sequence[int], prices: Sequence[float]) -> l
     able = (at for at, held in enumerate(holds) if held > 0)
     kept: list[int] = []
     cheapest = inf
+    # A type that holds no more and costs no less is never needed. Fewer types make the program short.
     for at in sorted(able, key=lambda at: (-min(holds[at], pods), prices[at], at)):
         if prices[at] < cheapest:
             cheapest = prices[at]

@@ -1,4 +1,4 @@
-"""Put pods into what is left on nodes planned already."""
+"""Backfill: puts pods into what is left on nodes that are planned already."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def backfill(
 ) -> list[PlannedNode]:
     """Return `planned_nodes` with units of `pod_groups`, which ask for `option`, added where that is free.
 
-    `left` (I) is how many units of each lot there are; those that found a place are taken off.
+    `left` (I) is how many units of each pod group there are; those that found a place are taken off.
     """
     if not planned_nodes:
         return []
@@ -38,6 +38,7 @@ def backfill(
         len(planned_nodes), len(least)
     )
     loads = np.array([planned_node.load for planned_node in planned_nodes]).reshape(rooms.shape)
+    # All nodes at once: a node that has not even the least that any group asks for is not looked at further.
     roomy = holds(rooms - loads, least).tolist()
     for at, planned_node in enumerate(planned_nodes):
         now = _same_node(planned_node, option, options) if roomy[at] else None
@@ -47,6 +48,7 @@ def backfill(
             held = counts > 0
             if not np.logical_or.reduce(held):
                 break
+            # As many copies as the units last for get the same; the rest of the copies are asked again.
             alike = int(min(copies, (left[held] // counts[held]).min()))
             left -= alike * counts
             copies -= alike
@@ -73,11 +75,12 @@ def _added(
     ruled: Sequence[int],
     rules: NodeRules,
 ) -> Floats:
-    """Return how many units of each lot fit beside what one copy holds: those with rules first."""
+    """Return how many units of each pod group fit beside what one copy holds, those with rules first."""
     counts, room = np.zeros(len(pod_groups)), planned_node.free
     able = (left > 0) & holds(room, requests)
     if ruled:
         colocated = rules.colocated(planned_node.parts)
+        # Those with rules first: they can go onto fewer nodes, and each may shut others out.
         for i in (able & ~free).nonzero()[0].tolist():
             most = min(rules.most(colocated, pod_groups[i]), left[i])
             units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0

@@ -11,7 +11,8 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, count_fitting, holds
 
-# A linear program with one row per resource: a library would take longer to start than this to end.
+# The linear program has one row per resource: a library would take longer to start than this takes to end.
+# Pivots are bounded against cycling: a result that is cut short is still a valid bound.
 _MOST_PIVOTS: Final = 60
 _CLOSE: Final = 1e-9
 # What it costs to leave all of a resource unprovided, in prices of the dearest type.
@@ -43,11 +44,14 @@ def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
     if len(asked):
         whole = len(asked) == len(demand)
         amounts = demand if whole else demand[asked]
+        # In shares of the demand, so that bytes of memory and millicores weigh the same in the pivots.
         share, nodes = _simplex((room if whole else room[:, asked]) / amounts, prices)
         worth[asked] = share / amounts
     offered = room @ worth
     over = (offered > prices).nonzero()[0]
     if len(over):
+        # Scaled down until no type is worth more than its price: then the worth is dual feasible whatever the
+        # rounding, and the bound is true.
         worth *= float(np.minimum.reduce(prices[over] / offered[over]))
     return Cover(worth, nodes)
 
@@ -67,6 +71,8 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         gain = share @ worth - prices
         entering = int(gain.argmax())
         over = int(worth.argmin())
+        # Either a type enters that is worth more than its price, or the surplus of a row whose worth is
+        # negative.
         best, spared = float(gain[entering]), -float(worth[over])
         if max(best, spared) <= tolerance:
             break
@@ -89,8 +95,8 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
 def _start(share: Floats, prices: Floats) -> tuple[list[int], Floats, Floats, list[float]]:
     """Return a basis to begin with, what it costs by row, its inverse, and how much there is of each.
 
-    It is the one type that covers all rows for the least, and what that covers too much of the others;
-    where no type has some of everything, none of anything.
+    The basis is the one type that covers all rows for the least, and surpluses for the other rows. Where no
+    type has some of every resource, it is artificial: nothing is covered, at a forbidding price.
     """
     types, rows = share.shape
     least = np.minimum.reduce(share, axis=1)
@@ -135,6 +141,7 @@ def lower_bound(
     infinite where they cannot be.
     """
     cheapest = np.minimum.reduce(prices, axis=0)
+    # Types that no class may be on would only cheapen the cover.
     known = (cheapest < inf).nonzero()[0]
     room, prices, cheapest = room[known], prices[:, known], cheapest[known]
     # What each costs with a pod of a class that it holds (I, T).
@@ -148,11 +155,13 @@ def lower_bound(
     else:
         bound = _covered(demand, room, cheapest)
     ones = np.minimum.reduce(held, axis=1)
+    # Whole pods: a class needs at least one node that holds a pod, and so many pods a node at best.
     # Only a class that would come dearer with each pod on its own can raise the bound.
     for i in (pods * ones > bound).nonzero()[0].tolist():
         able = (held[i] < inf).nonzero()[0]
         fitting = np.minimum(count_fitting(room[able], requests[i]), pods[i])
         bound = max(bound, float(ones[i]), float((held[i, able] / fitting).min() * pods[i]))
+    # Rounded down, for the cost is a sum of floats too.
     return bound * (1 - _ROUNDING)
 
 

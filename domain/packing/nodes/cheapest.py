@@ -1,4 +1,4 @@
-"""Look for nodes that cost less in all than first-fit's, and whose prices are not higher together."""
+"""Cheapest: the search for nodes that cost less in all than first-fit's, at no higher sum of prices."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ _CLOSE_ENOUGH: Final = 1.0005
 _FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
-# Where nodes cost something beside their price and volumes, there are no more than so many for each of
-# first-fit's, and so many more, unless all together then cost less than this share of what fewer cost.
+# Where nodes have an overhead cost, a plan has at most so many nodes for each of first-fit's, and so many
+# more. It may have more if it then costs less than this share of what fewer nodes cost.
 _TIMES: Final = 3.0
 _MORE: Final = 3.0
 _MANY_BELOW: Final = 2 / 3
-# How many times what a node costs beside its price counts: more, where there are too many nodes; and nothing,
-# where prices come to more than first-fit's.
+# How many times a node's surcharge counts when sizes are chosen: once at first, more where a plan had too
+# many nodes, and not at all (0) where its prices came to more than first-fit's.
 _AT_FIRST: Final = 1.0
 _DEARER: Final = (2.0, 4.0, 8.0, 16.0, 64.0)
-# For how much of its share of the rest a node of those kept apart is to have room: what it takes, or all.
+# Rations: a node of separated pods has room for what is cheapest (0), or for its whole share of the other
+# pods (1). Which of the two costs less is only known once all nodes are planned.
 _RATIONS: Final = (0.0, 1.0)
 # With more units than this, only the first is tried.
 _FEW_UNITS: Final = 300
@@ -49,9 +50,10 @@ _FEW_UNITS: Final = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Start:
-    """Nodes for those kept apart, and who still waits. `settled` says that no ration changes anything.
+    """Nodes for separated pods, and the pods that still wait.
 
-    `early` are nodes for those whom limits would leave without one: there is room on them for others.
+    `settled` says that no ration changes anything. `early` are nodes for pods that limits would leave without
+    one; they may have room for others.
     """
 
     planned_nodes: list[PlannedNode]
@@ -84,16 +86,18 @@ class Cheapest:
         *,
         share: float,
     ) -> None:
-        # Of the nodes that may be more, a component has this share: that of its first-fit nodes.
+        # The nodes that a plan may have beyond a multiple of first-fit's are shared out among components, by
+        # their first-fit nodes.
         self._share = share
         self._component = component
         self._options = options
         self._remaining_limits = remaining_limits
         self._steps = steps
         self._rules = rules
-        # What costs of nodes do not change is done once, and so is what came of it if they changed nothing.
+        # Nodes for separated pods do not depend on the pricing: they are made once for each ration. Plans
+        # that came out alike under two pricings are merged once.
         self._starts: dict[float, _Start] = {}
-        # The lots, by index, for which others left too little of a limit.
+        # The pod groups, by index, for which others left too little of a limit: they come first next time.
         self._left_out: set[int] = set()
         # Whether several small nodes took the place of a large one anywhere.
         self._smaller = False
@@ -101,18 +105,21 @@ class Cheapest:
         self._worth: Floats | None = None
 
     def improve(self, wanted: Sequence[int], first: list[PlannedNode], bound: Bound) -> list[PlannedNode]:
-        """Return nodes for the units `wanted` (by lot of the component) that are no worse than `first`.
+        """Return nodes for the units `wanted` (by pod group of the component) that are no worse than `first`.
 
-        `bound` is that of the units of `first`. The ledger, in which `first` is counted, counts what is
-        returned instead.
+        `bound` is that of the units of `first`. The remaining limits count `first` when this is called, and
+        what is returned afterwards.
         """
         least = bound.cost
         if nodes_in(first) == 1:
             # One node is the cheapest there is: others would be two at least.
             least = max(least, bound.price + 2 * first[0].option.template.surcharge)
         complete = sum(placed_in(first).values()) == sum(wanted)
+        # Nothing left to gain. Many components are this small: one node, or one kind of pod.
         if complete and cost_of(first) <= least * _CLOSE_ENOUGH:
             return first
+        # The limits are given back before the search: its plans replace the first, and do not come on top of
+        # it.
         self._count(first, -1)
         best = self._resized(self._best(wanted, first, bound), first, bound.cost)
         self._count(best, 1)
@@ -120,12 +127,15 @@ class Cheapest:
 
     def _best(self, wanted: Sequence[int], first: list[PlannedNode], bound: Bound) -> list[PlannedNode]:
         """Return the best plan found: of few enough nodes, unless more cost much less."""
+        # One pricing is enough for most plans. The others are tried when this one breaks a promise: too many
+        # nodes, or a sum of prices above first-fit's.
         found, best = self._attempts(wanted, _AT_FIRST, first, first, bound)
         if not self._few_enough(found, first):
             for times in _DEARER:
                 fewer, best = self._attempts(wanted, times, first, best, bound)
                 if self._few_enough(fewer, first):
                     break
+            # Many small nodes are kept only where they save a third.
             much = cost_of(found) < _MANY_BELOW * cost_of(best)
             return found if much and self._better(found, best, first, few=False) else best
         if not self._affordable(found, first):
@@ -147,8 +157,8 @@ class Cheapest:
         found, best = self._attempt(wanted, pricing, first, best, small=True)
         short = sum(placed_in(found).values()) < sum(placed_in(first).values())
         if self._smaller and (short or cost_of(found) > bound.cost * _FAR):
-            # Large nodes have room for others, who need nodes of their own beside small ones; and several may
-            # use up more of a limit than one.
+            # Several small nodes were chosen somewhere, and the plan is still dear or leaves pods out. Large
+            # nodes have room for other pods, and use up less of a limit on nodes.
             other, best = self._attempt(wanted, pricing, first, best, small=False)
             found = min(found, other, key=cost_of)
         return found, best
@@ -165,17 +175,19 @@ class Cheapest:
         """Plan anew; return that plan, and the better of it and `best`."""
         most_price = price_of(first)
         found = self._planned(wanted, pricing, most_price, small=small)
+        # Once more, with nodes for those left out first. A plan that holds fewer is no plan.
         if self._leaves_out(found, best):
             found = self._planned(wanted, pricing, most_price, small=small)
         better = not self._steps.exhausted and self._better(found, best, first)
         return found, found if better else best
 
     def _leaves_out(self, found: list[PlannedNode], best: list[PlannedNode]) -> bool:
-        """Return whether `found` leaves units out that `best` holds; from then on their lots come first."""
+        """Return whether `found` leaves units out that `best` holds; from then on their groups come first."""
         if self._steps.exhausted or not any(planned_node.option.template.limited for planned_node in best):
             return False
         held = placed_in(found)
         short = {index for index, units in placed_in(best).items() if held.get(index, 0) < units}
+        # These came first already: trying again would end the same way.
         if short <= self._left_out:
             return False
         self._left_out |= short
@@ -183,7 +195,10 @@ class Cheapest:
         return True
 
     def _resized(self, best: list[PlannedNode], first: list[PlannedNode], bound: float) -> list[PlannedNode]:
-        """Look for other sizes for some of the nodes, where nothing keeps pods apart and no limit matters."""
+        """Look for other sizes for some nodes, where nothing keeps pods apart and no limit matters.
+
+        Resizing moves pods between nodes freely, so it is right only for one node option without rules.
+        """
         if cost_of(best) <= bound * _FAR or not self._rules.none or self._steps.exhausted:
             return best
         options = {planned_node.option.index: planned_node.option for planned_node in best}
@@ -195,7 +210,7 @@ class Cheapest:
         return resized if few and self._affordable(resized, first) else best
 
     def fresh(self, wanted: Sequence[int]) -> list[PlannedNode]:
-        """Return nodes for the units `wanted` with nothing to compare them with; the ledger counts them."""
+        """Return nodes for the units `wanted`, with no plan to compare them with; the limits count them."""
         waiting = self._waiting(wanted)
         least = float(asked_by(waiting) @ worth_of(waiting)) if waiting else 0.0
         pricing = _Pricing(1.0, _PER_NODE * least)
@@ -210,16 +225,17 @@ class Cheapest:
     def _planned(
         self, wanted: Sequence[int], pricing: _Pricing, most_price: float, *, small: bool
     ) -> list[PlannedNode]:
-        """Return the cheapest plan of those that rations give, `small` nodes in place of large ones or not.
+        """Return the cheapest of the plans that rations give; the remaining limits count none of them.
 
-        The ledger counts none of them.
+        `small` allows several small nodes in place of a large one.
         """
         apart = sum(
             units
             for pod_group, units in zip(self._component.pod_groups, wanted, strict=True)
             if pod_group.rules.owned
         )
-        # Where nobody else is there to share with, there is nothing to ration.
+        # Where nobody else is there to share with, there is nothing to ration; with many units the second try
+        # costs more time than it saves money.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[PlannedNode] | None = None
         tried: list[_Start] = []
@@ -248,7 +264,10 @@ class Cheapest:
         return [Waiting(pod_group, units, pod_group.options_in_order) for pod_group, units in of if units]
 
     def _plan(self, start: _Start, pricing: _Pricing, most_price: float, *, small: bool) -> list[PlannedNode]:
-        """Plan nodes for the units that wait after a start, family by family, the least flexible first."""
+        """Plan nodes for the units that wait after a start, option by option, the least flexible first.
+
+        Pods that could be on many nodes come last: they fill what the others leave.
+        """
         full, waiting, planned_nodes = start.planned_nodes, start.waiting, list(start.early)
         self._count([*full, *planned_nodes], 1)
         while waiting and not self._steps.exhausted:
@@ -261,10 +280,12 @@ class Cheapest:
                     planned_nodes += self._sized(option, group, left, pricing, small=small)
                 going += further(group, left)
             waiting = going
-            # They were filled with whatever fits, but not as another family.
+            # The nodes of separated pods were filled already with what fits as their own option. Groups that
+            # turn to another option now may find room on them.
             planned_nodes, full = [*full, *planned_nodes], []
         planned_nodes = [*full, *planned_nodes]
         key = _written(planned_nodes)
+        # Two pricings often give the same nodes, and merging is the dearest step after sizing.
         if key in self._merged:
             self._count(planned_nodes, -1)
         else:
@@ -273,7 +294,7 @@ class Cheapest:
         return self._merged[key]
 
     def _fewer(self, planned_nodes: list[PlannedNode], most_price: float) -> list[PlannedNode]:
-        """Make nodes one where that saves money."""
+        """Merge nodes where that saves money."""
         return Merging(planned_nodes, self._options, self._remaining_limits, self._steps, self._rules).run(
             most_price
         )
@@ -297,7 +318,7 @@ class Cheapest:
         return planned_nodes
 
     def _begun(self, wanted: Sequence[int], ration: float) -> _Start:
-        """Return the start that a ration gives, which is that of another where both are alike."""
+        """Return the start that a ration gives; where two rations give equal nodes, it is one object."""
         known = self._starts.get(ration)
         if known is None:
             known = self._start(wanted, ration)
@@ -307,7 +328,7 @@ class Cheapest:
         return known
 
     def _start(self, wanted: Sequence[int], ration: float) -> _Start:
-        """Open nodes for those that terms per node keep apart. The ledger does not count them yet."""
+        """Open nodes for pods that terms per node keep apart. The remaining limits do not count them yet."""
         waiting = self._waiting(wanted)
         early = self._early([each for each in waiting if each.pod_group.index in self._left_out])
         if early:
@@ -320,6 +341,7 @@ class Cheapest:
             self._count(early, -1)
             return _Start([], waiting, early=early)
         pod_groups = [each.pod_group for each in waiting]
+        # One measure of worth for all starts, so that they can be compared.
         worth = self._worth = worth_of(waiting) if self._worth is None else self._worth
         separated = SeparatedPods(
             Stock(pod_groups, left), self._options, self._rules, self._remaining_limits, self._steps, worth
@@ -334,7 +356,7 @@ class Cheapest:
         return _Start(planned_nodes, still, separated.settled, early)
 
     def _early(self, waiting: list[Waiting]) -> list[PlannedNode]:
-        """Return nodes, which the ledger counts, for those of whom nothing is kept apart."""
+        """Return nodes for those pods that nothing keeps apart; the remaining limits count them."""
         planned_nodes: list[PlannedNode] = []
         while waiting:
             going: list[Waiting] = []
@@ -346,7 +368,7 @@ class Cheapest:
         return planned_nodes
 
     def _affordable(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
-        """Return whether the price is no higher than that of first-fit's nodes, or more units are held."""
+        """Return whether the prices together are no higher than first-fit's, or more units are held."""
         if price_of(found) <= price_of(first) + _ROUNDING:
             return True
         return sum(placed_in(found).values()) > sum(placed_in(first).values())
@@ -360,9 +382,8 @@ class Cheapest:
     ) -> bool:
         """Return whether `found` holds more units than `best`, or as many for less.
 
-        It is to be of `few` enough nodes unless they may be many.
-        Where limits leave some out, those that `best` holds are not to wait for
-        others.
+        It holds at least what `best` holds of each pod group: no pod loses its place to another. With `few`,
+        it also has few enough nodes.
         """
         ours, theirs = placed_in(found), placed_in(best)
         if any(ours.get(index, 0) < units for index, units in theirs.items()):
@@ -375,7 +396,7 @@ class Cheapest:
 
 
 def _written(planned_nodes: Iterable[PlannedNode]) -> tuple[object, ...]:
-    """Return what tells these nodes from others for the same lots."""
+    """Return a key that is equal for equal nodes with equal pods."""
     return tuple([(d.option.index, d.row, d.copies, *d.parts.items()) for d in planned_nodes])
 
 

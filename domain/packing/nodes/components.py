@@ -1,4 +1,4 @@
-"""Components: classes that could share a new node; different components are planned apart."""
+"""Components: pod groups that could share a new node. Different components are planned apart."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _MOST_APART: Final = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """Lots that may share new nodes with each other, directly or not, but with no other lot.
+    """Pod groups that may share new nodes with each other, directly or through others, but with no others.
 
-    `reach` is in the order of `pod_groups`: all nodes each may be on, those opened by others included.
+    `reach`, in the order of `pod_groups`, are all node options that each may be on, also where others open
+    the node.
     """
 
     pod_groups: tuple[PodGroup, ...]
@@ -39,11 +40,12 @@ class Component:
         return any(option.template.limited for reached in self.reach for option in reached)
 
     def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> Bound:
-        """Return the bound of all nodes that hold so many `units` of each lot (by index).
+        """Return the bound of all nodes that hold so many `units` of each pod group (by index).
 
         `terms` are those that keep units apart, by the number of their group.
         """
-        # Lots of equal requests, reach and rules are one to the bound. Equal rules are one object.
+        # Groups of equal requests, reach and rules are one to the bound, and equal rules are one object. The
+        # linear program grows with what is left.
         alike: dict[tuple[int, int, int], int] = {}
         counts: dict[tuple[int, int, int], int] = {}
         apart: dict[int, Rules] = {}
@@ -71,20 +73,21 @@ class Component:
         kept_apart = _apart(rules, pods, terms)
         price = lower_bound(pods, requests, room, prices, kept_apart)
         surcharges = np.concatenate([np.full(len(t.room), t.surcharge) for t in templates.values()])
+        # Without surcharges prices and costs are the same: one program instead of two.
         if not np.logical_or.reduce(surcharges):
             return Bound(price, price)
         return Bound(price, lower_bound(pods, requests, room, prices + surcharges, kept_apart))
 
 
 def _keeping_apart(rules: Rules) -> Rules:
-    """Return the rules that keep units from their like; all that do not are one."""
+    """Return rules that keep units apart from their own kind; all other rules become `FREE`."""
     if rules is FREE or not any(group in rules.owned for group, _ in rules.counted):
         return FREE
     return rules
 
 
 def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> list[Apart]:
-    """Return which lots need how many nodes together, those that need the most first."""
+    """Return which pod groups need how many nodes together, those that need the most first."""
     found: dict[int, tuple[list[int], float]] = {}
     for i, each in enumerate(rules):
         for group, count in each.counted:
@@ -94,6 +97,7 @@ def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> 
     needed = []
     for group, (members, pods) in found.items():
         most = terms[group].max_skew if terms[group].kind is Kind.SPREAD else 1
+        # A term that counts its own pods allows `most` on a node, so together they need that many nodes.
         needed.append((ceil(pods / max(most, 1)), members))
     needed.sort(key=lambda each: -each[0])
     return [Apart(_mask(members, len(rules)), nodes) for nodes, members in needed[:_MOST_APART] if nodes > 1]
@@ -106,7 +110,7 @@ def _mask(members: Sequence[int], size: int) -> Bools:
 
 
 def _prices(reach: Sequence[NodeOption], templates: Sequence[Template]) -> Floats:
-    """Return what each type of each template costs at least with a pod of a lot on it."""
+    """Return what each type of each template costs at least with a pod of the group on it, or infinity."""
     first, rows = {}, 0
     for template in templates:
         first[template.index], rows = rows, rows + len(template.room)
@@ -121,7 +125,10 @@ def _prices(reach: Sequence[NodeOption], templates: Sequence[Template]) -> Float
 def components(
     pod_groups: Sequence[PodGroup], options: NodeOptions, templates: Iterable[int] = ()
 ) -> list[Component]:
-    """Part `pod_groups`, which all have a chain, into components. There may be nodes of `templates`, too."""
+    """Part `pod_groups`, each of which has a node option, into components.
+
+    `templates` are more templates of which nodes may be opened.
+    """
     opened = sorted(
         {link.option.template.index for pod_group in pod_groups for link in pod_group.options_in_order}.union(
             templates
@@ -146,7 +153,10 @@ def components(
 
 
 def _reach(pod_group: PodGroup, opened: Sequence[int], options: NodeOptions) -> tuple[NodeOption, ...]:
-    """Return the families the lot may be in without giving up more than its chain does."""
+    """Return the options a pod group may be in without giving up more preferences than its own options do.
+
+    A group may join a node of a pool that it would not open one of: another group may have opened it.
+    """
     found: dict[int, NodeOption] = {}
     for demands in pod_group.alternatives[: pod_group.options_in_order[-1].alternative + 1]:
         for template in opened:
@@ -161,7 +171,7 @@ def _reach(pod_group: PodGroup, opened: Sequence[int], options: NodeOptions) -> 
 
 
 def _connected(known: Sequence[NodeOption], reach: Sequence[tuple[NodeOption, ...]]) -> dict[int, int]:
-    """Return, for each family by index, one of those it is connected with, the same for all of them."""
+    """Return, for each node option by index, the index that stands for all options connected with it."""
     parent = {option.index: option.index for option in known}
 
     def root(index: int) -> int:

@@ -1,4 +1,4 @@
-"""Choose a few types that together have room for a load."""
+"""Covering: choices of a few types that together have room for a load, found by a beam search."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats, Indices, first_holding
 
-# So many beginnings of a choice are carried on from one type to the next, those that promise to cost least.
+# The width of the beam: so many beginnings of a choice are carried on, those that promise to cost least.
 _BEGINNINGS: Final = 16
-# What is left of a load costs so much more than its worth, about: of beginnings that waste as little, the one
-# that leaves less is better.
+# What is left of a load costs about so much more than its worth. So of two beginnings that waste as little,
+# the one that leaves less goes first.
 _WASTE: Final = 0.3
 
 
@@ -40,6 +40,8 @@ class Covering:
         for place in range(most):
             end = first_holding(self._room, rests)
             whole = np.append(self._prices, np.inf)[end] + costs
+            # The cheapest type that holds the rest ends a choice. Types come dearest first, so that each set
+            # is found once.
             ended = ((end <= last) & (whole < below)).nonzero()[0]
             chosen = np.full((len(ended), most), self._none)
             chosen[:, :place] = rows[ended]
@@ -65,6 +67,7 @@ class Covering:
         after = np.maximum(rests[:, np.newaxis] - self._room, 0.0)
         so_far = costs[:, np.newaxis] + self._prices
         worth = after @ self._worth
+        # What is left costs at least its worth: beginnings that cannot stay below the limit are cut off.
         useless = ~np.logical_or.reduce(after > 0, axis=2) | (so_far + worth >= below)
         useless |= np.arange(self._none) > last[:, np.newaxis]
         promise = np.where(useless, np.inf, so_far + (1 + _WASTE) * worth).ravel()

@@ -1,4 +1,4 @@
-"""Fill many kinds of node at once from the same pods, so that they can be compared."""
+"""Filling: fills many kinds of node at once from the same pods, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
     """
     counts = start.copy()
     free = room - counts @ requests
+    # Resources as shares of the node, so that none counts more for its unit.
     weight = 1.0 / np.maximum(room, 1.0) ** 2
     across = requests.T.copy()
     lengths = np.maximum(np.sqrt(weight @ (across**2)), TINY)
@@ -24,6 +25,8 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
     # A node that is full has no class it is able to take, and stays as it is.
     while True:
         able = holds(free[:, np.newaxis], requests) & (counts < pods)
+        # The dot product of what is free and what is requested, divided by the length of the request: the
+        # cosine, but for a factor that is the same for all classes of a node.
         likeness = np.where(able, (free * weight) @ across / lengths, -np.inf)
         best = likeness.argmax(axis=1)
         going = able[nodes, best]
@@ -34,6 +37,7 @@ def fill(room: Floats, requests: Floats, pods: Floats, start: Floats) -> Floats:
         ratios.fill(np.inf)
         np.divide(free, asked, out=ratios, where=asks[best])
         taken = np.minimum(np.floor(np.minimum.reduce(ratios, axis=1)), (pods - counts)[nodes, best])
+        # All it can of one class in one pass, not pod by pod: passes grow with classes, not with pods.
         taken *= going
         counts[nodes, best] += taken
         free -= taken[:, np.newaxis] * asked
@@ -53,6 +57,7 @@ def proportional(room: Floats, requests: Floats, pods: Floats, shares: Floats, o
     counts[:, order[0]] = up_to[:, 0]
     counts[:, order[1:]] = up_to[:, 1:] - up_to[:, :-1]
     np.minimum(counts, pods, out=counts)
+    # Carried rounding may put in one pod too many: such nodes begin rounded down.
     too_much = np.logical_or.reduce(counts @ requests > room, axis=1).nonzero()[0]
     if len(too_much):
         counts[too_much] = np.floor(share[too_much] * pods[too_much])

@@ -1,4 +1,4 @@
-"""Pack the classic way: the largest first, each pod into the first claim that will have it."""
+"""First fit: each pod onto the open claim with the fewest pods that takes it, else onto a new one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
 
-# Of more claims than this, those that are alike are looked at once.
+# Of more claims than this, alike ones are looked at once: finding them costs a sort.
 _MANY: Final = 64
 
 
@@ -51,10 +51,10 @@ def _distinct(loads: Floats, allowed: Bools) -> tuple[Indices, Indices]:
 class FirstFit:
     """The claims opened so far, each open to every type that holds its load, as in Karpenter.
 
-    A pod goes to the open claim with the fewest pods that can take it, else to a new claim of the
-    first pool that can have one. While it is `cautious`, as Karpenter is, a new claim uses up of the limits
-    what the largest of its types would: so whoever it would place has a place, before others get one that
-    only the true types leave room for.
+    A pod goes to the open claim with the fewest pods that can take it, else to a new claim of the first pool
+    that can have one. At first a new claim uses up of the limits what the largest of its types would: that is
+    Karpenter's caution. From `be_bold` on it counts with the type it would be. So whoever Karpenter would
+    place has a place before others get one that only boldness leaves.
     """
 
     def __init__(
@@ -84,11 +84,13 @@ class FirstFit:
         self._cautious = None
 
     def place(self, one: PodGroup, pods: int) -> int:
-        """Place up to `pods` units of a lot, as far as the limits allow; return how many are left."""
+        """Place up to `pods` units of a pod group, as far as limits allow; return how many are left."""
         for demands in one.alternatives:
             if not pods:
                 break
             self._steps.spend()
+            # Open claims of any pool come before a new one of the heaviest, as in Karpenter: they are paid
+            # for.
             pods -= self._into_open(one, demands, pods)
             for template in range(len(self._options.templates)):
                 if not pods:
@@ -132,17 +134,22 @@ class FirstFit:
             return 0
         if not self._rules.free(one):
             self._keep_rules(one, fits, pods)
+        # Dealt at once to all claims: as if one pod after the other went to the claim with the fewest.
         dealt = fewest_first(self._pods, fits, pods)
         placed = 0
         for at in dealt.nonzero()[0].tolist():
             placed += self._add(at, met[self._option[at].index], one, int(dealt[at]))
         if 0 < placed < dealt.sum():
+            # Limits are shared: what was computed for all claims at once need not hold for all of them.
             # Some claims could not grow after others had; what limits are left may still do.
             placed += self._into_open(one, demands, pods - placed)
         return placed
 
     def _keep_rules(self, one: PodGroup, fits: Floats, pods: int) -> None:
-        """Cut down what fits where to what terms per node allow: of the emptiest claims that will do."""
+        """Cut down how many pods fit on each claim to what terms per node allow.
+
+        Only as many of the emptiest claims are asked as are needed for `pods`.
+        """
         candidates = fits.nonzero()[0]
         candidates = candidates[self._pods[candidates].argsort(kind="stable")]
         enough = 0.0
@@ -154,6 +161,7 @@ class FirstFit:
             enough += fits[at]
 
     def _by_option(self) -> list[tuple[NodeOption, Indices]]:
+        # Claims of one option are looked at together: one array operation instead of one for each claim.
         rows: dict[int, list[int]] = {}
         known: dict[int, NodeOption] = {}
         for at, option in enumerate(self._option):
@@ -167,10 +175,13 @@ class FirstFit:
         """Return of which types (C, U) each of these claims may be; None where limits do not matter."""
         if not option.template.limited:
             return None
+        # Any type up to the largest is paid for. Nothing else may be used: it would break the caution for
+        # later claims.
         if self._cautious is not None:
             none = np.zeros(len(option.types), dtype=np.bool_)
             masks = [self._reserved[at] for at in rows]
             return np.array([none if mask is None else mask[option.types] for mask in masks])
+        # What a claim takes already is its own: it is given back before asking what it may grow into.
         own = np.array([self._option[at].capacity[self._row[at]] for at in rows])
         return holds((self._remaining_limits.left(option.template) + own)[:, np.newaxis], option.capacity)
 
@@ -206,6 +217,7 @@ class FirstFit:
         placed = 0
         while placed < pods:
             allowed = self._affordable(option)
+            # A new claim takes all it can at once: no other open claim takes any of these pods.
             each = int(min(most_pods(option, empty, one.requests, allowed)[0], pods - placed, alone))
             if not each:
                 break
@@ -229,6 +241,8 @@ class FirstFit:
             row = int(able.argmax())
             if self._cautious is not None:
                 most = option.capacity[able].max(axis=0)
+                # As many alike claims as can be opened before a limit rules out a type: then the loop looks
+                # again.
                 copies = min(copies, _alike(self._cautious, option, allowed[0], most))
                 reserved = np.zeros(len(option.template.room), dtype=np.bool_)
                 reserved[option.types[able]] = True

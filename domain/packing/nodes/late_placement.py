@@ -1,4 +1,4 @@
-"""Find places for those who got none, with all others where they are."""
+"""Late placement: finds places for units that got none, with all others where they are."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 
 
 class LatePlacement:
-    """Adds units to planned nodes (`planned_nodes`), one lot after the other.
+    """Adds units of pod groups to `planned_nodes`.
 
-    First where that costs nothing, then on nodes that become larger by it, and last on nodes of their own,
-    as far as what limits leave, which `remaining_limits` tells, goes. `stands`: all may be bought.
+    First where that costs nothing, then on nodes that become larger by it, and last on new nodes, as far as
+    `remaining_limits` go. `stands` returns whether limits leave all planned nodes enough types for minValues.
     """
 
     def __init__(
@@ -38,13 +38,14 @@ class LatePlacement:
         self._stands = stands
 
     def place(self, pod_group: PodGroup, units: int) -> int:
-        """Place up to `units` of a lot; return how many are left."""
+        """Place up to `units` of a pod group; return how many are left."""
         left = np.array([float(units)])
         while True:
             for link in pod_group.options_in_order:
                 self.planned_nodes = backfill(
                     self.planned_nodes, link.option, [pod_group], left, self._options, self._rules
                 )
+            # One unit, and then backfill again: the node that grew may have room for more of them.
             if not left[0] or not self._one_more(pod_group):
                 return int(left[0])
             left[0] -= 1
@@ -56,7 +57,7 @@ class LatePlacement:
         )
 
     def _grown(self, pod_group: PodGroup, option: NodeOption) -> bool:
-        """Put a unit of the lot on a node that becomes another type by it; return whether there was one."""
+        """Put a unit on a node that becomes another type by it; return whether there was such a node."""
         for at, planned_node in enumerate(self.planned_nodes):
             narrowed = self._options.meet(planned_node.option, option)
             if narrowed is None or not self._may_join(planned_node, pod_group):
@@ -74,7 +75,7 @@ class LatePlacement:
         return False
 
     def _opened(self, pod_group: PodGroup, option: NodeOption) -> bool:
-        """Plan a node for one unit of the lot; return whether the limits leave any."""
+        """Plan a node for one unit of the pod group; return whether limits leave any."""
         row = _cheapest(option, pod_group.requests, self._remaining_limits.allowed(option))
         if row is None:
             return False
@@ -83,6 +84,7 @@ class LatePlacement:
 
     def _taken(self, capacity: Floats, option: NodeOption, planned_nodes: list[PlannedNode]) -> bool:
         self._remaining_limits.take(option.template, capacity)
+        # Growing one node may leave another too few types: then nothing is changed.
         if not self._stands(planned_nodes):
             self._remaining_limits.take(option.template, -capacity)
             return False

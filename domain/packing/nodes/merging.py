@@ -1,4 +1,4 @@
-"""Make two nodes one where that saves money."""
+"""Merging: makes two nodes one where that saves money."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Union:
-    """Two kinds of node, by number, made one: what that costs more, in all and in price, and the type."""
+    """Two kinds of node, by number, made one of type `row` of `option`.
+
+    `extra` is what that costs more in all, and `dearer` what it adds to the prices ($/h, negative if it
+    saves).
+    """
 
     extra: float
     dearer: float
@@ -38,7 +42,7 @@ class _Union:
 
 
 class Merging:
-    """The nodes of a plan, made fewer."""
+    """Merges the nodes of a plan, two at a time, the pair that saves most first."""
 
     def __init__(
         self,
@@ -67,6 +71,7 @@ class Merging:
         price = price_of(self._kinds.values())
         while self._unions and not self._steps.exhausted:
             best = min(self._unions, key=lambda union: union.rank)
+            # Checked only now: limits and copies may have changed since the pair was weighed.
             copies = self._possible(best)
             if best.dearer > _ROUNDING:
                 copies = min(copies, max(int((most_price - price) / best.dearer), 0))
@@ -79,6 +84,7 @@ class Merging:
 
     def _weigh(self, one: int, others: Iterable[int]) -> None:
         """Find out what each of `others` would be together with kind `one`."""
+        # Rules, and a quick look at what money can buy, come before arrays: most pairs fail one of the two.
         self._steps.spend()
         by_option: dict[int, list[int]] = {}
         for other in others:
@@ -114,8 +120,11 @@ class Merging:
             if not isinstance(rows, slice):
                 row = int(rows[row])
             extra = float(option.costs[row]) - self._costs[one] - self._costs[other]
+            # A merge that costs the same is kept: fewer nodes are better at the same cost.
             if extra > _ROUNDING:
                 continue
+            # The marks checked before only know groups that are closed to one more unit. Here all units are
+            # counted.
             if not self._rules.may_join(self._colocated[one], self._kinds[other].parts):
                 continue
             dearer = float(option.prices[row]) - self._kinds[one].price - self._kinds[other].price
@@ -126,6 +135,7 @@ class Merging:
         one, other = self._kinds[union.one], self._kinds[union.other]
         copies = one.copies // 2 if union.one == union.other else min(one.copies, other.copies)
         if union.option.template.limited:
+            # What the two take of the limit is given back by merging them.
             own = one.option.capacity[one.row] + other.option.capacity[other.row]
             copies = min(copies, int(self._remaining_limits.allowed(union.option, own)[union.row]))
         return copies
@@ -135,6 +145,7 @@ class Merging:
         parts = added(one.parts, other.parts)
         made = PlannedNode(union.option, union.row, one.load + other.load, parts, copies)
         self._take(made, copies)
+        # A merged node is a new kind, and may be merged again.
         number = max(self._kinds) + 1
         for at in (union.one, union.other):
             planned_node = self._kinds[at]

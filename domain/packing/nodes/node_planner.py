@@ -1,4 +1,4 @@
-"""Plan the nodes for all pods that are to get new ones."""
+"""The node planner: plans the nodes for all pods that are to get new ones."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from treenail.domain.packing.planned.planned_nodes import PlannedNode, nodes_in,
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.problem import Packing, Settings
 
-# With more lots than this, first-fit is only made where something needs it.
+# With more pod groups than this, and rules per node, first-fit is only made where something needs it: its
+# time grows with the groups times the claims, and each pair must be checked for rules.
 _MANY_POD_GROUPS: Final = 250
 
 
 class NodePlanner:
-    """Plans nodes for lots, as often as it is asked to: the last plan is what counts.
+    """Plans nodes for pod groups, as often as it is asked to: the last plan is what counts.
 
-    `remaining_limits` counts its nodes against limits. `problems` went wrong without harm to where pods go.
+    `remaining_limits` counts the nodes of that plan against limits. `problems` are errors that cost no pod
+    its place.
     """
 
     def __init__(self, options: NodeOptions, parsed: ParsedProblem, settings: Settings, steps: Steps) -> None:
@@ -41,20 +43,20 @@ class NodePlanner:
         self._parsed = parsed
         self._settings = settings
         self._steps = steps
-        # The components of the lots planned last, and their bounds.
+        # The components of the pod groups planned last, and their bounds.
         self._parted: tuple[tuple[PodGroup, ...], list[Component]] = ((), [])
         self._bounds: dict[tuple[Component, tuple[int, ...]], Bound] = {}
-        # For each of them, its nodes, and for some, by place, the first-fit nodes that cheaper ones are yet
-        # to be looked for instead of.
+        # The nodes of each component. Those `_waiting`, by place, still have first-fit's nodes: cheaper ones
+        # are looked for when `cheaper` is asked.
         self._made: list[list[PlannedNode]] = []
         self._units: dict[int, int] = {}
         self._waiting: set[int] = set()
         self._first_nodes = 0
 
     def planned(self, pod_groups: Sequence[PodGroup]) -> list[PlannedNode]:
-        """Return the nodes for `pod_groups`, by component, less those to which limits leave too few types.
+        """Return nodes for `pod_groups`, by component, without those to which limits leave too few types.
 
-        They hold who will have a node in the end; some may be dearer than need be until `cheaper` is asked.
+        They say who will have a node in the end. Some may be dearer than needed until `cheaper` is asked.
         """
         units = {pod_group.index: pod_group.units for pod_group in pod_groups}
         self._rules = self._rules_of(pod_groups)
@@ -66,6 +68,8 @@ class NodePlanner:
                 for pod_group in pod_groups
                 for link in pod_group.options_in_order
             )
+            # Without first-fit, nobody says whom Karpenter would have placed. That only matters where limits
+            # left somebody out.
             left = sum(units.values()) - sum(placed_in(planned_nodes).values())
             if self._steps.exhausted or not (limited and left):
                 return planned_nodes
@@ -77,8 +81,10 @@ class NodePlanner:
         return self._planned(pod_groups, first, units, lambda component: whole or not component.limited)
 
     def cheaper(self) -> list[PlannedNode]:
-        """Return the nodes planned last, once cheaper ones have been looked for everywhere."""
+        """Look for cheaper nodes where that was put off, and return all nodes."""
+        # Kept to go back to: cheaper nodes may leave limits that are too small for minValues elsewhere.
         first, before = self._all_made(), self.remaining_limits.copy()
+        # In order, for each component takes from the same limits.
         for at in sorted(self._waiting):
             component = self._parted[1][at]
             self._made[at] = self._of_component(component, self._made[at], self._units)
@@ -99,7 +105,7 @@ class NodePlanner:
     def _unless_fewer(
         self, planned_nodes: list[PlannedNode], first: list[PlannedNode], before: RemainingLimits
     ) -> list[PlannedNode]:
-        """Return `planned_nodes`, or `first`, counted by `before`, if those left some nodes too few types."""
+        """Return `planned_nodes`, or `first` if it holds more units. `before` are the limits with `first`."""
         if sum(placed_in(planned_nodes).values()) >= sum(placed_in(first).values()):
             return planned_nodes
         self.remaining_limits = before
@@ -115,12 +121,13 @@ class NodePlanner:
         units: dict[int, int],
         may_wait: Callable[[Component], bool] = lambda _: False,
     ) -> list[PlannedNode]:
-        """Plan nodes for each component, but leave it at `first` where that holds all and it `may_wait`."""
+        """Plan nodes for each component; keep those of `first` that hold all where the search `may_wait`."""
         self._parted, self._bounds = (tuple(pod_groups), components(pod_groups, self._options)), {}
         self._made, self._units, self._waiting = [], units, set()
         self._first_nodes = nodes_in(first or ())
         for at, component in enumerate(self._parted[1]):
             members = {pod_group.index for pod_group in component.pod_groups}
+            # A node of first-fit holds pods of one component only: no two components could share it.
             own = None if first is None else [d for d in first if not members.isdisjoint(d.parts)]
             if own is not None and may_wait(component) and _holds(own, component, units):
                 self._waiting.add(at)
@@ -136,7 +143,7 @@ class NodePlanner:
         pod_group: PodGroup,
         units: int,
     ) -> tuple[list[PlannedNode], int]:
-        """Put units of `pod_group`, one of `pod_groups`, on planned nodes: return these, and what is left."""
+        """Place units of `pod_group`, one of `pod_groups`; return the planned nodes, and what is left."""
         rules = self._rules_of(pod_groups)
         late_placement = LatePlacement(
             planned_nodes, self._options, self.remaining_limits, rules, self._stand
@@ -148,6 +155,8 @@ class NodePlanner:
         self, pod_groups: Sequence[PodGroup], planned_nodes: Sequence[PlannedNode], option_order: OptionOrder
     ) -> Bound:
         """Return the bound of all nodes for `pod_groups`, whatever domains are chosen for them."""
+        # The bound must hold whatever domains are chosen. If no domain was chosen, the components planned
+        # with can be used again, and so can their bounds.
         loose, units = without_domains(pod_groups, option_order)
         templates = {planned_node.option.template.index for planned_node in planned_nodes}
         planned, found = self._parted
@@ -171,10 +180,7 @@ class NodePlanner:
         return NodeRules(self._parsed.groups.terms, pod_groups)
 
     def _wants_first_fit(self, pod_groups: Sequence[PodGroup]) -> bool:
-        """Return whether the classic plan is wanted from the start, as a plan or to compare with.
-
-        Many pods with terms of their own take it long.
-        """
+        """Return whether first-fit is wanted from the start, as the plan or to compare with."""
         return (
             self._settings.packing is not Packing.CHEAPEST
             or self._rules.none
@@ -182,7 +188,10 @@ class NodePlanner:
         )
 
     def _first_fit(self, pod_groups: Sequence[PodGroup], units: dict[int, int]) -> list[PlannedNode]:
-        """Return first-fit's nodes for all lots but those it fails on: these leave no trace in it."""
+        """Return first-fit's nodes for all pod groups but those on which it fails.
+
+        After a failure it starts over without the group, so that nothing of the group is left on any node.
+        """
         columns = len(self._parsed.axis.names)
         failed: set[int] = set()
         while True:
@@ -195,6 +204,8 @@ class NodePlanner:
                 if pod_group.index not in failed
             ]
             waiting = self._place(first_fit, waiting, failed)
+            # Only after all groups had their turn with caution: whoever Karpenter would place must come
+            # first.
             first_fit.be_bold()
             if waiting and len(failed) == known:
                 self._place(first_fit, waiting, failed)
@@ -204,7 +215,7 @@ class NodePlanner:
     def _place(
         self, first_fit: FirstFit, waiting: Sequence[tuple[PodGroup, int]], failed: set[int]
     ) -> list[tuple[PodGroup, int]]:
-        """Let first-fit place lots; return what is left of them. Those it fails on are noted in `failed`."""
+        """Let first-fit place pod groups; return those with units left. `failed` gets those it fails on."""
         still = []
         for pod_group, units in waiting:
             # What is decided stands; the rest is deferred.
@@ -224,7 +235,7 @@ class NodePlanner:
     def _of_component(
         self, component: Component, first: list[PlannedNode] | None, units: dict[int, int]
     ) -> list[PlannedNode]:
-        """Take first-fit's nodes for the lots of a component, or cheaper ones."""
+        """Return first-fit's nodes for the pod groups of a component, or cheaper ones."""
         if self._settings.packing is not Packing.CHEAPEST and first is not None:
             return first
         return self._cheapest(component, first, units)
@@ -234,7 +245,10 @@ class NodePlanner:
     ) -> list[PlannedNode]:
         """Look for cheaper nodes than first-fit's; should that fail, take these."""
         wanted = [units[pod_group.index] for pod_group in component.pod_groups]
+        # A copy, for a search that fails half way must leave no trace in the limits.
         remaining_limits = self.remaining_limits.copy()
+        # The few nodes that may be more than first-fit's are for the whole plan. Each component gets its
+        # share.
         share = nodes_in(first) / max(self._first_nodes, 1) if first is not None else 0.0
         cheapest = Cheapest(component, self._options, remaining_limits, self._steps, self._rules, share=share)
         try:
@@ -254,6 +268,7 @@ class NodePlanner:
         """Return `planned_nodes` but for those that limits leave too few types."""
         if not _may_lack_choice(planned_nodes):
             return planned_nodes
+        # Finished on a copy, claim by claim, for each claim that lists large types leaves fewer for the next.
         trial = self._finishing(self.remaining_limits.copy())
         kept = []
         for planned_node in planned_nodes:
@@ -263,7 +278,7 @@ class NodePlanner:
         return kept
 
     def _stand(self, planned_nodes: list[PlannedNode]) -> bool:
-        """Return whether limits leave every draft enough types."""
+        """Return whether limits leave every planned node enough types."""
         return len(self._of_enough_choice(planned_nodes)) == len(planned_nodes)
 
     def _finishing(self, remaining_limits: RemainingLimits) -> Finishing:

@@ -1,4 +1,4 @@
-"""Look for other sizes for some nodes of a plan that hold the same pods for less."""
+"""Resizing: replaces some nodes of a plan by others that hold the same pods for less."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _TOGETHER: Final = 6
 _INSTEAD: Final = 5
 # How many choices of types are tried in place of some nodes, the cheapest first: then twice as many.
 _TRIED: Final = 8
-# Of no more units than this, which share nodes less evenly, more is tried: with so much room to spare, too.
+# Few units share nodes less evenly. Up to so many, more is tried, also sizes with so much room to spare.
 _FEW_UNITS: Final = 100
 _SPARE: Final = 1.03
-# How full of the average mix of pods a node is made before it is topped up with what suits its shape: if the
-# small nodes come first, and if the large ones do.
+# How full of the average mix of pods a node is made before it is topped up with what suits its shape: where
+# the small nodes are filled first, and where the large ones are.
 _SHARES: Final = np.array([0.5, 0.0])
 _LARGE_FIRST: Final = np.array([1.0, 0.85])
 # Less than this share of the whole cost is not worth it.
@@ -38,14 +38,14 @@ _WORTH_IT: Final = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Node:
-    """A node that costs so much ($/h), and how many units of each lot are on it (I)."""
+    """A node that costs so much ($/h), and how many units of each pod group are on it (I)."""
 
     cost: float
     counts: Floats
 
 
 class Resizing:
-    """Sizes nodes of one family, for lots that nothing keeps apart, anew: those that waste the most."""
+    """Sizes anew the nodes that waste the most: nodes of one option, of pods that nothing keeps apart."""
 
     def __init__(self, option: NodeOption, pod_groups: Sequence[PodGroup], steps: Steps) -> None:
         self._option = option
@@ -82,8 +82,10 @@ class Resizing:
 
     def _changed(self, nodes: list[_Node]) -> list[_Node] | None:
         """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
+        # A node wastes what it costs beyond the worth of its pods. The one that wastes most is in every try.
         worst = sorted(nodes, key=self._wasted, reverse=True)
         least = _WORTH_IT * sum(node.cost for node in nodes)
+        # From one node up: small exchanges are found quickly, and the next round starts from a better plan.
         for some in range(1, min(_TOGETHER, len(nodes)) + 1):
             units = np.sum([node.counts for node in worst[:some]], axis=0)
             found = self._instead(units, sum(node.cost for node in worst[:some]) - least)
@@ -114,6 +116,7 @@ class Resizing:
         """Return nodes, a few, that hold `units` (I) and cost less than `below`; None without any."""
         self._steps.spend()
         load = units @ self._requests
+        # Even fractions of nodes would not be cheap enough.
         if load @ self._worth >= below:
             return None
         choices = self._covering.choices(load, below, _INSTEAD)[: 3 * _TRIED]
@@ -142,6 +145,8 @@ class Resizing:
             start = proportional(own, self._requests, left, shares, self._order)
             held.append(fill(own, self._requests, left, start))
             left = left - held[-1]
+        # Room in sum is not room for whole pods: only a choice that all units really went into counts, and
+        # the first is the cheapest.
         done = (~np.logical_or.reduce(left > 0, axis=1)).nonzero()[0]
         if not len(done):
             return None

@@ -1,4 +1,4 @@
-"""Nodes for pods that terms per node keep apart, filled up with others so that they are worth their price."""
+"""Separated pods: nodes for pods that terms per node keep apart, filled up with others."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from treenail.domain.packing.planned.node_rules import ColocatedPods, NodeRules
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup
 
-# So many lots of one shape are tried for a place before it stays empty.
+# So many pod groups of one shape are tried for a place before it stays empty: rules may refuse all of them.
 _TRIED: Final = 24
-# What room beyond that for the pods a node is opened for is worth, as others may fill it: all but a tenth.
+# Room beyond the pods that a node is opened for counts with this share of its worth: others may fill most of
+# it.
 _FILLED: Final = 0.9
-# Where nodes must be fewer, more than all: of types that cost the same for what they hold, the largest.
+# With a ration it counts with more than its worth: of types that cost the same per room, the largest is
+# taken.
 _FILLED_AT_ANY_PRICE: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stock:
-    """Lots and how many units of each are left (by index of the lot)."""
+    """Pod groups and how many units of each are left (by index)."""
 
     pod_groups: Sequence[PodGroup]
     left: dict[int, int]
@@ -44,7 +46,7 @@ class Stock:
 class _Node:
     """A node while it is filled, of one type (its row in the template), which counts with `capacity` (L).
 
-    `met` is what it becomes with units of another family, by its index; None where they cannot join.
+    `met` is what it becomes with units of another node option, by its index; None where they cannot join.
     """
 
     option: NodeOption
@@ -56,13 +58,15 @@ class _Node:
 
 
 class SeparatedPods:
-    """Opens a node for each unit that must not share one with its like.
+    """Opens a node for each unit that must not share one with its own kind.
 
-    All nodes of those who keep apart from each other are opened at once, each with one unit of those that
-    other terms keep apart, the largest with the smallest. They are of the type that is cheapest for these;
-    then each shape of all that is left, the most valuable first, goes onto those nodes that it fills best.
-    `worth` (R) is what a unit of each resource is worth. With a `ration`, nodes have room for so many
-    times their share of the rest; `settled` says that they would be the same with any.
+    All nodes for units that keep apart from each other are opened at once. Each gets one unit of another term
+    as well, the largest with the smallest, and is of the type that is cheapest for the two. Then what is left
+    goes onto the nodes shape by shape (a shape is an array of requests), the most valuable first, each onto
+    those that it fills best.
+
+    `worth` (R) is what a unit of each resource is worth, $/h. With a `ration`, types have room for so many
+    times a node's share of the rest. `settled` says that another ration would make no difference.
     """
 
     def __init__(
@@ -95,7 +99,8 @@ class SeparatedPods:
         self._units = [
             sum([self._left[pod_group.index] for pod_group in pod_groups]) for pod_groups in self._queues
         ]
-        # What each lot asks for now, and after how many that it could have no more of.
+        # The node option that each pod group asks for now, and how many it has turned from, for limits were
+        # used up.
         self._asked: dict[int, NodeOption] = {
             pod_group.index: pod_group.options_in_order[0].option for pod_group in stock.pod_groups
         }
@@ -106,10 +111,12 @@ class SeparatedPods:
         planned_nodes: list[PlannedNode] = []
         waiting = list(seeds)
         while waiting and not self._steps.exhausted:
+            # Each turn serves all groups that keep apart from the first one: their nodes are known to be
+            # different.
             group, others = _apart_from_first(waiting)
             made = self._for_group(group, others, ration)
             planned_nodes += made
-            # Those that limits left no node for ask for another family, if there is one for them.
+            # Groups that limits left no node ask for their next node option, if they have one.
             turned = [] if made else [pod_group for pod_group in group if self._turn(pod_group)]
             waiting = [
                 pod_group
@@ -119,7 +126,7 @@ class SeparatedPods:
         return planned_nodes
 
     def _turn(self, pod_group: PodGroup) -> bool:
-        """Have a lot ask for the next family of its chain; return whether there is one."""
+        """Have a pod group ask for its next node option; return whether there is one."""
         turns = self._turned.get(pod_group.index, 0) + 1
         if turns == len(pod_group.options_in_order):
             return False
@@ -132,7 +139,7 @@ class SeparatedPods:
     def _for_group(
         self, group: Sequence[PodGroup], others: Sequence[PodGroup], ration: float
     ) -> list[PlannedNode]:
-        """Open nodes for the units left of a group, as far as the limits go with the types chosen now."""
+        """Open nodes for the units left of `group`, as far as limits go with the types chosen now."""
         units, alone = self._with_colocated(group)
         nodes, free = self._opened(units, self._seconds(len(units), others), ration)
         if nodes:
@@ -143,7 +150,7 @@ class SeparatedPods:
         ]
 
     def _with_colocated(self, group: Sequence[PodGroup]) -> tuple[list[PodGroup], list[tuple[PodGroup, int]]]:
-        """Return who of a group, unit by unit, may get company, as far as the rest goes, and who is left."""
+        """Return the units of `group` that others may share a node with, and those for whom none are left."""
         units: list[PodGroup] = []
         alone: list[tuple[PodGroup, int]] = []
         most = sum(self._units) - sum([self._left[pod_group.index] for pod_group in group])
@@ -156,10 +163,12 @@ class SeparatedPods:
         return units, alone
 
     def _seconds(self, nodes: int, others: Sequence[PodGroup]) -> list[PodGroup | None]:
-        """Return who of `others`, the smallest first, is to share each of so many nodes."""
+        """Return a unit of `others`, the smallest first, for each of so many nodes; or None for some."""
         none: list[PodGroup | None] = [None] * nodes
         by_value = sorted(others, key=lambda pod_group: self._values[self._shape_of[pod_group.index]])
         units = [pod_group for pod_group in by_value for _ in range(self._left[pod_group.index])]
+        # The seeds come largest first, so the largest meets the smallest: the pairs are of similar size, and
+        # so are the nodes.
         picked = min(len(units), nodes)
         # Of too many, some of every size.
         evenly = [units[(2 * at + 1) * len(units) // (2 * picked)] for at in range(picked)]
@@ -169,6 +178,8 @@ class SeparatedPods:
         self, units: Sequence[PodGroup], seconds: Sequence[PodGroup | None], ration: float
     ) -> tuple[list[_Node], Floats]:
         """Return a node for each unit and its second, and what is free on each (N, R)."""
+        # What all waiting pods are worth, shared out evenly: a node need not be larger than its own pods and
+        # this.
         spare = sum([a * b for a, b in zip(self._values, self._units, strict=True)]) / max(len(units), 1)
         rows: dict[tuple[int, int, int], int | None] = {}
         nodes: list[_Node] = []
@@ -206,7 +217,10 @@ class SeparatedPods:
         )
 
     def _row(self, option: NodeOption, asked: Floats, spare: float, ration: float) -> int | None:
-        """Return the row of the type for what is `asked` (R); a node's share of the rest is `spare` ($/h)."""
+        """Return the row of the type for what is `asked` (R); None where limits leave none.
+
+        `spare` ($/h) is a node's share of what the other pods are worth.
+        """
         rows, room, prices, worth = self._types_of(option)
         holding = holds(room, asked)
         if option.template.limited:
@@ -214,6 +228,8 @@ class SeparatedPods:
         able = holding.nonzero()[0]
         if not len(able):
             return None
+        # Room beyond what could ever be filled is worth nothing, so large types win only where there are pods
+        # for them.
         used = np.minimum(worth[able], float(asked @ self._worth) + spare * max(ration, 1.0))
         prices = prices[able]
         cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
@@ -230,7 +246,7 @@ class SeparatedPods:
         return known
 
     def _alone(self, pod_group: PodGroup, units: int) -> list[PlannedNode]:
-        """Return nodes of one unit each for which there is no company."""
+        """Return nodes of one unit each: no other pods are left to share them."""
         planned_nodes: list[PlannedNode] = []
         option = self._asked[pod_group.index]
         while units:
@@ -252,7 +268,7 @@ class SeparatedPods:
                 continue
             fits = np.minimum(count_fitting(free, asked), self._units[shape])
             able = fits.nonzero()[0]
-            # What it fills best comes first.
+            # First the nodes that would have the least left, by its worth: best fit.
             rest = (free[able] - fits[able, np.newaxis] * asked) @ self._worth
             able = able[rest.argsort(kind="stable")]
             for at, most in zip(able.tolist(), fits[able].tolist(), strict=True):
@@ -275,7 +291,7 @@ class SeparatedPods:
         return wanted - units
 
     def _join(self, node: _Node, pod_group: PodGroup, units: int) -> int:
-        """Put up to `units` of a lot on a node, where there is room for them; return how many may join."""
+        """Put up to `units` of a pod group on a node with room for them; return how many joined."""
         both = self._met(node, self._asked[pod_group.index])
         if both is None:
             return 0
@@ -292,7 +308,10 @@ class SeparatedPods:
         return joined
 
     def _met(self, node: _Node, option: NodeOption) -> NodeOption | None:
-        """Return what a node becomes as one of `option`, too; None where its type would not do."""
+        """Return what a node becomes as one of `option` too; None where its type would not do.
+
+        The type is not changed here: it was bought for the pods the node was opened for.
+        """
         if option is node.option:
             return option
         if option.index not in node.met:
@@ -315,7 +334,10 @@ class SeparatedPods:
         return list(planned_nodes.values())
 
     def _cheapest(self, nodes: Sequence[_Node], loads: Floats) -> list[int]:
-        """Return the cheapest type, by row, for each node and its load (N, R): its own type holds it, too."""
+        """Return the cheapest type, by row, for each node and its load (N, R). Its own type holds it, too.
+
+        Narrowed by the pods that joined, or filled less than hoped, a node may be had for less now.
+        """
         rows = [0] * len(nodes)
         by_option: dict[int, list[int]] = {}
         for at, node in enumerate(nodes):
@@ -351,7 +373,7 @@ def _hardest_first(pod_group: PodGroup) -> tuple[bool, int, int]:
 
 
 def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list[PodGroup]]:
-    """Return the first lot and those that keep apart from it and from each other, and all the rest."""
+    """Return the first pod group with those that keep apart from it and from each other, and all the rest."""
     first, *rest = waiting
     counted = {group for group, _ in first.rules.counted}
     common = next((group for group in first.rules.owned if group in counted), None)
@@ -366,13 +388,16 @@ def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list
 
 
 def seeds_of(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGroup]:
-    """Return the lots with terms per node, in the order to open nodes for them: the most of a kind first."""
+    """Return the pod groups with terms per node, those whose term has the most units first.
+
+    The term with the most units needs the most nodes; the others find room on these.
+    """
     owned: dict[int, int] = {}
     for pod_group in pod_groups:
         for group in pod_group.rules.owned:
             owned[group] = owned.get(group, 0) + left[pod_group.index]
     ruled = [pod_group for pod_group in pod_groups if pod_group.rules.owned]
-    # Many lots share one array of requests.
+    # Many pod groups share one array of requests.
     shapes = {id(pod_group.requests): pod_group.requests for pod_group in ruled}
     largest = {shape: (-requests[:2]).tolist() for shape, requests in shapes.items()}
     return sorted(

@@ -1,4 +1,4 @@
-"""Choose node sizes for pods that may all share nodes, so that together they cost little."""
+"""Sizing: chooses node sizes for pods that may all share nodes, so that together they cost little."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 _SHARES: Final = np.array([1.0, 0.93, 0.7])
 # How many types are weighed for a node, for each of the reasons there are to weigh one.
 _WEIGHED: Final = 3
-# Fewer nodes than this to come, and the choice of one is made with a view to the rest of them.
+# With fewer nodes than this to come, types are weighed together with the one node that would hold the rest.
 _FEW: Final = 3.0
-# As many alike nodes as this, or one at a time: a few are better chosen one after the other.
+# Fewer alike nodes than this are chosen one at a time: the last ones decide how well it comes out.
 _MANY: Final = 4
 
 
@@ -40,10 +40,11 @@ class _Choice:
 
 
 class Sizing:
-    """Sizes nodes of one family for lots that nothing keeps apart.
+    """Sizes nodes of one node option for pod groups that nothing keeps apart.
 
-    `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes. Several `small`
-    nodes may take the place of a large one for all that is left; without, it is large ones, and so fewer.
+    `per_node` ($/h) is what a node is to cost beyond its price: the higher, the fewer nodes. With `small`,
+    several small nodes may take the place of a large one for all that is left. `smaller` then says whether
+    that happened anywhere.
     """
 
     def __init__(
@@ -61,9 +62,9 @@ class Sizing:
         self._steps = steps
         self._per_node = per_node
         self._small = small
-        # Whether nodes may be others for that.
         self.smaller = False
-        # What the lots of a class ask for is one array. Here they are alike.
+        # Groups with one array of requests are alike here: they are sized as one class, and dealt out at the
+        # end.
         classes: dict[int, list[int]] = {}
         for at, pod_group in enumerate(pod_groups):
             classes.setdefault(id(pod_group.requests), []).append(at)
@@ -101,7 +102,7 @@ class Sizing:
         return by_proportions(self._requests)
 
     def planned_nodes(self, units: Floats) -> list[PlannedNode]:
-        """Return nodes for the `units` of each lot as far as the limits go, and take off those they hold."""
+        """Return nodes for the `units` of each pod group as far as limits go; take off what they hold."""
         planned_nodes: list[PlannedNode] = []
         of_pod_groups = units.tolist()
         left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])
@@ -117,7 +118,10 @@ class Sizing:
         return planned_nodes
 
     def _dealt(self, choice: _Choice, units: list[float]) -> Iterator[PlannedNode]:
-        """Yield the nodes chosen; what they hold of each class is of its lots in order, taken off `units`."""
+        """Yield the nodes chosen. What they hold of a class is dealt to its groups in order, and off `units`.
+
+        Copies stay together as long as the groups they are dealt from last.
+        """
         option, copies = self._option, choice.copies
         self._remaining_limits.take(option.template, option.capacity[choice.row] * copies)
         load = choice.counts @ self._whole_requests
@@ -144,7 +148,7 @@ class Sizing:
 
     def _alike(self, left: Floats) -> list[_Choice]:
         """Choose all nodes where one class of pods is left, and they may be small; none otherwise."""
-        # Nodes for alike pods are chosen without a look at limits.
+        # Alike pods can be solved exactly, but not under limits, which the program does not know.
         waiting = left.nonzero()[0].tolist() if self._small and not self._option.template.limited else []
         if len(waiting) != 1:
             return []
@@ -161,10 +165,14 @@ class Sizing:
     def _next(self, left: Floats) -> list[_Choice]:
         """Choose the next node, and how many of it to take; none where limits leave none."""
         option = self._option
+        # One node for all that is left ends the search. It is taken at once where no two nodes could cost
+        # less.
         whole = cheapest_allowed(option, left @ self._whole_requests, self._remaining_limits, 0.0)
         dearness = np.inf if whole is None else float(option.prices[whole]) + self._per_node
         if whole is not None and dearness <= self._least_of_two(left):
             return [_Choice(whole, left.copy(), 1)]
+        # Otherwise the next of several nodes is chosen, and taken only if all of them together seem to cost
+        # less.
         several = self._one_of_several(left)
         if several is None or (whole is not None and dearness <= several[0]):
             return [] if whole is None else [_Choice(whole, left.copy(), 1)]
@@ -185,15 +193,18 @@ class Sizing:
         if not len(rows):
             return None
         demand = left @ self._requests
+        # Computed anew for what is left: the worth of a resource falls as the pods that need it get their
+        # nodes.
         worth = fractional_cover(demand, room, prices).worth
         weighed = _worth_weighing(demand, room, prices, worth)
         counts, copies = self._filled(room[weighed], left)
         if not len(counts):
             return None
         loads = counts @ self._requests
+        # A fill that came out smaller than its type may fit a cheaper one.
         chosen = first_holding(room, loads)
         rest = demand - loads
-        # What comes after it wastes as much, for its worth.
+        # The estimate for the nodes after this one: they waste as much as this one, for what they are worth.
         wasteful = prices[chosen] / np.maximum(loads @ worth, TINY)
         retry_plan = _retry_plan(rest, room, prices, (rest @ worth) * np.maximum(wasteful, 1.0))
         costs = prices[chosen] + retry_plan
@@ -201,6 +212,8 @@ class Sizing:
         if self._small:
             large, costs = best, prices[chosen] + _or_several(retry_plan, rest, room, prices, worth)
             best = int(costs.argmin())
+            # Noted, so that the caller can try a plan of large nodes as well: which is better shows only in
+            # the end.
             self.smaller |= best != large
         row = int(rows[chosen[best]])
         copies_made = int(min(copies[best], self._remaining_limits.copies(self._option, row)))
@@ -218,7 +231,8 @@ class Sizing:
         each = np.arange(len(room)).repeat(len(_SHARES))
         room, copies = room[each], copies[each]
         pods = np.floor(left / copies[:, np.newaxis])
-        # Rare classes would go without, and have to have nodes of their own in the end.
+        # With few pods of each class the share for many copies rounds down to nothing, and these would need
+        # nodes of their own in the end: then a single node is filled from all of them.
         none = ~np.logical_or.reduce((pods @ self._requests) > 0, axis=1)
         pods[none], copies[none] = left, 1.0
         shares = np.empty((len(room) // len(_SHARES), len(_SHARES)))
@@ -230,9 +244,9 @@ class Sizing:
 
 
 def _retry_plan(rest: Floats, room: Floats, prices: Floats, several: Floats) -> Floats:
-    """Return about what the nodes for each `rest` (B, R) will cost: the price of one if one will do.
+    """Return an estimate of what the nodes for each `rest` (B, R) will cost: the price of one if one will do.
 
-    `several` (B) is what more than one would cost.
+    `several` (B) is the estimate for more than one.
     """
     rows = first_holding(room, rest)
     one: Bools = rows < len(prices)
@@ -242,9 +256,9 @@ def _retry_plan(rest: Floats, room: Floats, prices: Floats, several: Floats) -> 
 
 
 def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
-    """Return what nodes for each `rest` (B, R) will cost, which is what `one` (B) costs, or several.
+    """Return what nodes for each `rest` (B, R) will cost: what `one` (B) costs, or several of one small type.
 
-    A small type may have room for about as many pods as one that costs much more. Several are of one type.
+    A small type may have room for almost as many pods as one that costs much more.
     """
     doubtful = (one > rest @ worth).nonzero()[0]
     if not len(doubtful):
@@ -257,14 +271,18 @@ def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: 
 
 
 def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
-    """Return the rows of the types that promise most as the next node."""
+    """Return the rows of the types that promise most as the next node, by three measures."""
+    # Reduced cost: what a type costs beyond the worth of its room. Types in the cover have none.
     dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
     share = np.minimum(np.minimum.reduce(room / np.maximum(demand, TINY), axis=1), 1.0)
+    # The price for each share of the average mix of pods: duals know nothing of proportions.
     efficient = prices / np.maximum(share, TINY)
     chosen = [
         *dearness.argsort(kind="stable")[:_WEIGHED].tolist(),
         *efficient.argsort(kind="stable")[:_WEIGHED].tolist(),
     ]
+    # Near the end nodes are whole, and duals of fractions mislead: the type and the one node after it are
+    # looked at.
     if demand @ worth < _FEW * np.maximum.reduce(prices):
         rest = np.maximum(demand - room, 0.0)
         rows = first_holding(room, rest)

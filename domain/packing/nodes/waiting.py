@@ -16,7 +16,7 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
-    """Units of a lot that still need a node, and the chain of families left to try."""
+    """Units of a pod group that still need a node, and the node options left to try."""
 
     pod_group: PodGroup
     units: int
@@ -24,7 +24,10 @@ class Waiting:
 
 
 def by_option(waiting: Iterable[Waiting]) -> list[tuple[NodeOption, list[Waiting]]]:
-    """Group what waits by the family it asks for next, the least flexible family first."""
+    """Group what waits by the node option it asks for next, the least flexible option first.
+
+    Pods that may be on few nodes open them; pods that could be anywhere fill what they leave.
+    """
     groups: dict[int, tuple[NodeOption, list[Waiting]]] = {}
     for each in waiting:
         option = each.options_in_order[0].option
@@ -33,7 +36,7 @@ def by_option(waiting: Iterable[Waiting]) -> list[tuple[NodeOption, list[Waiting
 
 
 def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
-    """Return what is left of `group` and has another family to try."""
+    """Return what is left of `group` and has another node option to try."""
     return [
         Waiting(each.pod_group, int(units), each.options_in_order[1:])
         for each, units in zip(group, left, strict=True)
@@ -42,7 +45,7 @@ def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
 
 
 def worth_of(waiting: Sequence[Waiting]) -> Floats:
-    """Return what a unit of each resource is worth (R) as far as the types go that the most may have."""
+    """Return what a unit of each resource is worth (R), by the prices of the most flexible node option."""
     widest = max(
         {id(each.options_in_order): each.options_in_order[0].option for each in waiting}.values(),
         key=lambda option: (option.choices, -option.index),
@@ -52,7 +55,7 @@ def worth_of(waiting: Sequence[Waiting]) -> Floats:
 
 def asked_by(waiting: Iterable[Waiting]) -> Floats:
     """Return what all units that wait request together (R)."""
-    # Many lots share one array of requests.
+    # Many pod groups share one array of requests.
     rows: dict[int, Floats] = {}
     units: dict[int, int] = {}
     for each in waiting:

@@ -1,4 +1,4 @@
-"""Pods to get new nodes, before any domain is chosen for them: the lower bound must hold for these."""
+"""Pod groups without their chosen domains: the lower bound must hold whatever domains are chosen."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from treenail.domain.packing.topology.constraints import TopologyConstraints
 def without_domains(
     pod_groups: Sequence[PodGroup], option_order: OptionOrder
 ) -> tuple[list[PodGroup], dict[int, int]]:
-    """Return the `pod_groups` as ones that may be in any domain, and how many units of each (by index).
+    """Return `pod_groups` as ones that may be in any domain, and how many units there are of each (by index).
 
-    They keep the wishes they have, and keep apart by node as before, but need not be near any others.
+    They keep their preferences, and keep apart by node as before, but need not be near any other pods.
     """
     kept: list[PodGroup] = []
     narrowed: list[PodGroup] = []
     for pod_group in pod_groups:
+        # Groups without a chosen domain stay the same objects, so that their components and bounds are found
+        # again.
         (kept if _loose(pod_group) else narrowed).append(pod_group)
     units = {pod_group.index: pod_group.units for pod_group in kept}
     made: dict[tuple[int, Demand, int], PodGroup] = {}

@@ -34,6 +34,8 @@ class CatalogueTable:
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what follows from the catalogue and `key` alone: it is kept for further decisions."""
         if key in self._kept:
+            # Taken out and put in again: a dictionary in order of insertion is a least-recently-used cache
+            # that way.
             known: T = self._kept.pop(key)
         else:
             known = make()
@@ -77,6 +79,7 @@ class _Same:
         self.types = types
 
     def __hash__(self) -> int:
+        # The tuple is kept by this object, and this object by the cache: its identity stays its own.
         return id(self.types)
 
     def __eq__(self, other: object) -> bool:

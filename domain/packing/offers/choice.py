@@ -14,10 +14,11 @@ from treenail.domain.packing.problem import MinValuesPolicy
 
 
 class Choice:
-    """Of how many values of which labels a claim's types must leave the choice.
+    """How many values of which labels a claim's types must offer, by minValues.
 
-    `types` are those a claim may be of. As in Karpenter, each counts with all zones it is sold in, say,
-    wherever the claim is to be. Where they do not suffice, `BestEffort` asks for as much as there is.
+    `types` are those a claim may be of. As in Karpenter, each counts with all the values it may have, for
+    instance all zones it is sold in, wherever the claim is to be. Where all of them together do not suffice,
+    the policy `BestEffort` asks for as much as there is.
     """
 
     def __init__(
@@ -44,15 +45,20 @@ class Choice:
         return bool(self._enough(able[np.newaxis])[0])
 
     def _enough(self, able: Bools) -> Bools:
-        """Tell of N times so many types (N, U) which leave the choice that is asked for."""
+        """Return which of N sets of types (N, U) offer enough values."""
         ones = able.astype(np.float64)
         enough = np.ones(len(able), dtype=np.bool_)
         for least, offered in self._wanted:
+            # A matrix product counts, for all sets at once, how many types offer each value.
             enough &= np.add.reduce(ones @ offered > 0, axis=1) >= least
         return enough
 
     def room(self, room: Floats) -> Floats:
-        """Return how much of each type's room (U, R) may be used: what enough types have besides."""
+        """Return how much of each type's room (U, R) may be used, so that enough other types hold the same.
+
+        With this, minValues becomes smaller room, and no stage of planning without limits has to know of it.
+        """
+        # A type that is outgrown by enough others may be used in full. Only large types are cut down.
         usable = room.copy()
         lacking = ~self._enough(holds(room, room[:, np.newaxis]))
         for row in lacking.nonzero()[0].tolist():
@@ -61,6 +67,8 @@ class Choice:
 
     def _shared(self, alike: Floats, row: int) -> Floats:
         """Return what a type has in common with those most like it that leave enough choice with it."""
+        # How much of this type each other one could replace, by its scarcest resource: the best replacements
+        # come first.
         share = (alike / np.maximum(alike[row], 1.0)).min(axis=1)
         share[row] = np.inf
         order: Indices = np.argsort(-share, kind="stable")

@@ -40,8 +40,10 @@ def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
                 level.demand for level in relaxation_of(spec, Wants(wishes=False), demands).required
             )
             requests = axis.requests(spec.requests)
+        # Nobody could schedule it, so it takes nothing of a node.
         except ValueError:
             continue
+        # The DaemonSet controller heeds no PreferNoSchedule.
         tolerations = (*spec.tolerations, PUT_UP_WITH_PREFERENCES)
         daemons.append(Daemon(requests, tolerations, required, spec.host_ports))
     return tuple(daemons)
@@ -75,6 +77,7 @@ def daemon_ports(
         if daemon.ports and untolerated(taints, daemon.tolerations) is None:
             there = _runs_on(daemon, template, masks, types)
             for port in daemon.ports:
+                # A new array: `there` may belong to another port of the same daemon.
                 taken[port] = taken[port] | there if port in taken else there
     return taken
 

@@ -13,10 +13,10 @@ from treenail.domain.packing.offers.templates import RESERVED, Template
 
 
 class RemainingLimits:
-    """What the claims of a plan take of their pools' limits, each counted with the type it would be now.
+    """What the nodes of a plan leave of their pools' limits, each counted with the type it would be now.
 
-    A type is allowed while its capacity is within what is left, in every limited resource. What is left is
-    one for all templates of a pool, and of a reservation one for all pools.
+    A type is allowed while its capacity is within what is left, in every limited resource. All templates of a
+    pool share its limits, and all pools share what is left of a reservation.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class RemainingLimits:
         self._accounts: dict[tuple[str, str], float] = {}
 
     def copy(self) -> RemainingLimits:
-        """Return a ledger of the same entries."""
+        """Return a copy: what is taken of one is not taken of the other."""
         other = RemainingLimits()
         other._left = dict(self._left)
         other._accounts = dict(self._accounts)
@@ -60,9 +60,12 @@ class RemainingLimits:
         """Count `capacity` (L) as used; a negative one gives back."""
         if not template.limited:
             return
+        # Never clipped at zero: what is given back later must come out even.
         left = self.left(template) - capacity
         for name, amount in zip(template.limited, left.tolist(), strict=True):
             self._accounts[_account(template, name)] = amount
+        # Other templates of the pool read the accounts anew. Only the last one asked is kept ready, for one
+        # template is counted many times in a row.
         self._left = {template.index: left}
 
 

@@ -49,6 +49,8 @@ class TypeMasks:
         """Return the different requirements the types have on `key`, and which of them each type has."""
         known = self._by_key.get(key)
         if known is None:
+            # Types share few different requirements on a label: each is judged once, and the verdicts are
+            # spread by code.
             codes: dict[Requirement | None, int] = {}
             column = [codes.setdefault(t.requirements.get(key), len(codes)) for t in self._types]
             known = self._by_key[key] = (list(codes), np.array(column, dtype=np.intp))
@@ -56,6 +58,8 @@ class TypeMasks:
 
 
 def _admits(own: Requirement | None, wanted: Requirement) -> bool:
+    # As in Karpenter: a type that says nothing of a label may have any value, and two negatives never
+    # conflict.
     return own is None or own.intersects(wanted) or (own.negative and wanted.negative)
 
 
@@ -93,6 +97,7 @@ class Offers:
                 place = (offering.zone, offering.capacity_type, offering.zone_id, *_reservation(offering))
                 rows.append(row)
                 columns.append(codes.setdefault(place, len(codes)))
+                # What ran out stays listed, so that refusals can say that it ran out.
                 prices.append(offering.price if offering.available else np.inf)
         self.places: tuple[Place, ...] = tuple(codes)
         self.prices: Floats = np.full((len(types), len(codes)), np.inf)
@@ -116,11 +121,13 @@ class Offers:
         return self._cheapest_of(self.within(requirements))
 
     def _cheapest_of(self, within: Bools) -> Cheapest:
+        # Different requirements often allow the same places: zones a, b and c of three are any zone.
         key = within.tobytes()
         known = self._cheapest.get(key)
         if known is None:
             offered = self.prices[:, within]
             prices = offered.min(axis=1, initial=np.inf)
+            # By name where prices are equal, so that plans do not depend on the order of a catalogue.
             order = np.lexsort((self._by_name, prices))
             there = np.count_nonzero(prices < np.inf)
             counts = np.add.reduce(offered < np.inf, axis=1, dtype=np.intp)
@@ -171,6 +178,7 @@ class NodeMasks:
         mask = np.ones(len(self._nodes), dtype=np.bool_)
         for requirement in requirements:
             values, codes = self.values(requirement.key)
+            # On a real node a missing label is missing: only NotIn and DoesNotExist are met by it.
             met = [requirement.negative if v is None else requirement.has(v) for v in values]
             mask &= np.array(met, dtype=np.bool_)[codes]
         return mask

@@ -20,7 +20,7 @@ from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.terms import ports_conflict
 from treenail.domain.packing.problem import MinValuesPolicy
 
-# To look at so many types and loads takes no longer than to tell which types are bargains.
+# Up to so many pairs of types and loads, looking at all takes no longer than finding the undominated types.
 _FEW: Final = 2000
 
 
@@ -30,9 +30,9 @@ class NodeOption:
 
     `types` (U) are their rows in the template, `prices` (U) those of their cheapest offering that
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
-    with against limits. `index` numbers families in the order they came up, `choices` is how many
-    offerings a node may be bought as. `taken` are ports that daemons would take on some types: those are out.
-    `choice` is what other types a node of one must leave, where that matters.
+    with against limits. `index` numbers options in the order they came up, `choices` is how many
+    offerings a node may be bought as: the more, the more flexible. `taken` are host ports that must be free,
+    so types on which daemons take them are out. `choice` is what minValues asks for, where it does.
     """
 
     index: int
@@ -70,7 +70,7 @@ class NodeOption:
 
     @Lazy
     def largest(self) -> Floats:
-        """The rooms (F, R) no other room of the family exceeds: what fits in any fits in one of these."""
+        """The rooms (F, R) that no other one of the option exceeds: what fits in any fits in one of these."""
         return maximal_rows(self.room)
 
     @Lazy
@@ -82,13 +82,15 @@ class NodeOption:
     @Lazy
     def undominated(self) -> Indices:
         """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
+        # Under limits a type that counts with less may be wanted though a cheaper one has as much room.
         merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
         return unequalled(merits)
 
     def weighed_with(self, loads: int) -> Indices | slice:
-        """Return the rows to be looked at to find the cheapest type for each of so many loads.
+        """Return the rows to look at to find the cheapest type for each of so many loads.
 
-        Either bargains, or all: for a few, to tell bargains takes longer than it saves.
+        These are the undominated types, or all of them: for a few loads, finding out which types are
+        undominated takes longer than it saves.
         """
         few = loads * len(self.types) <= _FEW and "bargains" not in self.__dict__
         return slice(None) if few else self.undominated
@@ -111,6 +113,7 @@ class NodeOption:
 
     def holds(self, load: Floats) -> bool:
         """Return whether some type holds `load` (R)."""
+        # One comparison of R numbers answers most questions with yes.
         if np.logical_and.reduce(self._largest_one >= load):
             return True
         return bool(np.logical_or.reduce(holds(self.room, load)))
@@ -123,7 +126,7 @@ class NodeOption:
 
 
 def may_meet(one: NodeOption, other: NodeOption) -> bool:
-    """Return whether the labels of a node may be such as both families require, its offerings left aside."""
+    """Return whether a node's labels can be what both options require, types and offerings aside."""
     return (
         one.requirements.intersects(other.requirements)
         and one.requirements.intersects(other.present)
@@ -132,7 +135,7 @@ def may_meet(one: NodeOption, other: NodeOption) -> bool:
 
 
 class NodeOptions:
-    """The families of a problem, each made once."""
+    """The node options of a problem, each made once: equal options are one object."""
 
     def __init__(self, templates: Templates, min_values: MinValuesPolicy = MinValuesPolicy.STRICT) -> None:
         self.templates = templates
@@ -160,7 +163,7 @@ class NodeOptions:
         return option
 
     def meet(self, one: NodeOption, other: NodeOption) -> NodeOption | None:
-        """Return the nodes that belong to both families, None where there are none."""
+        """Return the option of nodes that belong to both options, None where there are none."""
         if one is other:
             return one
         if one.template is not other.template:
@@ -173,14 +176,18 @@ class NodeOptions:
                 met = self._option(
                     one.template, requirements, one.present.with_(other.present), one.taken + other.taken
                 )
+            # Meeting is symmetric, and None is an answer worth keeping.
             self._meets[key] = self._meets[(other.index, one.index)] = met
         return self._meets[key]
 
     def _for_demand(self, index: int, demand: Demand) -> NodeOption | None:
+        # Taints first: the template's arrays are not even made for a pool that nobody tolerates.
         if untolerated(self.templates.offer(index).pool.taints, demand.tolerations) is not None:
             return None
         template = self.templates[index]
         for asked in (demand.requirements, demand.present):
+            # As in Karpenter: labels of the user's own must be declared by the pool, well-known ones may be
+            # open.
             if not template.requirements.compatible(asked, may_be_undefined=LEFT_OPEN):
                 return None
         requirements = template.requirements.with_(demand.requirements)
@@ -210,22 +217,28 @@ class NodeOptions:
         taken: tuple[HostPort, ...],
     ) -> NodeOption | None:
         table = template.table
+        # Types whose daemons take a port that pods need are out for these pods alone.
         usable = template.usable.copy()
         for port in taken:
             usable &= ~template.ports[port]
         for requirement in (*requirements.values(), *present.values()):
-            # What the pool requires itself is in the mask already.
+            # What the pool requires itself is in the mask already: its own requirement is kept as it is.
             if requirement is not template.requirements.get(requirement.key):
                 usable &= table.masks.admitting(requirement)
         cheapest = table.offers.cheapest(requirements)
+        # Rows are sorted by price here, once: everywhere else "the first that holds" means "the cheapest that
+        # holds".
         types = cheapest.order[usable[cheapest.order]]
         if not len(types):
             return None
         choice = None
         if any(requirement.min_values is not None for requirement in requirements.values()):
             choice = Choice([table.types[t] for t in types], requirements, self._min_values)
+            # The pool's minValues can never be met by these types: no node of this option may be bought.
             if not choice.possible:
                 return None
+        # Only options that have types get a number: it also ranks them, so numbers must not depend on
+        # anything but the order of questions.
         self._count += 1
         return NodeOption(
             self._count - 1,

@@ -13,14 +13,14 @@ from treenail.domain.packing.pods.demands import Demand
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedOption:
-    """A family of nodes that may be opened, and the number of the alternative that leads there."""
+    """A node option that may be opened, and the number of the alternative that leads there."""
 
     alternative: int
     option: NodeOption
 
 
 class OptionOrder:
-    """Finds chains, and remembers which families hold what."""
+    """Finds the node options for pods in the order to try them, and remembers which options hold what."""
 
     def __init__(self, options: NodeOptions) -> None:
         self.options = options
@@ -35,16 +35,17 @@ class OptionOrder:
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = option.holds(requests)
-            # As long as it is kept, nothing else has its identity.
+            # The array is kept, so that no other one can take over its identity.
             self._kept.append(requests)
         return held
 
     def affordable(self, option: NodeOption) -> bool:
-        """Return whether the limits leave a single node of the family."""
+        """Return whether the limits, before anything is planned, leave at least one node of the option."""
         if not option.template.limited:
             return True
         known = self._allowed.get(option.index)
         if known is None:
+            # Against limits as they are at first, so that the answer is the same in every attempt.
             known = self._allowed[option.index] = bool(RemainingLimits().allowed(option).any())
         return known
 
@@ -60,11 +61,12 @@ class OptionOrder:
         return found
 
     def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[OrderedOption, ...]:
-        """Return the families in which a node can hold `requests`, by alternative, pools in their order.
+        """Return the options in which a node can hold `requests` (R), by alternative, pools in their order.
 
-        The first whose limits cannot be reached is the last: it takes all that comes to it.
+        The list ends with the first option that has no limits: it takes all that comes to it.
         """
         links = []
+        # Alternatives before pools: a preference is worth a pool of less weight, as in Karpenter.
         for number, demands in enumerate(alternatives):
             for template in range(len(self.options.templates)):
                 option = self.options.of_all(template, demands)

@@ -23,6 +23,7 @@ def _each(offers: tuple[PoolOffer, ...]) -> Iterator[PoolOffer]:
     for offer in offers:
         yield offer
         requirements = offer.pool.requirements
+        # Reserved capacity is one type in one zone: there is no choice to give up.
         if not offer.reservation and any(r.min_values is not None for r in requirements.values()):
             content = Requirements(replace(r, min_values=None) for r in requirements.values())
             yield replace(offer, pool=replace(offer.pool, requirements=content))

@@ -128,8 +128,11 @@ class Templates:
         requirements = self.requirements(index)
         table = table_of(offer.instance_types)
         asked = _Asked(offer.pool.taints, requirements, self._daemons, self._axis.names)
+        # Kept with the catalogue, from decision to decision: daemons and pools change rarely, and pods all
+        # the time.
         made = table.kept(asked, lambda: _made(asked, table, self._axis))
-        # Where a pool comes several times, it may reach a limit by all of its templates together.
+        # Where a pool comes several times, its templates reach a limit together: each then counts with every
+        # limit, however few pods there are.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
         own = offer.pool.node_overhead_cost
         limited, capacity = _limits(offer, table, inf if several else self._pods)
@@ -156,9 +159,11 @@ def _made(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Made:
         admitted &= table.masks.admitting(requirement)
         if requirement.complement and requirement.chosen is None:
             admitted[:] = False  # No label can have a value that is allowed: a number below 0, say.
+    # What daemons take is taken off before any pod comes. It differs by type, for a daemon may select types.
     daemons = read_daemons(asked.daemons, axis)
     load = daemon_load(daemons, asked.taints, asked.requirements, table.masks, whole)
     room = whole - load
+    # Negative room in any resource: not even the daemons fit, and no node of this type would ever be ready.
     usable = admitted & holds(room, np.zeros_like(room))
     ports = daemon_ports(daemons, asked.taints, asked.requirements, table.masks, len(room))
     return _Made(admitted, load, room, usable, ports)
@@ -170,10 +175,13 @@ def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple
     names, capacities = table.capacities
     limited, columns = [], []
     for name in sorted(limits):
+        # A limit on a resource that no type has can never be reached.
         column = np.ones(len(capacities)) if name == NODES else np.zeros(len(capacities))
         if name in names:
             column = capacities[:, names.index(name)]
         most = column.max(initial=0.0)
+        # A limit that the pods cannot reach, with a largest node for each, is dropped. Without limits
+        # planning takes simpler and faster paths, and most decisions are far from them.
         if (most * pods if most else 0.0) > limits[name]:
             limited.append(name)
             columns.append(column)
