@@ -20,7 +20,7 @@ class Residents:
     def __init__(self) -> None:
         self._known: dict[tuple[str, Labels, int, bool], Resident] = {}
         # What of a spec matters to others, numbered by value. It is found by the spec object that pods share,
-        # for hashing a whole spec for each pod of a cluster would take seconds.
+        # so that a whole spec is hashed once, not for each pod of the cluster.
         self._numbers: dict[_Marks, int] = {}
         self._of_spec: dict[int, tuple[PodSpec, int, _Marks]] = {}
         self._sweep_at = _FEWEST_SWEPT

@@ -62,6 +62,7 @@ def with_remedies(
     that refuses nobody costs nothing. What goes wrong here costs the advice, not the plan, and is told as
     one of its problems.
     """
+    # Most plans: advice then costs nothing at all.
     if not plan.refused:
         return plan
     anew = Anew(problem, plan, whole or pack, effort.anew, effort.pods)
@@ -105,6 +106,7 @@ class _Adviser:
 
     def advised(self, group: RefusedClass) -> RefusedClass:
         self._classes_left -= 1
+        # Counted, not timed. Later classes still hear what came nearest, which is known already.
         if self._classes_left < 0:
             return replace(group, nearest=furthest(group.refusals))
         try:

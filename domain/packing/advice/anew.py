@@ -46,6 +46,7 @@ class Anew:
         raising = [step for step in steps if step.change.kind is ChangeKind.RAISE_LIMIT]
         if not raising or not self._decisions or len(self._placed) + len(pods) > self._most_pods:
             return steps
+        # The raised limit may be taken by pods that had a place elsewhere: only a whole decision shows that.
         if self._holds(steps, pods):
             return steps
         rest = tuple(step for step in steps if step is not raising[-1])
@@ -78,6 +79,7 @@ class Anew:
         for step in steps:
             changed = step.apply(changed)
         before, after = pods[0].spec, changed.pods[0].spec
+        # A template cannot be changed for some of its pods: those that are placed change with it.
         placed = (replace(pod, spec=after) if pod.spec == before else pod for pod in self._placed)
         return replace(changed, pods=(*placed, *changed.pods))
 

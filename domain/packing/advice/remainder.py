@@ -48,6 +48,7 @@ class Remainder:
         offers = {offer.pool.name: offer for offer in self._problem.offers}
         for claim in self._plan.claims:
             offer = offers[claim.pool]
+            # Counted as a claim counts until it is launched: with the largest type it lists.
             if offer.limits_left is not None:
                 counted = claim.largest.plus({NODES: 1})
                 offers[claim.pool] = replace(offer, limits_left=offer.limits_left.minus(counted))

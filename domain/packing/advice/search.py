@@ -98,14 +98,18 @@ class Search:
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
         self._expand(self._problem, (), (*furthest_first, *self._of_existing_nodes(self._problem)))
         while self._open:
+            # Best-first: sizes add up and are positive, so the first set of changes that helps is the
+            # smallest there is.
             attempt = heapq.heappop(self._open)
             if not self._tries.spend(len(attempt.offers)):
                 return None
             problem = self._with(attempt)
             plan = self._pack(problem)
+            # Tried, not guessed: packing itself says that the pods are placed.
             if not plan.refused and not plan.deferred:
                 return Found(attempt.steps, _only_existing_node(plan))
             if len(attempt.steps) < _MOST_CHANGES:
+                # What it refuses now is the next thing to change, on top of what was changed.
                 of_pools = (r for group in plan.refused for r in group.refusals)
                 self._expand(problem, attempt.steps, (*of_pools, *self._of_existing_nodes(problem)))
         return None
@@ -132,8 +136,10 @@ class Search:
 
     def _add(self, steps: tuple[Step, ...], offers: tuple[str, ...]) -> None:
         keys = frozenset(step.key for step in steps)
+        # Sets, not sequences: two changes in either order are one attempt.
         if len(keys) == len(steps) and (keys, offers) not in self._seen:
             self._seen.add((keys, offers))
+            # Rounded, or the order of two sums of the same sizes would depend on their last bits.
             size = round(sum(step.size for step in steps), 6)
             heapq.heappush(self._open, _Attempt(size, len(self._seen), steps, offers))
 

@@ -31,6 +31,8 @@ class Axis:
     def __init__(self, vectors: Iterable[Mapping[str, int]]) -> None:
         named = {name for vector in vectors for name in vector}
         first = (CPU, MEMORY, PODS)
+        # Sorted, so that equal problems have equal columns; the first three are at places that other modules
+        # rely on.
         self.names: tuple[str, ...] = (*first, *sorted(named.difference(first)))
 
     def rooms(self, vectors: Sequence[Mapping[str, int]]) -> Floats:
@@ -48,6 +50,7 @@ class Axis:
             if amount < 0:
                 raise ValueError(f"requests {amount} of {name}")
         row: Floats = self._rows((vector,))[0]
+        # Rounded, such a request might just fit; infinite, it fits nowhere.
         row[row > _EXACT] = np.inf
         return row
 
@@ -64,6 +67,7 @@ def holds(room: Floats, loads: Floats) -> Bools:
         few: Bools = np.logical_and.reduce(room >= loads, axis=-1)
         return few
     # Column by column: reducing over so short an axis takes several times as long, unless there is little.
+    # Exact comparisons, without a tolerance: amounts are whole numbers below 2^52.
     held: Bools = np.asarray(room[..., 0] >= loads[..., 0])
     for column in range(1, room.shape[-1]):
         held = held & (room[..., column] >= loads[..., column])

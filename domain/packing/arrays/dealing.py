@@ -19,11 +19,15 @@ def fewest_first(held: Floats, fits: Floats, pods: float) -> Floats:
         return _few(held.tolist(), fits.tolist(), pods)
     if np.add.reduce(fits) <= pods:
         return fits
+    # Water-filling: a binary search for the level up to which all places are filled, O(D log P) instead of
+    # O(P D).
     low, high = int(held.min(initial=0.0)), int((held + np.minimum(fits, pods)).max())
     while low < high:
         level = (low + high + 1) // 2
         low, high = (level, high) if np.add.reduce(_within(level - held, fits)) <= pods else (low, level - 1)
     dealt: Floats = _within(low - held, fits)
+    # What is left is less than one for each place: the first ones get it, so that the result is always the
+    # same.
     over = np.flatnonzero((held + dealt <= low) & (dealt < fits))
     dealt[over[: int(pods) - int(dealt.sum())]] += 1
     return dealt
@@ -54,6 +58,7 @@ def _few(held: list[float], fits: list[float], pods: float) -> Floats:
 def first_of(fits: Floats, pods: float) -> Floats:
     """Deal up to `pods` pods, each to the first place that can take one: how many to which."""
     within = np.minimum(fits, pods)
+    # What the places before one take; the rest is what remains for it.
     before = within.cumsum() - within
     dealt: Floats = np.minimum(within, np.maximum(pods - before, 0))
     return dealt

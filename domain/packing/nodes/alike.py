@@ -65,6 +65,7 @@ def _last_nodes(pods: int, types: Sequence[tuple[int, int, float]]) -> list[int]
     for some in range(1, pods + 1):
         least, best = inf, -1
         for at, held, price in types:
+            # The last node of an optimal plan, plus the optimal plan for the pods that are not on it.
             cost = price + (costs[some - held] if some > held else 0.0)
             if cost < least:
                 least, best = cost, at

@@ -79,10 +79,13 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         of_type = best >= spared
         change = inverse @ share[entering] if of_type else -inverse[:, over]
         changes = change.tolist()
+        # The ratio test keeps all amounts at zero or above; ties go to the first row, so that the result is
+        # the same.
         leaving = _leaving(changes, amounts)
         basis[leaving] = entering if of_type else types
         costs[leaving] = prices[entering] if of_type else 0.0
         pivot = inverse[leaving] / changes[leaving]
+        # The inverse is updated in place: five by five numbers, cheaper than solving anew.
         inverse -= change[:, np.newaxis] * pivot
         inverse[leaving] = pivot
         taken = amounts[leaving] / changes[leaving]

@@ -131,6 +131,7 @@ class Cheapest:
         # nodes, or a sum of prices above first-fit's.
         found, best = self._attempts(wanted, _AT_FIRST, first, first, bound)
         if not self._few_enough(found, first):
+            # Surcharges grow until there are few enough nodes: a coarse search, for each try is a whole plan.
             for times in _DEARER:
                 fewer, best = self._attempts(wanted, times, first, best, bound)
                 if self._few_enough(fewer, first):
@@ -138,6 +139,7 @@ class Cheapest:
             # Many small nodes are kept only where they save a third.
             much = cost_of(found) < _MANY_BELOW * cost_of(best)
             return found if much and self._better(found, best, first, few=False) else best
+        # Counting surcharges made larger, dearer types worth it. Without them, prices alone are minimised.
         if not self._affordable(found, first):
             _, best = self._attempts(wanted, 0.0, first, best, bound)
         return best
@@ -153,6 +155,8 @@ class Cheapest:
         """Plan with surcharges so many `times`; return that plan, and the better of it and `best`."""
         if self._steps.exhausted:
             return first, best
+        # A little for every node, even without overhead cost: of plans that cost the same, the one with fewer
+        # nodes.
         pricing = _Pricing(times, _PER_NODE * bound.cost)
         found, best = self._attempt(wanted, pricing, first, best, small=True)
         short = sum(placed_in(found).values()) < sum(placed_in(first).values())
@@ -190,6 +194,7 @@ class Cheapest:
         # These came first already: trying again would end the same way.
         if short <= self._left_out:
             return False
+        # Starts are made anew, with these first. They only ever grow in number, so this ends.
         self._left_out |= short
         self._starts.clear()
         return True
@@ -206,6 +211,8 @@ class Cheapest:
         if len(options) > 1 or option.template.limited or option.choice is not None:
             return best
         resized = Resizing(option, self._component.pod_groups, self._steps).run(best, bound)
+        # Resizing minimises the whole cost alone: the two promises about numbers and prices are checked
+        # afterwards.
         few = nodes_in(resized) <= nodes_in(best) or self._few_enough(resized, first)
         return resized if few and self._affordable(resized, first) else best
 
@@ -234,13 +241,14 @@ class Cheapest:
             for pod_group, units in zip(self._component.pod_groups, wanted, strict=True)
             if pod_group.rules.owned
         )
-        # Where nobody else is there to share with, there is nothing to ration; with many units the second try
-        # costs more time than it saves money.
+        # Where nobody else is there to share with, there is nothing to ration. With many units only the first
+        # ration is tried, to bound the time.
         several = 0 < apart < sum(wanted) <= _FEW_UNITS
         best: list[PlannedNode] | None = None
         tried: list[_Start] = []
         for ration in _RATIONS if several else _RATIONS[:1]:
             start = self._begun(wanted, ration)
+            # Two rations that give equal nodes are one start (see `_begun`).
             if start in tried:
                 continue
             tried.append(start)
@@ -272,6 +280,7 @@ class Cheapest:
         self._count([*full, *planned_nodes], 1)
         while waiting and not self._steps.exhausted:
             going: list[Waiting] = []
+            # First what is free on nodes that this plan opened already, then new nodes.
             for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
                 pod_groups = [each.pod_group for each in group]
@@ -285,7 +294,7 @@ class Cheapest:
             planned_nodes, full = [*full, *planned_nodes], []
         planned_nodes = [*full, *planned_nodes]
         key = _written(planned_nodes)
-        # Two pricings often give the same nodes, and merging is the dearest step after sizing.
+        # Two pricings may give the same nodes: these are merged once.
         if key in self._merged:
             self._count(planned_nodes, -1)
         else:
@@ -303,6 +312,7 @@ class Cheapest:
         self, option: NodeOption, group: Sequence[Waiting], left: Floats, pricing: _Pricing, *, small: bool
     ) -> list[PlannedNode]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
+        # Groups that keep apart wait for their next option: sizing knows nothing of rules.
         free = [i for i, each in enumerate(group) if not each.pod_group.rules.owned]
         some = left[free]
         if not np.logical_or.reduce(some):
@@ -386,6 +396,7 @@ class Cheapest:
         it also has few enough nodes.
         """
         ours, theirs = placed_in(found), placed_in(best)
+        # Group by group, not in sum: more pods of one kind are no excuse for fewer of another.
         if any(ours.get(index, 0) < units for index, units in theirs.items()):
             return False
         if sum(ours.values()) > sum(theirs.values()):
@@ -408,4 +419,6 @@ def _holds_more_or_costs_less(found: list[PlannedNode], best: list[PlannedNode])
 def _costs_less(found: list[PlannedNode], best: list[PlannedNode]) -> bool:
     """Return whether `found` costs less than `best`, or the same on fewer nodes."""
     less = cost_of(best) - cost_of(found)
+    # Sums of floats differ in their last bits by the order of nodes: within rounding, the number of nodes
+    # decides.
     return less > _ROUNDING or (less >= -_ROUNDING and nodes_in(found) < nodes_in(best))

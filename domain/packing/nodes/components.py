@@ -63,6 +63,7 @@ class Component:
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
         requests = np.array([self.pod_groups[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
+        # Prices are looked up once for each different reach, for hundreds of groups share a few.
         of_reach: dict[int, Floats] = {}
         for i in held:
             if id(self.reach[i]) not in of_reach:
@@ -91,6 +92,8 @@ def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> 
     found: dict[int, tuple[list[int], float]] = {}
     for i, each in enumerate(rules):
         for group, count in each.counted:
+            # Only a term that counts its own pods keeps units from their own kind, and so forces a number of
+            # nodes.
             if group in each.owned:
                 members, pods = found.get(group, ([], 0.0))
                 found[group] = ([*members, i], pods + count * float(units[i]))
@@ -142,6 +145,7 @@ def components(
             known_reach[key] = _reach(pod_group, opened, options)
         reach.append(known_reach[key])
     known = {option.index: option for reached in reach for option in reached}
+    # Flexible options first, and by index among equals: the same components each time.
     root = _connected(sorted(known.values(), key=lambda option: (-option.choices, option.index)), reach)
     parts: dict[int, list[int]] = {}
     for i, reached in enumerate(reach):
@@ -158,6 +162,7 @@ def _reach(pod_group: PodGroup, opened: Sequence[int], options: NodeOptions) -> 
     A group may join a node of a pool that it would not open one of: another group may have opened it.
     """
     found: dict[int, NodeOption] = {}
+    # Only the alternatives that the group will try: looser ones would connect components for nothing.
     for demands in pod_group.alternatives[: pod_group.options_in_order[-1].alternative + 1]:
         for template in opened:
             option = options.of_all(template, demands)
@@ -176,6 +181,7 @@ def _connected(known: Sequence[NodeOption], reach: Sequence[tuple[NodeOption, ..
 
     def root(index: int) -> int:
         while parent[index] != index:
+            # Path halving: the trees stay flat.
             parent[index] = parent[parent[index]]
             index = parent[index]
         return index

@@ -72,5 +72,6 @@ class Covering:
         useless |= np.arange(self._none) > last[:, np.newaxis]
         promise = np.where(useless, np.inf, so_far + (1 + _WASTE) * worth).ravel()
         best = promise.argsort(kind="stable")[:_BEGINNINGS]
+        # The flat index says which beginning, and which type was added to it.
         of, added = np.divmod(best[promise[best] < np.inf], self._none)
         return of, added, after[of, added], so_far[of, added]

@@ -32,6 +32,7 @@ def most_pods(option: NodeOption, loads: Floats, requests: Floats, allowed: Bool
         if len(first) < len(loads):
             return most_pods(option, loads[first], requests, allowed[first])[alike]
     room = option.largest if allowed is None else option.room
+    # All claims against all types at once: C x U x R numbers, which is what a claim open to every type costs.
     free = room[np.newaxis, :, :] - loads[:, np.newaxis, :]
     able = holds(free, np.zeros(free.shape[-1]))
     if allowed is not None:
@@ -85,6 +86,7 @@ class FirstFit:
 
     def place(self, one: PodGroup, pods: int) -> int:
         """Place up to `pods` units of a pod group, as far as limits allow; return how many are left."""
+        # Alternatives are tried in order: a preference is kept while there is a node for it, even a new one.
         for demands in one.alternatives:
             if not pods:
                 break
@@ -103,6 +105,8 @@ class FirstFit:
         copies: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
         first: list[int] = []
         for at, (option, parts) in enumerate(zip(self._option, self._parts, strict=True)):
+            # Without limits the type follows from the parts; with them, claims of equal parts may be of
+            # different types.
             key = (option.index, self._row[at] if option.template.limited else -1, tuple(parts.items()))
             if key not in copies:
                 first.append(at)
@@ -114,6 +118,8 @@ class FirstFit:
 
     def _type_of(self, at: int) -> int:
         if self._option[at].template.limited:
+            # Under limits a claim stays the type that it was counted with, even if a cheaper one holds it
+            # now.
             return self._row[at]
         row = self._option[at].cheapest_holding(self._load[at])
         assert row is not None  # noqa: S101
@@ -138,6 +144,7 @@ class FirstFit:
         dealt = fewest_first(self._pods, fits, pods)
         placed = 0
         for at in dealt.nonzero()[0].tolist():
+            # What a claim becomes by joining narrows its option for all that come later.
             placed += self._add(at, met[self._option[at].index], one, int(dealt[at]))
         if 0 < placed < dealt.sum():
             # Limits are shared: what was computed for all claims at once need not hold for all of them.
@@ -200,6 +207,7 @@ class FirstFit:
             row = int(able.argmax())
             self._remaining_limits.take(option.template, option.capacity[row] - own)
             self._row[at] = row
+        # Nothing can fail any more: the claim takes all of the pods.
         self._option[at] = option
         self._load[at] = load
         self._pods[at] += pods
@@ -213,6 +221,8 @@ class FirstFit:
         if option is None:
             return 0
         empty = np.zeros((1, len(one.requests)))
+        # How many units may share an empty node by their own rules: 1 for anti-affinity, the skew for a
+        # spread.
         alone = pods if self._rules.free(one) else self._rules.most(ColocatedPods(), one)
         placed = 0
         while placed < pods:
@@ -235,6 +245,7 @@ class FirstFit:
     def _open(self, option: NodeOption, one: PodGroup, pods: int, copies: int, allowed: Bools | None) -> int:
         """Open up to so many claims, as many as the same types are `allowed` (1, U) for; return how many."""
         load = pods * one.requests
+        # Without limits the type is found at the end, for the final load.
         row, reserved = 0, None
         if allowed is not None:
             able = holds(option.room, load) & allowed[0]

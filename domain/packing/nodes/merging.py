@@ -73,6 +73,7 @@ class Merging:
             best = min(self._unions, key=lambda union: union.rank)
             # Checked only now: limits and copies may have changed since the pair was weighed.
             copies = self._possible(best)
+            # A merge may cost less in all and yet add to the prices. These may only rise to first-fit's.
             if best.dearer > _ROUNDING:
                 copies = min(copies, max(int((most_price - price) / best.dearer), 0))
             if copies:
@@ -157,6 +158,7 @@ class Merging:
         self._colocated[number] = self._rules.colocated(parts)
         self._marks[number] = self._rules.marks(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
+        # Kinds of which no copy is left take their pairs with them.
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)
 

@@ -59,6 +59,7 @@ class NodePlanner:
         They say who will have a node in the end. Some may be dearer than needed until `cheaper` is asked.
         """
         units = {pod_group.index: pod_group.units for pod_group in pod_groups}
+        # Rules follow the groups of this round: bundles are new objects each time.
         self._rules = self._rules_of(pod_groups)
         self.remaining_limits = RemainingLimits()
         if not self._wants_first_fit(pod_groups):
@@ -71,6 +72,7 @@ class NodePlanner:
             # Without first-fit, nobody says whom Karpenter would have placed. That only matters where limits
             # left somebody out.
             left = sum(units.values()) - sum(placed_in(planned_nodes).values())
+            # Steps ended: what is planned stands, and first-fit would have none to spend either.
             if self._steps.exhausted or not (limited and left):
                 return planned_nodes
             # Where limits leave some out, first-fit leaves out no pod that Karpenter would place.
@@ -161,6 +163,8 @@ class NodePlanner:
         templates = {planned_node.option.template.index for planned_node in planned_nodes}
         planned, found = self._parted
         opened = {link.option.template.index for pod_group in planned for link in pod_group.options_in_order}
+        # Components must cover every node that was opened, of whatever pool: a node outside them would be
+        # paid for without being in the bound.
         if len(loose) != len(planned) or set(loose) != set(planned) or not templates <= opened:
             found = components(loose, self._options, templates)
         return reduce(Bound.plus, (self._bound_of(component, units) for component in found), Bound())
@@ -225,6 +229,8 @@ class NodePlanner:
                 left = first_fit.place(pod_group, units)
             except Exception as error:  # noqa: BLE001 (whatever is wrong with one, the others must go on)
                 failed.add(pod_group.index)
+                # All classes of the group: which of them is to blame is not known, and one bad class must not
+                # fail the plan.
                 for index in pod_group.classes():
                     self._parsed.set_aside(index, error)
                 break
@@ -236,6 +242,7 @@ class NodePlanner:
         self, component: Component, first: list[PlannedNode] | None, units: dict[int, int]
     ) -> list[PlannedNode]:
         """Return first-fit's nodes for the pod groups of a component, or cheaper ones."""
+        # The user chose first-fit: then nothing cheaper is looked for.
         if self._settings.packing is not Packing.CHEAPEST and first is not None:
             return first
         return self._cheapest(component, first, units)

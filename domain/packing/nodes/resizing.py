@@ -160,6 +160,7 @@ class Resizing:
 
     def _planned_node(self, node: _Node) -> PlannedNode:
         load = node.counts @ self._whole_requests
+        # The type it was filled as, or a cheaper one if it was not filled up.
         row = self._option.cheapest_holding(load)
         assert row is not None  # noqa: S101 (the node is of a type that holds it)
         parts = {

@@ -84,6 +84,8 @@ class SeparatedPods:
         self._remaining_limits = remaining_limits
         self._steps = steps
         self._worth = worth
+        # Filling looks for pods that fit, and that depends on requests alone: a few shapes for hundreds of
+        # groups.
         by_shape: dict[int, list[PodGroup]] = {}
         # The hardest to place first: those with terms, then those that may be in few places.
         for pod_group in sorted(stock.pod_groups, key=_hardest_first):
@@ -165,6 +167,7 @@ class SeparatedPods:
     def _seconds(self, nodes: int, others: Sequence[PodGroup]) -> list[PodGroup | None]:
         """Return a unit of `others`, the smallest first, for each of so many nodes; or None for some."""
         none: list[PodGroup | None] = [None] * nodes
+        # By worth, the one measure in which cpu and memory can be compared.
         by_value = sorted(others, key=lambda pod_group: self._values[self._shape_of[pod_group.index]])
         units = [pod_group for pod_group in by_value for _ in range(self._left[pod_group.index])]
         # The seeds come largest first, so the largest meets the smallest: the pairs are of similar size, and
@@ -191,12 +194,15 @@ class SeparatedPods:
                 self._steps.spend()
                 asked = pod_group.requests if second is None else pod_group.requests + second.requests
                 rows[key] = self._row(option, asked, spare, ration)
+                # No type holds both: the node is opened for the first alone.
                 if rows[key] is None and second is not None:
                     rows[key] = self._row(option, pod_group.requests, spare, ration)
             row = rows[key]
             if row is None:
                 continue
             capacity = option.capacity[row]
+            # Limits are used up by nodes that were just opened. The rest turns to another option, in the next
+            # turn.
             if self._steps.exhausted or not self._affordable(option, capacity):
                 break
             self._remaining_limits.take(option.template, capacity)
@@ -221,6 +227,7 @@ class SeparatedPods:
 
         `spare` ($/h) is a node's share of what the other pods are worth.
         """
+        # Only undominated types: another one could not win under any worth.
         rows, room, prices, worth = self._types_of(option)
         holding = holds(room, asked)
         if option.template.limited:
@@ -233,6 +240,7 @@ class SeparatedPods:
         used = np.minimum(worth[able], float(asked @ self._worth) + spare * max(ration, 1.0))
         prices = prices[able]
         cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
+        # If the ration never changed a choice, a second plan would be the same.
         self.settled = self.settled and cheap == large
         return int(rows[able[large if ration else cheap]])
 
@@ -282,6 +290,7 @@ class SeparatedPods:
         """Put up to `units` of one shape on a node; return how many found a place."""
         wanted, tried = units, 0
         for pod_group in tuple(queue):
+            # Known not to join: skipped without counting as a try.
             if node.met.get(self._asked[pod_group.index].index, node.option) is None:
                 continue
             units -= self._join(node, pod_group, units)
@@ -300,9 +309,11 @@ class SeparatedPods:
             joined = units
             self._put(node, pod_group, units)
         else:
+            # One by one, for each unit may close the node for the next.
             while joined < units and self._rules.admits(node.colocated, pod_group):
                 self._put(node, pod_group, 1)
                 joined += 1
+        # The node is narrowed, so what it met before must be asked anew.
         if joined and both is not node.option:
             node.option, node.met = both, {}
         return joined
@@ -317,6 +328,8 @@ class SeparatedPods:
         if option.index not in node.met:
             both = self._options.meet(node.option, option)
             if both is not None and both is not node.option:
+                # With minValues the room of a type shrinks as the option narrows: it might not hold what is
+                # on it.
                 both = both if both.choice is None and node.type in both.types else None
             node.met[option.index] = both
         return node.met[option.index]
@@ -376,6 +389,8 @@ def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list
     """Return the first pod group with those that keep apart from it and from each other, and all the rest."""
     first, *rest = waiting
     counted = {group for group, _ in first.rules.counted}
+    # A term that counts its own pods. Without one, the group keeps apart from others only, and is served
+    # alone.
     common = next((group for group in first.rules.owned if group in counted), None)
     if common is None:
         return [first], rest

@@ -47,6 +47,7 @@ class CatalogueTable:
 
     def room(self, axis: Axis) -> Floats:
         """Return what is allocatable of each type (T, R), daemons not counted."""
+        # By the names of the resources: decisions about the same ones share their arrays.
         known = self._rooms.get(axis.names)
         if known is None:
             names, amounts = self._allocatable

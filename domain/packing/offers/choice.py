@@ -37,6 +37,7 @@ class Choice:
             if there < least:
                 self.possible = self.possible and policy is MinValuesPolicy.BEST_EFFORT
                 least = there
+                # The claim asks for what is left: its launch checks the number that the claim itself names.
                 self.requirements = _lowered(self.requirements, requirement, least)
             self._wanted.append((least, offered))
 

@@ -64,6 +64,7 @@ def daemon_load(
     load = np.zeros_like(like)
     for daemon in daemons:
         if untolerated(taints, daemon.tolerations) is None:
+            # Daemons do not depend on pods, so this is done once for each pool, and kept with the catalogue.
             load[_runs_on(daemon, template, masks, len(like))] += daemon.requests
     return load
 
@@ -90,5 +91,6 @@ def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: in
             here = np.ones_like(anywhere)
             for requirement in (r for part in asked for r in part.values()):
                 here &= masks.admitting(requirement)
+            # Required terms are alternatives: a type on which one of them is met runs the daemon.
             anywhere |= here
     return anywhere

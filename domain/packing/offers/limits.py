@@ -44,6 +44,7 @@ class RemainingLimits:
 
     def allowed(self, option: NodeOption, given_back: Floats | float = 0.0) -> Bools:
         """Return which types (U) of `option` may be bought, or may be instead of what is `given_back` (L)."""
+        # Pools without limits pay nothing for this class.
         if not option.template.limited:
             return np.ones(len(option.types), np.bool_)
         return holds(self.left(option.template) + given_back, option.capacity)
@@ -71,6 +72,7 @@ class RemainingLimits:
 
 def _account(template: Template, name: str) -> tuple[str, str]:
     """Return what a template's limit is a limit of."""
+    # No pool has an empty name, so the accounts of reservations never meet those of pools.
     return ("", template.offer.reservation) if name == RESERVED else (template.offer.pool.name, name)
 
 

@@ -42,6 +42,7 @@ class TypeMasks:
         """Return, sorted, the values the types have for the label `key`: all types, or those `among` (T)."""
         kinds, codes = self._kinds(key)
         if among is not None:
+            # Few different kinds: the types are looked at as numbers, not one by one.
             kinds = [kinds[code] for code in np.unique(codes[among])]
         return sorted({value for kind in kinds if kind and not kind.complement for value in kind.values})
 
@@ -103,6 +104,7 @@ class Offers:
         self.prices: Floats = np.full((len(types), len(codes)), np.inf)
         self.listed: Bools = np.zeros(self.prices.shape, dtype=np.bool_)
         at = (np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
+        # A type may list one place twice: the cheaper offering counts.
         np.minimum.at(self.prices, at, np.array(prices, dtype=np.float64))
         self.listed[at] = True
         self._known: dict[tuple[Requirement | None, ...], Bools] = {}
@@ -125,6 +127,8 @@ class Offers:
         key = within.tobytes()
         known = self._cheapest.get(key)
         if known is None:
+            # The price in the places that are allowed, and not the lowest anywhere: a pod of one zone pays
+            # that zone's.
             offered = self.prices[:, within]
             prices = offered.min(axis=1, initial=np.inf)
             # By name where prices are equal, so that plans do not depend on the order of a catalogue.
@@ -136,6 +140,7 @@ class Offers:
 
     def within(self, requirements: Requirements) -> Bools:
         """Return which of the K places `requirements` allow."""
+        # Only these labels tell places apart, so requirements that differ in others share a mask.
         asked = _of_offers(requirements)
         mask = self._known.get(asked)
         if mask is None:

@@ -156,6 +156,7 @@ class NodeOptions:
 
     def of_all(self, template: int, demands: tuple[Demand, ...]) -> NodeOption | None:
         """Return what a new node of the template may be that meets all `demands`, None where nothing."""
+        # A conjunction is met step by step: each meeting is remembered, and many conjunctions begin alike.
         option = self.of(template, demands[0])
         for demand in demands[1:]:
             other = self.of(template, demand)

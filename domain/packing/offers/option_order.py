@@ -73,6 +73,7 @@ class OptionOrder:
                 if option is None or not self.affordable(option) or not self.holds(option, requests):
                     continue
                 links.append(OrderedOption(number, option))
+                # Nothing after it would ever be tried: it never runs out.
                 if not option.template.limited:
                     return tuple(links)
         return tuple(links)

@@ -110,6 +110,7 @@ class Templates:
         known = self._requirements.get(index)
         if known is None:
             offer = self._offers[index]
+            # Apart from the template, for many questions need the labels and not the arrays.
             known = self._requirements[index] = offer.pool.template_requirements().with_(IN_THE_END)
         return known
 
@@ -154,6 +155,7 @@ class Templates:
 
 def _made(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Made:
     whole = table.room(axis)
+    # What the pool requires narrows the catalogue once; what pods require narrows it again for each demand.
     admitted = np.ones(len(whole), dtype=np.bool_)
     for requirement in asked.requirements.values():
         admitted &= table.masks.admitting(requirement)
@@ -188,5 +190,6 @@ def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple
     if offer.reservation:
         limited.append(RESERVED)
         columns.append(np.ones(len(capacities)))
+    # Reshaped, for without any limit there is no column to tell the shape from.
     capacity = np.array(columns, dtype=np.float64).reshape(len(columns), len(capacities)).T
     return tuple(limited), capacity

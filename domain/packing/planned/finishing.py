@@ -108,6 +108,7 @@ class Finishing:
 
     def _requested(self, parts: Mapping[int, int], daemons: Resources) -> Resources:
         """Return what pods and daemons request together."""
+        # Pods and daemons together: this is what a claim asks for in its spec.
         amounts = dict(daemons)
         for index, pods in parts.items():
             for name, amount in self._requests[index].items():

@@ -96,6 +96,7 @@ class Outcome:
         """Return why those left of the part `index` were refused; nothing where none was."""
         if not self.left[index]:
             return ()
+        # Set aside or never packed: that reason holds everywhere, and comes before those of pools.
         refusal = self.parsed.refused.get(index)
         return self._why.get(index, ()) if refusal is None else (refusal,)
 

@@ -54,12 +54,10 @@ class PodClass:
 def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     """Part `pods` by equal specs: by age within a part, and the parts by their oldest pod."""
     by_object: dict[int, list[Pod]] = {}
-    # Sorted first: parts come in the order of their oldest pod, whatever order the pods of the problem are
-    # in.
+    # By age: parts come in the order of their oldest pod, whatever order the pods of the problem are in.
     parts: dict[PodSpec, list[Pod]] = {}
     for pod in sorted(pods, key=_age):
-        # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod:
-        # with thousands of pods that hashing would be most of the time of a decision.
+        # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod.
         members = by_object.get(id(pod.spec))
         if members is None:
             members = by_object[id(pod.spec)] = parts.setdefault(pod.spec, [])
