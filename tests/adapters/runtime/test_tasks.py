@@ -14,7 +14,7 @@ from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.purposes import Purpose, purpose_at_hand
 from treenail.domain.model.runtime import Done, Failed
 
-SECONDS = 5.0
+SECONDS = 30.0
 
 
 class Heard:
