@@ -30,7 +30,8 @@ def pack(problem: Problem) -> PackingPlan:
     context = PackingContext(problem)
     first = Attempt(context)
     plan = first.plan()
-    # Most decisions end here. The second attempt counts on the same context, which it clears.
+    # Where nobody was left and the cost is near its bound, this is the plan. Otherwise the second attempt
+    # counts on the same context, which it clears.
     if context.steps.exhausted or not _worth_another(first, plan, problem):
         return plan
     second = Attempt(context)

@@ -62,7 +62,7 @@ def with_remedies(
     that refuses nobody costs nothing. What goes wrong here costs the advice, not the plan, and is told as
     one of its problems.
     """
-    # Most plans: advice then costs nothing at all.
+    # A plan that refuses nobody costs nothing here.
     if not plan.refused:
         return plan
     anew = Anew(problem, plan, whole or pack, effort.anew, effort.pods)

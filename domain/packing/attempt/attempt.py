@@ -164,8 +164,7 @@ class Attempt:
     def _place(self, in_order: Sequence[PodClass]) -> None:
         """Place classes round after round, until a round places nobody.
 
-        One may open the way for another: pods to be near, or a domain that keeps a spread down. C classes
-        take C rounds at worst, and two as a rule.
+        One may open the way for another: pods to be near, or a domain that keeps a spread down.
         """
         while True:
             before = sum(self.outcome.waiting(one.index) for one in in_order)

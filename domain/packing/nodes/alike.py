@@ -32,8 +32,8 @@ def nodes_for(pods: int, holds: Sequence[int], prices: Sequence[float]) -> list[
         return []
     full: Counter[tuple[int, int]] = Counter()
     thrifty = min(types, key=lambda at: (prices[at] / holds[at], at))
-    # With many pods, full nodes of the best price per pod are optimal but for the last few nodes. The
-    # program, which takes O(pods x types), then only needs to solve those.
+    # With many pods, full nodes of the best price per pod cost at most a node more than the optimum. The
+    # program, which takes O(pods x types), only solves the rest.
     beyond = max(pods - _EXACTLY, 0) // holds[thrifty]
     if beyond:
         full[thrifty, holds[thrifty]] += beyond

@@ -127,8 +127,8 @@ class Cheapest:
 
     def _best(self, wanted: Sequence[int], first: list[PlannedNode], bound: Bound) -> list[PlannedNode]:
         """Return the best plan found: of few enough nodes, unless more cost much less."""
-        # One pricing is enough for most plans. The others are tried when this one breaks a promise: too many
-        # nodes, or a sum of prices above first-fit's.
+        # One pricing is enough where the plan keeps two promises. The others are tried when it breaks one: it
+        # has too many nodes, or a sum of prices above first-fit's.
         found, best = self._attempts(wanted, _AT_FIRST, first, first, bound)
         if not self._few_enough(found, first):
             # Surcharges grow until there are few enough nodes: a coarse search, for each try is a whole plan.

@@ -118,8 +118,7 @@ class FirstFit:
 
     def _type_of(self, at: int) -> int:
         if self._option[at].template.limited:
-            # Under limits a claim stays the type that it was counted with, even if a cheaper one holds it
-            # now.
+            # Under limits it is the type that it was counted with.
             return self._row[at]
         row = self._option[at].cheapest_holding(self._load[at])
         assert row is not None  # noqa: S101

@@ -85,7 +85,7 @@ class Merging:
 
     def _weigh(self, one: int, others: Iterable[int]) -> None:
         """Find out what each of `others` would be together with kind `one`."""
-        # Rules, and a quick look at what money can buy, come before arrays: most pairs fail one of the two.
+        # Rules, and a quick look at what money can buy, come before arrays: they rule out pairs for less.
         self._steps.spend()
         by_option: dict[int, list[int]] = {}
         for other in others:

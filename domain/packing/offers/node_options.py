@@ -113,7 +113,7 @@ class NodeOption:
 
     def holds(self, load: Floats) -> bool:
         """Return whether some type holds `load` (R)."""
-        # One comparison of R numbers answers most questions with yes.
+        # Tried first: R numbers to compare in place of U x R.
         if np.logical_and.reduce(self._largest_one >= load):
             return True
         return bool(np.logical_or.reduce(holds(self.room, load)))

@@ -182,8 +182,8 @@ def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple
         if name in names:
             column = capacities[:, names.index(name)]
         most = column.max(initial=0.0)
-        # A limit that the pods cannot reach, with a largest node for each, is dropped. Without limits
-        # planning takes simpler and faster paths, and most decisions are far from them.
+        # A limit that the pods cannot reach, with a largest node for each, is dropped: without limits
+        # planning takes simpler and faster paths.
         if (most * pods if most else 0.0) > limits[name]:
             limited.append(name)
             columns.append(column)

@@ -78,7 +78,7 @@ class ExistingPlacement:
         # pod.
         if not constraints.by_domain:
             return self.fill(one, constraints, rows, first_of(fits, pods))
-        # Full nodes are left out before domains are looked at: in a large cluster that is most of them.
+        # Full nodes are left out before domains are looked at: in a large cluster they may be most of them.
         able = fits > 0
         cells = self._cells(constraints, rows[able], fits[able]) if np.logical_or.reduce(able) else []
         # With one spread alone, all pods are dealt at once. Anything else goes by turns, for each pod may
@@ -170,7 +170,7 @@ class ExistingPlacement:
             self._existing_nodes.take(rows, dealt, one.requests, one.kind.volumes)
             taken = {int(row): int(pods) for row, pods in zip(rows, dealt, strict=True)}
             self._outcome.nominate(one.index, taken, constraints.given_up)
-            # Most pods are counted by no term: for them this is all there is to do.
+            # For pods that no term counts this is all there is to do.
             if constraints.counted or constraints.apart:
                 for row, pods in taken.items():
                     constraints.note_room(row, self._existing_nodes.labels(row), pods)

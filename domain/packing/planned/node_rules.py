@@ -108,7 +108,7 @@ class NodeRules:
         # Bundles have negative indices, so the two kinds never meet.
         self._pod_groups = {pod_group.index: pod_group for pod_group in pod_groups}
         self._marks: dict[int, tuple[Rules, Marks]] = {}
-        # Most decisions have no term per node: then rules cost one comparison.
+        # Where no group has a term per node, rules cost one comparison.
         self.none = not any(pod_group.rules.owned for pod_group in pod_groups)
 
     def join(self, colocated: ColocatedPods, pod_group: PodGroup, units: int) -> None:
