@@ -16,8 +16,8 @@ def places_others(after: Outcome, before: Outcome) -> bool:
     # Nobody is to lose a place to a placeholder.
     real = [one for one in after.parsed.classes if one.spec.priority >= 0]
     fewer = sum(less[one.index] for one in real)
-    # Either count will do. Pods alone would let ten tiny ones outweigh the large one they push out, and cpu
-    # alone would let one large pod push out ten.
+    # A step back only if both counts say so: fewer pods, and no more cpu. A large pod may be worth several
+    # tiny ones, and several pods may be worth a large one.
     return fewer >= 0 or sum(less[one.index] * float(one.requests[0]) for one in real) > 0
 
 

@@ -118,7 +118,8 @@ class OneByOne:
         """Place pods of a run until one finds nothing; return how many found a place."""
         before = run.pods
         while run.pods and not self._steps.exhausted:
-            # Each pod begins again at the first level: a wish that one had to give up the next may still get.
+            # Each pod begins again at the first level: a preference that one had to give up the next may
+            # still get.
             taken = next((pods for level in levels if (pods := self._tried(run, level))), 0)
             if not taken:
                 break

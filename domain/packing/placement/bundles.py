@@ -83,7 +83,7 @@ class Bundles:
         `alone` are the pod groups that have no bundle, by index: one of their pods may be what these must be
         with. Without it, only existing nodes are tried.
         """
-        # Existing nodes first, as everywhere: company that is there costs nothing.
+        # Existing nodes first, as everywhere: they cost nothing.
         placed = self._existing_nodes.together(one, level, constraints, pods, begin=False)
         # A bundle of this class got no node before. It is not tried again: the next round would fail the same
         # way.
@@ -281,7 +281,7 @@ class Bundles:
             # domain.
             if group.term.per_node:
                 colocated.counted[group.index] = colocated.counted.get(group.index, 0) + pods
-        # Wishes to keep apart bind only their own pod, not those that join later.
+        # Preferences to keep apart bind only their own pod, not those that join later.
         for index in constraints.rules.firm:
             colocated.owned[index] = colocated.owned.get(index, 0) + pods
         bundle.placements.append((one, level, constraints, pods))

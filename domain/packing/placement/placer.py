@@ -99,7 +99,7 @@ class Placer:
                 self._by_turns(one, level, constraints, left)
             else:
                 left -= self._existing_nodes.placement(one, level, constraints, left)
-                # Still at this level: a new node is worth more than giving up a wish, as in Karpenter.
+                # Still at this level: a new node is worth more than giving up a preference, as in Karpenter.
                 if left:
                     self._open(one, number, level, constraints, left)
 
@@ -270,8 +270,8 @@ class Placer:
         if key not in self._free:
             self._free[key] = tuple((level.demand,) for level in one.relaxation.levels[number:])
         pod_group = self._pod_group(one, self._free[key], constraints)
-        # Only where this very level has a new node. Otherwise its wish falls first, and existing nodes are
-        # tried without it before anything is bought.
+        # Only where this very level has a new node. Otherwise its preference falls first, and existing nodes
+        # are tried without it before anything is bought.
         if pod_group.options_in_order and pod_group.options_in_order[0].alternative == 0:
             (anywhere,) = self._choices.of(level.demand, (), ())
             pods = int(min(left, self._left_in(one, level, anywhere)))
@@ -294,7 +294,7 @@ class Placer:
             apart_keys=constraints.apart_keys,
         )
         choices: Sequence[Choice] = in_order
-        # No cap is known in the first round, and most plans need no second: then nothing is filtered.
+        # No cap is known in the first round, so nothing is filtered then.
         if self._most:
             choices = [choice for choice in in_order if self._left_in(one, level, choice) > 0]
         if not choices:

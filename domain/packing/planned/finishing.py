@@ -125,7 +125,6 @@ def _narrowed(option: NodeOption, types: Indices) -> Requirements:
     places = [offers.places[at] for at in sold.nonzero()[0].tolist()]
     zones = frozenset(place[0] for place in places)
     ways = frozenset(place[1] for place in places)
-    # Labels that only a running node has would keep the launch from finding any type.
     return option.requirements.without(_NOT_ASKED).with_(
         (Requirement(labels.ZONE, zones), Requirement(labels.CAPACITY_TYPE, ways))
     )

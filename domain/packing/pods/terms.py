@@ -12,7 +12,7 @@ from treenail.domain.model.pods import HostPort, LabelSelector, PodAffinityTerm,
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import Effect, Toleration, TolerationOperator
 
-# Of a pod that has given up its wishes, or looks past them.
+# Of a pod that has given up its preferences, or looks past them.
 PUT_UP_WITH_PREFERENCES: Final = Toleration(
     operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE
 )
@@ -114,7 +114,7 @@ class TermReader:
         hard += [spread_term(s, spec, namespace, of) for s in spec.spread if s.hard]
         hard += [Term(Kind.APART, labels.HOSTNAME, port=port) for port in spec.host_ports]
         wished = [t for t in spec.pod_affinity if t.weight is not None]
-        # Wishes to be together are given up before wishes to be apart, the heaviest first.
+        # Preferences to be together are given up before preferences to be apart, the heaviest first.
         # Sorting is stable: of equal weights the first in the manifest goes first.
         wished.sort(key=lambda t: (t.anti, -(t.weight or 0)))
         return Terms(

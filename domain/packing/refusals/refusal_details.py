@@ -71,7 +71,7 @@ def missing(name: str, asked: float, template: Template, types: Indices, left: F
     if not enough:
         return ""
     _, of, lacking = min(enough)
-    # Rounded down to MiB: bytes that differ from node to node would make each event a new one.
+    # Rounded down to whole MiB: nobody reads bytes.
     less = format_amount(name, lacking if lacking < _MIB else lacking // _MIB * _MIB)
     return f"; nodes of its node class report {less} {name} less than {of} should have"
 

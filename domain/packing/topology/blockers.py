@@ -134,7 +134,7 @@ class Blockers:
             where = f" (they are in {_listed(held)})" if held else ""
             detail = f"it must share its {term.key} with pods of {wanted}, where it finds no room{where}"
             return Reason.POD_AFFINITY, detail, Values(term.key, wanted, tuple(held))
-        # The most frequent mistake: the selector is right, and the pods are in another namespace.
+        # A frequent mistake: the selector is right, and the pods are in another namespace.
         elsewhere = self._namespaces_with(term)
         asked_in = f"namespace {', '.join(term.namespaces)}" if term.namespaces else "no namespace"
         none = (

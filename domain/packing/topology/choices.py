@@ -62,7 +62,7 @@ class Choices:
         """
         known = self._known.get((demand, keys, targets, apart_keys))
         if known is None:
-            # Others only wish to know the domain of a target. Where no value can be chosen, the pods go
+            # Others only want to know the domain of a target. Where no value can be chosen, the pods go
             # without one.
             some = tuple(key for key in targets if self._values(demand, key))
             made = tuple(self._made(demand, (*keys, *some), apart_keys))

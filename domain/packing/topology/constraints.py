@@ -246,7 +246,7 @@ class ConstraintReader:
             by_node=tuple(r for r in per_node if r not in together),
             together=together,
             counted=counted,
-            # Wishes to keep apart oppose nobody: only required terms bind pods that come later.
+            # Preferences to keep apart oppose nobody: only required terms bind pods that come later.
             apart=tuple(g for g in owned if g.opposed),
             rules=self._rules_of(owned, counted, level),
             given_up=level.given_up,

@@ -122,7 +122,7 @@ class Restriction:
         if not self.selects:
             return False
         # As in Karpenter, pods begin anew where those to be near are only in domains that they may not enter
-        # themselves. Wishes and volumes do not narrow this: `strict` is without them.
+        # themselves. Preferences and volumes do not narrow this: `strict` is without them.
         within = strict.get(self.group.term.key)
         return not any(
             count and (within is None or within.has(domain)) for domain, count in self.group.counts.items()
