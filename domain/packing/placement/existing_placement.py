@@ -173,7 +173,7 @@ class ExistingPlacement:
             # For pods that no term counts this is all there is to do.
             if constraints.counted or constraints.apart:
                 for row, pods in taken.items():
-                    constraints.note_room(row, self._existing_nodes.labels(row), pods)
+                    constraints.note_existing_node(row, self._existing_nodes.labels(row), pods)
             # If those they rely on get no new node after all, these must be found again: see
             # `Placer.undo_dependants`.
             if constraints.relies:
@@ -184,7 +184,7 @@ class ExistingPlacement:
 
     def count(self, guests: NodePods, pods: int) -> None:
         """Count so many more of these pods in the groups of their node; fewer where negative."""
-        guests.constraints.note_room(guests.row, self._existing_nodes.labels(guests.row), pods)
+        guests.constraints.note_existing_node(guests.row, self._existing_nodes.labels(guests.row), pods)
 
     def may_stay(self, guests: NodePods) -> float:
         """Return how many of these pods may stay where they are. They are not counted themselves."""

@@ -80,7 +80,7 @@ class TopologyConstraints:
             r.selects and not r.group.on_existing_nodes.any() and not r.group.on_new for r in self.together
         )
 
-    def note_room(self, existing_node: int, labels: Mapping[str, str], pods: int) -> None:
+    def note_existing_node(self, existing_node: int, labels: Mapping[str, str], pods: int) -> None:
         """Count `pods` more on an existing node (by row) with these labels; fewer where negative."""
         for group in self.counted:
             # A spread counts no pods on nodes that its filter looks past; `seen` is empty where it sees all.
@@ -168,10 +168,10 @@ def _most_on(restriction: Restriction, rows: Indices) -> Floats:
         case Kind.SPREAD:
             # By node the floor is always 0: the next new node would be empty. So the skew is a plain maximum
             # per node.
-            existing_node = group.term.max_skew - there
+            left = group.term.max_skew - there
             if restriction.selects:
-                return np.maximum(existing_node, 0.0)
-            return np.where(existing_node >= 0, np.inf, 0.0)
+                return np.maximum(left, 0.0)
+            return np.where(left >= 0, np.inf, 0.0)
         case Kind.APART:
             # One pod fills a node where the term counts its owner; others may still come where it does not.
             barred = (there > 0) | ((owners > 0) & restriction.selects)

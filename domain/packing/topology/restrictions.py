@@ -44,8 +44,8 @@ class Restriction:
                 # The scheduler compares the count with the lowest one at the time of placing. A pod that its
                 # own spread does not count leaves the skew as it is: it may go wherever the skew holds
                 # already.
-                existing_node = group.term.max_skew + floor - count
-                return max(existing_node, 0.0) if self.selects else (inf if existing_node >= 0 else 0.0)
+                left = group.term.max_skew + floor - count
+                return max(left, 0.0) if self.selects else (inf if left >= 0 else 0.0)
             case Kind.APART:
                 # An owner that the term counts too keeps others off, and they keep it off: one of them fills
                 # the domain.
