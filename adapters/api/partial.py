@@ -24,7 +24,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import LabelSelector, Pod
 
-_KINDS: Final = (Kind.POD, Kind.NODE, Kind.NODE_CLAIM, Kind.POD_DISRUPTION_BUDGET)
+_KINDS: Final = (Kind.POD, Kind.NODE, Kind.NODE_CLAIM, Kind.POD_DISRUPTION_BUDGET, Kind.DAEMON_SET)
 # More wrong fields than this, and only what names an object is read of it.
 _MOST: Final = 32
 _MOST_TOLD: Final = 3

@@ -10,6 +10,7 @@ from tests.scenarios.watching import told
 from treenail.adapters.api.manifests import to_manifest
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.explain.pod_explanation import explain_pod
 from treenail.domain.model.nodes import Node, NodeClaim
@@ -49,6 +50,33 @@ def odd_claims(thing: ApiObject) -> Tree | None:
     tree = to_manifest(thing)
     odd = {"key": "example.com/odd", "operator": "Resembles", "values": ["a"]}
     tree["spec"]["requirements"] = [*tree["spec"].get("requirements", ()), odd]
+    return tree
+
+
+def agent(*tolerations: Tree) -> Tree:
+    """Return a DaemonSet on all nodes whose pods take three quarters of the smallest node's CPU."""
+    requests = {"cpu": "1500m", "memory": "1Gi"}
+    containers = [{"name": "main", "image": "agent", "resources": {"requests": requests}}]
+    spec = {"tolerations": [{"operator": "Exists"}, *tolerations], "containers": containers}
+    labels = {"app": "agent"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def odd_agent(thing: ApiObject) -> Tree | None:
+    """Write that DaemonSet with a toleration of a later API."""
+    if not isinstance(thing, DaemonSet) or thing.name != "agent":
+        return None
+    tree = agent({"key": "team", "operator": "Resembles", "value": "a"})
+    known = {"uid": thing.uid, "namespace": thing.namespace, "resourceVersion": str(thing.resource_version)}
+    tree["metadata"] |= known
     return tree
 
 
@@ -195,3 +223,15 @@ def test_what_keeps_a_drifted_node_is_named() -> None:
         assert all(
             f"Pod cannot be read (Pod={pod.key}): {ODD_OPERATOR}" in event.message for event in blocked
         )
+
+
+def test_a_daemon_set_that_is_read_in_part_has_room_on_new_nodes() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.cluster.write_as(odd_agent)
+        rehearsal.apply(text(node_class(), node_pool(), agent(), deployment("web", 1, cpu="1500m")))
+
+        rehearsal.run("15m")
+
+        assert rehearsal.running() == 1
+        assert len(rehearsal.history()) == 1
+        assert [one.about.kind for one in rehearsal.system.model.aside.values()] == ["DaemonSet"]
