@@ -160,6 +160,7 @@ class ClusterModel(Standings):
             case Kind.NODE_CLASS:
                 self._changes.pools |= self.node_classes.pop(key, None) is not None
             case Kind.DAEMON_SET:
+                self._daemon_sizes.forget(key)
                 if self.daemons.pop(key, None) is not None:
                     self._daemons_changed()
             case Kind.NAMESPACE:
@@ -172,10 +173,23 @@ class ClusterModel(Standings):
     def _see_daemon_set(self, daemons: DaemonSet) -> None:
         known = self.daemons.get(daemons.uid)
         self.daemons[daemons.uid] = daemons
+        self._sized_daemons = None
+        if known is not None and known.spec != daemons.spec:
+            # Its pods were made of another template.
+            self._daemon_sizes.forget(daemons.uid)
         if not says_the_same(daemons, known):
             self._daemons_changed()
 
+    def _measure_daemon(self, pod: Pod) -> None:
+        """Take in what a daemon that has a node requests, where new nodes need more room because of it."""
+        before = self.sized_daemons()
+        if self._daemon_sizes.note(pod) in self.daemons:
+            self._sized_daemons = None
+            if self.sized_daemons() != before:
+                self._daemons_changed()
+
     def _daemons_changed(self) -> None:
+        self._sized_daemons = None
         self._existing_nodes.clear()
         self._changes.pools = True
 
@@ -240,6 +254,8 @@ class ClusterModel(Standings):
             self._check_promises(claim.name)
 
     def _bound(self, pod: Pod, *, news: bool) -> None:
+        if pod.daemon:
+            self._measure_daemon(pod)
         name = self.view_name(pod.node_name)
         promise = self._end_promise(pod.uid)
         view = self.view(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.daemon_sizes import DaemonSizes
 from treenail.domain.cluster.existing_nodes import ExistingNodeReader, Occupancy
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.planning import Snapshot
@@ -41,6 +43,8 @@ class Standings(Inventory):
         self._maker = ExistingNodeReader(self.storage)
         self._volumes = VolumeResolver(self.storage)
         self._limits: dict[str, Resources | None] = {}
+        self._daemon_sizes = DaemonSizes()
+        self._sized_daemons: tuple[DaemonSet, ...] | None = None
 
     def going(self, view: NodeView) -> bool:
         """Return whether a view is on its way out, decided to be, or cordoned."""
@@ -70,7 +74,9 @@ class Standings(Inventory):
     def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> ExistingNode | None:
         promised = tuple(self.pods.get(p.pod, p.like) for p in self.promises.at(view.name))
         occupancy = Occupancy(pods=pods, promised=promised, reserved=self.promises.reserved(view.name))
-        daemons = (d.spec for d in self.daemons.values())
+        # Those of a node in use are there, mostly, and count as they are.
+        daemon_sets = self.daemons.values() if view.initialized else self.sized_daemons()
+        daemons = (d.spec for d in daemon_sets)
         if self._open(view) and not closed:
             return self._maker.open_existing_node(view, occupancy, daemons)
         if self._only_cordoned(view) and not closed:
@@ -81,6 +87,14 @@ class Standings(Inventory):
         """Return whether nothing but a cordon, which somebody else made, keeps pods off a view."""
         unschedulable = view.node is not None and view.node.unschedulable
         return view.launched and unschedulable and not (self.ending(view) or marked(view) or view.unread)
+
+    def sized_daemons(self) -> tuple[DaemonSet, ...]:
+        """Return the DaemonSets, by uid, each as large as its pods are on new nodes."""
+        if self._sized_daemons is None:
+            self._sized_daemons = tuple(
+                self._daemon_sizes.sized(self.daemons[uid]) for uid in sorted(self.daemons)
+            )
+        return self._sized_daemons
 
     def waiting(self, uid: str) -> bool:
         """Return whether a pod waits for a place and has no promise of one."""
@@ -108,7 +122,7 @@ class Standings(Inventory):
             existing_nodes=existing_nodes,
             pools=pools,
             node_classes=dict(self.node_classes),
-            daemons=tuple(self.daemons[uid] for uid in sorted(self.daemons)),
+            daemons=self.sized_daemons(),
             limits_left=limits,
             in_reservations=in_reservations(c for c in self.claims.values() if c.name not in self._void),
             volumes=self._volumes.needs(pods),

@@ -53,9 +53,9 @@ def odd_claims(thing: ApiObject) -> Tree | None:
     return tree
 
 
-def agent(*tolerations: Tree) -> Tree:
-    """Return a DaemonSet on all nodes whose pods take three quarters of the smallest node's CPU."""
-    requests = {"cpu": "1500m", "memory": "1Gi"}
+def agent(*tolerations: Tree, cpu: str = "1500m") -> Tree:
+    """Return a DaemonSet on all nodes; `cpu` is three quarters of the smallest node's."""
+    requests = {"cpu": cpu, "memory": "1Gi"}
     containers = [{"name": "main", "image": "agent", "resources": {"requests": requests}}]
     spec = {"tolerations": [{"operator": "Exists"}, *tolerations], "containers": containers}
     labels = {"app": "agent"}
@@ -70,14 +70,16 @@ def agent(*tolerations: Tree) -> Tree:
     }
 
 
-def odd_agent(thing: ApiObject) -> Tree | None:
-    """Write that DaemonSet with a toleration of a later API."""
-    if not isinstance(thing, DaemonSet) or thing.name != "agent":
-        return None
-    tree = agent({"key": "team", "operator": "Resembles", "value": "a"})
-    known = {"uid": thing.uid, "namespace": thing.namespace, "resourceVersion": str(thing.resource_version)}
-    tree["metadata"] |= known
-    return tree
+def agent_as(tree: Tree) -> Callable[[ApiObject], Tree | None]:
+    """Return what writes that DaemonSet in another way than the cluster goes on with."""
+
+    def write(thing: ApiObject) -> Tree | None:
+        if not isinstance(thing, DaemonSet) or thing.name != "agent":
+            return None
+        known = {"uid": thing.uid, "resourceVersion": str(thing.resource_version)}
+        return {**tree, "metadata": {"name": "agent", "namespace": thing.namespace, **known}}
+
+    return write
 
 
 def expiring(generation: str) -> list[Tree]:
@@ -227,7 +229,8 @@ def test_what_keeps_a_drifted_node_is_named() -> None:
 
 def test_a_daemon_set_that_is_read_in_part_has_room_on_new_nodes() -> None:
     with Rehearsal(seed=1) as rehearsal:
-        rehearsal.cluster.write_as(odd_agent)
+        odd = agent({"key": "team", "operator": "Resembles", "value": "a"})
+        rehearsal.cluster.write_as(agent_as(odd))
         rehearsal.apply(text(node_class(), node_pool(), agent(), deployment("web", 1, cpu="1500m")))
 
         rehearsal.run("15m")
@@ -235,3 +238,15 @@ def test_a_daemon_set_that_is_read_in_part_has_room_on_new_nodes() -> None:
         assert rehearsal.running() == 1
         assert len(rehearsal.history()) == 1
         assert [one.about.kind for one in rehearsal.system.model.aside.values()] == ["DaemonSet"]
+
+
+def test_daemons_that_request_more_than_their_template_have_room_on_the_next_node() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        # As where admission adds a container to each pod: of that the DaemonSet says nothing.
+        rehearsal.cluster.write_as(agent_as(agent(cpu="100m")))
+        rehearsal.apply(text(node_class(), node_pool(), agent(), deployment("web", 1, cpu="1500m")))
+
+        rehearsal.run("15m")
+
+        assert rehearsal.running() == 1
+        assert len(rehearsal.history()) == 2
