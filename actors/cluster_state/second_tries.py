@@ -38,6 +38,11 @@ class SecondTries:
 
     def heed(self, changes: Changes, now: float) -> None:
         """Note what changed."""
+        for uid in changes.crowded_out:
+            pod = self._model.pods.get(uid)
+            if pod is not None and self._model.waiting(uid):
+                self._refused.crowd_out(pod, now)
+                self._next = self._refused.next_due()
         kinds = set(changes.retry_refused)
         if changes.pools:
             kinds.add(Help.POOLS)

@@ -19,7 +19,8 @@ from treenail.domain.model.pods import Pod
 class Changes:
     """What a fact changed, for those who must hear of it. Names in the order they changed.
 
-    `retry_refused` are the kinds of changes among them that could give refused pods a place.
+    `retry_refused` are the kinds of changes among them that could give refused pods a place, `crowded_out`
+    the uids of pods whose room on a node that was bought for them others took.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class Changes:
     bound: list[PodBound] = field(default_factory=list)
     pools: bool = False
     retry_refused: set[Help] = field(default_factory=set)
+    crowded_out: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused)

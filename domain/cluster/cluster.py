@@ -271,8 +271,11 @@ class ClusterModel(Standings):
         if view is None or not self.promises.at(name) or not view.launched:
             return
         free = view.promised_room.minus(total(p.spec.requests for p in self.pods_on(name)))
+        own = promised_pods(view.claim) if view.claim is not None else ()
         for promise in self.promises.withdraw_overdrawn(name, free):
             self._note_promise(promise)
+            if promise.pod in own:
+                self._changes.crowded_out.append(promise.pod)
         self._touch(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:

@@ -23,6 +23,8 @@ _CHANCE: Final = 0.2
 _FIRST_AFTER_HELP: Final = 5.0
 _LONGEST_AFTER_HELP: Final = 60.0
 _QUIET: Final = 300.0
+# So often a pod may lose its room on a node that was bought for it, and have another one bought at once.
+_CROWDED_OUT_AT_ONCE: Final = 2
 # Who has waited for half of its pause is tried with others: so all come to be tried together.
 _ENOUGH: Final = 0.5
 
@@ -80,6 +82,7 @@ class _Refused:
     retry_at: float
     tries: int = 0
     helped: int = 0
+    crowded_out: int = 0
     hoping: bool = False
     out: bool = False
 
@@ -127,7 +130,27 @@ class RefusedPods:
         first, longest = (_FIRST, _LONGEST) if pools_ready else (_FIRST_OF_POOLS, _LONGEST_OF_POOLS)
         pause = min(first * 2 ** min(tries, 10), longest) * (1 + chance * _CHANCE)
         self._by_uid[pod.uid] = _Refused(
-            pod, helped_by(pod, group), now, now + pause, tries=tries, helped=min(helped, 10)
+            pod,
+            helped_by(pod, group),
+            now,
+            now + pause,
+            tries=tries,
+            helped=min(helped, 10),
+            crowded_out=known.crowded_out if known is not None else 0,
+        )
+
+    def crowd_out(self, pod: Pod, now: float) -> None:
+        """Take in that others took the room of a pod on a node that was bought for it.
+
+        Where that goes on, nodes come with less room than is known: others would be bought without end.
+        """
+        known = self._by_uid.get(pod.uid)
+        number = 1 + (known.crowded_out if known is not None else 0)
+        over = number - _CROWDED_OUT_AT_ONCE
+        # Without chance: those that were crowded out together are tried together.
+        pause = min(_FIRST * 2 ** min(over, 10), _LONGEST) if over > 0 else 0.0
+        self._by_uid[pod.uid] = _Refused(
+            pod, frozenset({Help.POOLS}), now, now + pause, crowded_out=number, out=over <= 0
         )
 
     def place(self, uid: str) -> None:
@@ -146,7 +169,7 @@ class RefusedPods:
         if known is None:
             return False
         if (known.pod.spec, known.pod.labels) != (pod.spec, pod.labels):
-            known.tries, known.helped, known.hoping = 0, 0, True
+            known.tries, known.helped, known.crowded_out, known.hoping = 0, 0, 0, True
         known.pod = pod
         return True
 

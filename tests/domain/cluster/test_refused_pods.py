@@ -151,3 +151,50 @@ def test_limits_are_compared_with_the_least_they_left_since() -> None:
     assert not watch.grew({"a": resources(cpu=2), "b": resources(cpu=1)})
     assert not watch.grew({"a": resources(cpu=1), "b": resources(cpu=1)})
     assert watch.grew({"a": resources(cpu=1), "b": resources(cpu=2)})
+
+
+def test_pods_whose_room_others_take_again_and_again_wait_longer_and_longer() -> None:
+    known, now, found = RefusedPods(), 0.0, []
+    for _ in range(9):
+        known.crowd_out(P1, now)
+        due = known.next_due()
+        found.append(0.0 if due is None else due - now)
+        now = due or now
+        known.take_due(now)
+        known.place("p1")
+
+    assert found == [0, 0, 60, 120, 240, 480, 960, 1800, 1800]
+
+
+def test_a_pod_that_has_been_refused_meanwhile_was_crowded_out_all_the_same() -> None:
+    known = RefusedPods()
+    for _ in range(2):
+        known.crowd_out(P1, 0.0)
+    known.refuse(P1, TOO_LARGE, 0.0, 0.0)
+    known.place("p1")
+
+    known.crowd_out(P1, 100.0)
+
+    assert known.held("p1", 101.0)
+
+
+def test_a_pod_that_was_crowded_out_is_tried_at_once_where_pools_say_something_else() -> None:
+    known = RefusedPods()
+    for _ in range(5):
+        known.crowd_out(P1, 0.0)
+    assert known.held("p1", 1.0)
+
+    known.retry_refused({Help.POOLS})
+
+    assert known.take_due(1.0) == ("p1",)
+
+
+def test_a_pod_that_had_a_node_begins_anew_when_it_is_crowded_out() -> None:
+    known = RefusedPods()
+    for _ in range(5):
+        known.crowd_out(P1, 0.0)
+    known.forget("p1")
+
+    known.crowd_out(P1, 0.0)
+
+    assert not known.held("p1", 0.0)
