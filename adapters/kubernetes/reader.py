@@ -39,6 +39,7 @@ from treenail.domain.model.runtime import Ref
 T = TypeVar("T", Node, NodeClaim)
 
 _CLAIMS: Final = (NODE_CLAIM, MACHINE)
+_OLDER_NODE_CLAIM: Final = replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +193,19 @@ class KubernetesReader:
         Of one that cannot be understood there is what can be read: the instance of that is not garbage.
 
         Raises:
-            UnavailableError: neither kind of claim is served. That says nothing of what was claimed.
+            UnavailableError: neither kind of claim is served, or NodeClaims only in an older version.
+                That says nothing of what was claimed.
         """
         listed = [(resource, self._all(resource)) for resource in _CLAIMS]
         if all(items is None for _, items in listed):
             # No definitions, or the wrong cluster: "none" would make all instances garbage.
             kinds = " and ".join(resource.plural for resource in _CLAIMS)
             raise UnavailableError(f"{kinds} are not served: are the definitions of deploy/crds applied?")
+        if dict(listed)[NODE_CLAIM] is None and self._served(_OLDER_NODE_CLAIM):
+            # Definitions of Karpenter 0.3x were applied over ours: the claims are there all the same.
+            raise UnavailableError(
+                f"{NODE_CLAIM} are not served as {NODE_CLAIM.api_version}: apply deploy/crds"
+            )
         found = [claim for _, items in listed for item in items or () for claim in _only(NodeClaim, item)]
         return tuple(sorted(found, key=lambda c: c.name))
 
@@ -226,6 +233,13 @@ class KubernetesReader:
             return [items.read(content) for page in self._pages(resource) for content in page]
         except NotFoundError:
             return None
+
+    def _served(self, resource: Resource) -> bool:
+        try:
+            next(self._pages(resource))
+        except NotFoundError:
+            return False
+        return True
 
     def _pages(self, resource: Resource) -> Iterator[list[bytes]]:
         """Yield the objects of a list as they are written, page by page."""

@@ -102,6 +102,17 @@ def test_of_a_kind_that_is_not_served_beside_the_other_there_are_no_claims(
         assert [c.name for c in rig.reader.list_claims()] == ["a"][:count]
 
 
+def test_claims_that_are_served_in_an_older_version_alone_are_not_taken_for_none() -> None:
+    older = replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1")
+    with Rig() as rig:
+        rig.server.serve(MACHINE, machine("a", 1))
+        rig.server.lists(NODE_CLAIM, status(404, "NotFound"))
+        rig.server.serve(older, {**node_claim("b", 2), "apiVersion": older.api_version})
+
+        with pytest.raises(UnavailableError, match="apply deploy/crds"):
+            rig.reader.list_claims()
+
+
 def test_a_list_that_expires_while_it_is_read_is_no_answer() -> None:
     first = json.dumps({"metadata": {"resourceVersion": "1", "continue": "x"}, "items": []})
     with Rig() as rig:
