@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import field
@@ -12,6 +12,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.model import Model, StrictModel, Time
 from treenail.adapters.api.names import check_annotations, check_labels, is_dns_label, is_subdomain
+from treenail.domain.model.instants import in_utc
 from treenail.domain.model.nodes import Condition, Status
 from treenail.domain.model.pods import Owner
 
@@ -83,7 +84,7 @@ class ObjectMeta(TemplateMetadata):
 
     @property
     def deleting_since(self) -> datetime | None:
-        return self.deletion_timestamp.astimezone(UTC) if self.deletion_timestamp else None
+        return in_utc(self.deletion_timestamp) if self.deletion_timestamp else None
 
     @property
     def owners(self) -> tuple[Owner, ...]:
@@ -91,7 +92,7 @@ class ObjectMeta(TemplateMetadata):
 
     def created(self, otherwise: datetime) -> datetime:
         """Return when the object was created, `otherwise` where it does not say."""
-        return self.creation_timestamp.astimezone(UTC) if self.creation_timestamp else otherwise
+        return in_utc(self.creation_timestamp) if self.creation_timestamp else otherwise
 
 
 class StrictObjectMeta(ObjectMeta, forbid_unknown_fields=True):
@@ -123,7 +124,7 @@ class ConditionModel(Model):
             status=self.status,
             reason=self.reason,
             message=self.message,
-            since=since.astimezone(UTC) if since else None,
+            since=in_utc(since) if since else None,
         )
 
 
@@ -146,7 +147,7 @@ class CoreConditionModel(Model):
             status=Status(self.status),
             reason=self.reason,
             message=self.message,
-            since=since.astimezone(UTC) if since else None,
+            since=in_utc(since) if since else None,
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from treenail.domain.model.instants import in_utc
 from treenail.domain.model.runtime import Clock
 
 WITHIN: Final = timedelta(minutes=10)
@@ -112,4 +113,4 @@ def _times(written: object) -> tuple[datetime, ...]:
     if not isinstance(written, list):
         raise TypeError("times is no list")
     times = [datetime.fromisoformat(at) for at in written]
-    return tuple(sorted(at.astimezone(UTC) for at in times if at.tzinfo is not None))
+    return tuple(sorted(in_utc(at) for at in times if at.tzinfo is not None))

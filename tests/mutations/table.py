@@ -144,7 +144,8 @@ def _pods() -> list[Mutation]:
         *_several(
             "Pod",
             "spec.tolerations",
-            [{"operator": "Exists"}],
+            # Who tolerates the taint of nodes that leave is not drained, as in Karpenter: not every effect.
+            [{"operator": "Exists", "effect": "NoExecute"}],
             [{"key": "team", "operator": "Lt", "value": "5"}],
             [{"key": "team", "operator": "Resembles", "value": "a"}],
             [{"key": "team", "operator": "Exists", "effect": "Slow"}],

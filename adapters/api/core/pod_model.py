@@ -183,4 +183,4 @@ class PodSpecModel(Model, kw_only=True):
     priority: int = 0
     priority_class_name: str = ""
     restart_policy: RestartPolicy = "Always"
-    termination_grace_period_seconds: Annotated[int, Meta(ge=0)] = 30
+    termination_grace_period_seconds: int = 30

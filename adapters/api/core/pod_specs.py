@@ -128,8 +128,13 @@ def _translated(model: PodSpecModel, at: str) -> PodSpec:
         scheduling_gates=tuple(g.name for g in model.scheduling_gates),
         priority=model.priority,
         priority_class=model.priority_class_name,
-        grace_seconds=min(model.termination_grace_period_seconds, _LONGEST_GRACE),
+        grace_seconds=_grace(model.termination_grace_period_seconds),
     )
+
+
+def _grace(seconds: int) -> int:
+    """Return a grace period as API servers take it: a negative one is a second."""
+    return 1 if seconds < 0 else min(seconds, _LONGEST_GRACE)
 
 
 def _check_containers(containers: Sequence[ContainerModel], at: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from msgspec import field
@@ -15,6 +15,7 @@ from treenail.adapters.api.metadata import CoreConditionModel, CoreObject
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import is_subdomain
 from treenail.adapters.api.reading import Reading, Translation
+from treenail.domain.model.instants import in_utc
 from treenail.domain.model.nodes import Status
 from treenail.domain.model.pods import Phase, Pod
 
@@ -80,7 +81,7 @@ def pod(model: PodModel, reading: Reading) -> Translation:
                 nominated_node=status.nominated_node_name,
                 unschedulable_since=_unschedulable_since(scheduled, created_at),
                 scheduled_at=_scheduled_at(scheduled),
-                started_at=status.start_time.astimezone(UTC) if status.start_time else None,
+                started_at=in_utc(status.start_time) if status.start_time else None,
                 ready=ready is not None and ready.status == Status.TRUE,
             ),
         )
@@ -91,10 +92,10 @@ def _unschedulable_since(scheduled: CoreConditionModel | None, created_at: datet
     if scheduled is None or scheduled.reason != "Unschedulable":
         return None
     since = scheduled.last_transition_time
-    return since.astimezone(UTC) if since else created_at
+    return in_utc(since) if since else created_at
 
 
 def _scheduled_at(scheduled: CoreConditionModel | None) -> datetime | None:
     if scheduled is None or scheduled.status != Status.TRUE or scheduled.last_transition_time is None:
         return None
-    return scheduled.last_transition_time.astimezone(UTC)
+    return in_utc(scheduled.last_transition_time)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Literal
 
 from msgspec import field
@@ -13,6 +12,7 @@ from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty, NotNegative, Quantities
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import NodeSelectorModel, node_expression
+from treenail.domain.model.instants import in_utc
 from treenail.domain.model.pods import Expression
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -187,7 +187,7 @@ def storage_class(model: StorageClassModel, _reading: Reading) -> Translation:
                 waits_for_pod=model.volume_binding_mode == "WaitForFirstConsumer",
                 default=meta.annotations.get(_DEFAULT_CLASS) == "true",
                 allowed_topologies=tuple(term for term in terms if term),
-                created_at=meta.creation_timestamp.astimezone(UTC) if meta.creation_timestamp else None,
+                created_at=in_utc(meta.creation_timestamp) if meta.creation_timestamp else None,
             ),
         )
     )

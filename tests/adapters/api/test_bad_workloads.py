@@ -76,10 +76,6 @@ PODS = {
         ),
         "spec.topologySpreadConstraints[0].maxSkew: 0 is not between 1 and 2147483647",
     ),
-    "negative grace": (
-        pod_tree(terminationGracePeriodSeconds=-1),
-        "spec.terminationGracePeriodSeconds: -1 must not be negative",
-    ),
     "missing node": (pod_tree(nodeName="gone"), "spec.nodeName: there is no Node gone"),
 }
 

@@ -52,6 +52,10 @@ def suits(one: Pod, **labels: str) -> bool:
     return any(there.compatible(wanted) for wanted in one.spec.alternatives())
 
 
+def test_a_negative_grace_period_is_a_second_as_it_is_to_an_api_server() -> None:
+    assert pod(terminationGracePeriodSeconds=-1).spec.grace_seconds == 1
+
+
 @pytest.mark.parametrize("seconds", [2**31, 2**40, 2**63 - 1])
 def test_a_grace_period_longer_than_a_life_is_as_long_as_we_count(seconds: int) -> None:
     assert pod(terminationGracePeriodSeconds=seconds).spec.grace_seconds == 2**31 - 1
