@@ -82,8 +82,10 @@ class KubernetesReader:
         self._attachments = VolumeAttachments(
             pace=self._pace,
             watch=self._watch_attachments,
-            start=lambda run: self._thread("drain", run).start(),
+            start=self._begin_drain,
         )
+        # Watches the attachments while something drains.
+        self._drain: threading.Thread | None = None
 
     # --- watching
 
@@ -118,17 +120,23 @@ class KubernetesReader:
     def stop(self) -> None:
         """Tell no more facts. Another may be told from now on."""
         self._attachments.stop()
+        threads = [self._drain] if self._drain is not None else []
         feed, self._feed = self._feed, None
-        if feed is None:
-            return
-        feed.teller.stop()
-        feed.relister.stop()
-        for watcher in feed.watchers:
-            watcher.stop()
+        if feed is not None:
+            feed.teller.stop()
+            feed.relister.stop()
+            for watcher in feed.watchers:
+                watcher.stop()
+            threads += feed.threads
         until = time.monotonic() + self._pace.stop
-        for thread in feed.threads:
+        for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, until - time.monotonic()))
+
+    def _begin_drain(self, run: Callable[[], None]) -> None:
+        thread = self._thread("drain", run)
+        thread.start()
+        self._drain = thread
 
     def _watcher(
         self, resource: Resource, kept: Kept, relister: Relister, answered: Callable[[], None]

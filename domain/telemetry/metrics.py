@@ -51,7 +51,8 @@ def _counter(name: str, about: str, *labels: str) -> Metric:
 
 
 def _gauge(name: str, about: str, *labels: str) -> Metric:
-    return Metric(name=name, kind=MetricKind.GAUGE, help=about, labels=labels)
+    unit = "seconds" if name.endswith("_seconds") else ""
+    return Metric(name=name, kind=MetricKind.GAUGE, help=about, labels=labels, unit=unit)
 
 
 def _seconds(name: str, about: str, *labels: str, buckets: tuple[float, ...] = SLOW) -> Metric:
