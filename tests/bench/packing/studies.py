@@ -70,8 +70,8 @@ STUDIES: Final[Mapping[str, Study]] = {
     ),
     "whole": Study(
         table=wholes,
-        workloads=("generic", "replicas", "diverse", "preference", "deployments"),
-        few=("generic", "replicas", "diverse", "preference", "deployments"),
+        workloads=("generic", "replicas", "diverse", "preference"),
+        few=("generic", "replicas", "diverse", "preference"),
         pods=(200, 500, 1_000, 2_000),
         seeds=tuple(range(201, 204)),
         runs=0,
