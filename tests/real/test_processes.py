@@ -51,9 +51,9 @@ def processes() -> Iterator[Processes]:
 @pytest.fixture
 def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("REAL_PARTS", str(tmp_path))
-    binaries.folder.cache_clear()
+    binaries.place.cache_clear()
     yield
-    binaries.folder.cache_clear()
+    binaries.place.cache_clear()
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])

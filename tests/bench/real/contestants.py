@@ -52,7 +52,7 @@ def karpenter() -> Contestant:
     return Contestant(
         name="karpenter",
         command=[binaries.program("karpenter-kwok")],
-        crds=binaries.folder() / "karpenter-crds",
+        crds=binaries.place("karpenter-crds"),
         settled=_pool_is_ready,
         env={
             "KUBERNETES_MIN_VERSION": "1.19.0-0",

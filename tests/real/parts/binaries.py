@@ -18,10 +18,10 @@ class NotBuiltError(Exception):
 
 
 @functools.cache
-def folder() -> Path:
-    """Return the folder that the parts are built into; it may not be there."""
+def place(part: str) -> Path:
+    """Return where a part is built to; it may not be there."""
     # The program is ours and stands beside this file.
-    done = subprocess.run([HERE / "build", "where"], check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([HERE / "build", "where", part], check=True, capture_output=True, text=True)  # noqa: S603
     return Path(done.stdout.strip())
 
 
@@ -32,7 +32,7 @@ def program(part: str) -> Path:
         NotBuiltError: it is not built.
     """
     require(part)
-    return folder() / part
+    return place(part)
 
 
 def require(*parts: str) -> None:
@@ -41,7 +41,7 @@ def require(*parts: str) -> None:
     Raises:
         NotBuiltError: one is not.
     """
-    missing = [part for part in parts if not os.access(folder() / part, os.X_OK)]
+    missing = [part for part in parts if not os.access(place(part), os.X_OK)]
     if missing:
         why = "" if shutil.which("go") else " and there is no Go here"
         raise NotBuiltError(f"real parts are not built: no {', '.join(missing)}{why}; {ADVICE}")
