@@ -37,7 +37,7 @@ def endless() -> Problem:
     return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Endless()))
 
 
-class NullRef:
+class Deaf:
     """In the packer's process, a sequence in search of whose first item no signal is heard."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,7 +46,7 @@ class NullRef:
 
 def deaf() -> Problem:
     """A problem that keeps the packer busy where it heeds no signal."""
-    return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", NullRef()))
+    return replace(SMALL, daemons=cast("tuple[PodSpec, ...]", Deaf()))
 
 
 class Slow:
@@ -256,8 +256,9 @@ def test_a_problem_that_is_cancelled_while_it_is_sent_is_sent_no_further(bench: 
 
 def test_a_process_that_does_not_give_up_in_time_is_ended_and_that_is_no_failure() -> None:
     bench = Bench(WorkerLimits(cancel_seconds=0.2))
-    bench.solver.solve(SMALL)
     for _ in range(3):
+        # A process that has answered once is past its start, in which it would still hear the signal.
+        bench.solver.solve(SMALL)
         pid, problem = bench.pid, deaf()
         solve = bench.solve_meanwhile(problem)
         solve.wait_until_it_computes(pid)
