@@ -8,8 +8,8 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import LRUCache
 
 from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.work_queue import WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
-from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.lifecycle.early_binding import BindPods, MakeNode, early_node, early_step
 from treenail.domain.lifecycle.lifecycle_trace import stage_span
@@ -63,17 +63,11 @@ EarlyBinderInbox: TypeAlias = NodeChanged | _Look | _InstancesFound | _NodeMade 
 
 @dataclass(slots=True)
 class _Work:
-    """How far one claim has come. `settled` are the pods nothing more is done about.
-
-    `attempts` counts the rounds in which something failed, `pausing` says that the next one is armed.
-    """
+    """How far one claim has come. `settled` are the pods nothing more is done about."""
 
     view: NodeView
     promised: tuple[Pod, ...]
     asking: bool = False
-    making: bool = False
-    attempts: int = 0
-    pausing: bool = False
     node: Node | None = None
     binding: dict[str, None] = field(default_factory=dict)
     settled: dict[str, None] = field(default_factory=dict)
@@ -90,6 +84,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         self._writer = writer
         self._cloud = cloud
         self._works: dict[str, _Work] = {}
+        self._queue = WorkQueue(self, _Look)
         # What the machines are called, by provider id: one answer tells it of all a call has bought.
         self._names: LRUCache[str, str] = LRUCache(_MOST_NAMES)
         # The calls whose instances EC2 is being asked for.
@@ -100,8 +95,6 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
             case NodeChanged():
                 self._note(message)
             case _Look(name=name):
-                if name in self._works:
-                    self._works[name].pausing = False
                 self._look(name)
             case _InstancesFound():
                 self._found(message)
@@ -127,14 +120,15 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
 
     def _forget(self, name: str) -> None:
         work = self._works.pop(name, None)
-        if work is not None:
-            self._timers.cancel(name, self.me)
-            if work.view.claim is not None:
-                self._names.pop(work.view.claim.provider_id, None)
+        self._queue.forget(name)
+        if work is not None and work.view.claim is not None:
+            self._names.pop(work.view.claim.provider_id, None)
 
     def _look(self, name: str) -> None:
         work = self._works.get(name)
-        if work is None or work.asking or work.making or work.pausing or work.attempts >= _MOST_ATTEMPTS:
+        if work is None or work.asking or self._queue.busy(name) or self._queue.waiting(name):
+            return
+        if self._queue.failures(name) >= _MOST_ATTEMPTS:
             return
         view = work.view
         if work.node is not None and view.node is None:
@@ -158,7 +152,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
             if mark is not None:
                 self._ask(work, mark.token)
             return
-        work.making = True
+        self._queue.begin(name)
         node = early_node(claim, self._names[claim.provider_id], self._timers.now())
         self._tasks.run(
             ("kubernetes", "early", name),
@@ -193,19 +187,20 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
                 continue
             work.asking = False
             if claim.provider_id in self._names:
-                work.attempts = 0
+                self._queue.succeeded(name)
                 self._look(name)
             else:
-                self._again(name, work)
+                self._queue.retry(name)
 
     def _made(self, made: _NodeMade) -> None:
+        self._queue.end(made.name)
         work = self._works.get(made.name)
         if work is None:
             return
-        work.making = False
         match made.outcome:
             case Done(value=node):
-                work.attempts, work.node = 0, node
+                self._queue.succeeded(made.name)
+                work.node = node
                 view = NodeView(claim=work.view.claim, node=node)
                 for span in stage_span("make-node", view, self._timers.now()):
                     self._telemetry.record(span)
@@ -214,7 +209,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
             case Failed(error=AlreadyExistsError()):
                 pass  # Ours from before a restart, or the machine was faster: the watch tells.
             case Failed():
-                self._again(made.name, work)
+                self._queue.retry(made.name)
 
     # --- the pods
 
@@ -237,20 +232,11 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         work.binding.pop(bound.uid, None)
         match bound.outcome:
             case Done():
-                work.attempts = 0
+                self._queue.succeeded(bound.name)
                 work.settled[bound.uid] = None
             case Failed(error=ConflictError() | NotFoundError() | InvalidError() as error):
                 # The scheduler was first, or the pod is gone: nothing is lost.
                 work.settled[bound.uid] = None
                 self.log("pod not bound early", nodeclaim=bound.name, why=str(error))
             case Failed():
-                self._again(bound.name, work)
-
-    def _again(self, name: str, work: _Work) -> None:
-        """Try again after a pause: however many calls failed, it is one attempt."""
-        if work.pausing:
-            return
-        work.pausing = True
-        work.attempts += 1
-        seconds = backoff_seconds(work.attempts, self._runtime.dice.uniform(0, 1))
-        self.later(name, _Look(name), seconds=seconds)
+                self._queue.retry(bound.name)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.work_queue import WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.lifecycle.tagging import TAGGED_PATCH, missing_tags, untagged
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.fleets import Instance
 from treenail.domain.model.nodes import NodeClaim
@@ -21,14 +23,20 @@ from treenail.domain.ports import Cloud, ClusterWriter
 _GATHER_SECONDS: Final = 2.0
 # Half of what EC2 grants, which is meant for others of the account too.
 _PACE_SECONDS: Final = 0.2
-_FIRST_PAUSE: Final = 10.0
-_LONGEST_PAUSE: Final = 600.0
+_BACKOFF: Final = Backoff(first=10.0, longest=600.0)
 _KEY: Final[TaskKey] = ("ec2", "tags")
 
 
 @dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: an instance is to be tagged with the next sweep."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Sweep:
-    """Private timer tick: look what the instances of all untagged claims lack."""
+    """Private timer tick: look what the instances lack whose turn it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class _Tagged:
     outcome: Outcome[object]
 
 
-TaggerInbox: TypeAlias = NodeChanged | _Sweep | _Listed | _Next | _Tagged
+TaggerInbox: TypeAlias = NodeChanged | _Look | _Sweep | _Listed | _Next | _Tagged
 
 
 class InstanceTagger(DomainActor[TaggerInbox]):
@@ -66,17 +74,19 @@ class InstanceTagger(DomainActor[TaggerInbox]):
         self._writer = writer
         self._cloud = cloud
         self._untagged: dict[str, NodeClaim] = {}
-        # How often tagging failed, and until when (in monotonic seconds) it is not tried again.
-        self._failures: dict[str, int] = {}
-        self._not_before: dict[str, float] = {}
-        self._tags: Mapping[str, Mapping[str, str]] = {}
+        self._work = WorkQueue(self, _Look, _BACKOFF)
+        # Those that the next sweep is for, and those that this one still has before it.
+        self._due: dict[str, None] = {}
         self._queue: deque[str] = deque()
+        self._tags: Mapping[str, Mapping[str, str]] = {}
         self._busy = False
 
     def handle(self, message: TaggerInbox) -> None:
         match message:
             case NodeChanged():
                 self._note(message)
+            case _Look(name=name):
+                self._look(name)
             case _Sweep():
                 self._sweep()
             case _Listed():
@@ -96,29 +106,30 @@ class InstanceTagger(DomainActor[TaggerInbox]):
             return
         news = claim.name not in self._untagged
         self._untagged[claim.name] = claim
-        if news and not self._busy:
-            self._rest(_GATHER_SECONDS)
+        if news:
+            self._look(claim.name)
 
     def _forget(self, name: str) -> None:
         self._untagged.pop(name, None)
-        self._failures.pop(name, None)
-        self._not_before.pop(name, None)
+        self._due.pop(name, None)
+        self._work.forget(name)
 
-    def _rest(self, seconds: float) -> None:
-        """Be busy with nothing until the next sweep."""
-        self._busy = True
-        self.later("sweep", _Sweep(), seconds=seconds)
+    def _look(self, name: str) -> None:
+        self._due[name] = None
+        if not self._busy:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Sweep soon, with what comes until then; nothing where nothing is due."""
+        self._busy = bool(self._due)
+        if self._busy:
+            self.later("sweep", _Sweep(), seconds=_GATHER_SECONDS)
 
     def _sweep(self) -> None:
-        now = self._timers.monotonic()
-        self._tags = {}
-        self._queue = deque(n for n in sorted(self._untagged) if self._not_before.get(n, 0.0) <= now)
-        if self._queue:
+        self._queue, self._due = deque(sorted(self._due)), {}
+        self._busy = bool(self._queue)
+        if self._busy:
             self._tasks.run(_KEY, self._cloud.instances, self.me, _Listed, purpose=Purpose.HOUSEKEEPING)
-        elif self._untagged:
-            self._rest(max(_GATHER_SECONDS, min(self._not_before.values()) - now))
-        else:
-            self._busy = False
 
     def _listed(self, outcome: Outcome[tuple[Instance, ...]]) -> None:
         match outcome:
@@ -126,7 +137,8 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 self._tags = {one.id: one.tags for one in instances}
                 self._next()
             case Failed():
-                self._rest(_FIRST_PAUSE * self._runtime.dice.uniform(0.5, 1.0))
+                self._tags = {}
+                self._next()
             case _:
                 assert_never(outcome)
 
@@ -138,8 +150,8 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 self._tag(claim, tags)
                 return
             if claim is not None:  # It is not to be seen yet, or gone: then so will its claim be.
-                self._put_off(claim.name)
-        self._sweep()
+                self._work.retry(claim.name)
+        self._gather()
 
     def _tag(self, claim: NodeClaim, tags: Mapping[str, str]) -> None:
         name, call = claim.name, self._call(claim, tags)
@@ -162,17 +174,10 @@ class InstanceTagger(DomainActor[TaggerInbox]):
             case Done():
                 self._forget(tagged.name)
             case Failed(error=error):
-                if isinstance(error, InvalidError) and tagged.name not in self._failures:
+                if isinstance(error, InvalidError) and not self._work.failures(tagged.name):
                     self.log("instance cannot be tagged", nodeclaim=tagged.name, error=str(error))
-                self._put_off(tagged.name)
+                if tagged.name in self._untagged:
+                    self._work.retry(tagged.name)
             case _:
                 assert_never(tagged.outcome)
         self.later("next", _Next(), seconds=_PACE_SECONDS)
-
-    def _put_off(self, name: str) -> None:
-        if name not in self._untagged:
-            return
-        failures = self._failures[name] = self._failures.get(name, 0) + 1
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
-        jitter = self._runtime.dice.uniform(0.5, 1.0)
-        self._not_before[name] = self._timers.monotonic() + pause * jitter

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_initialized, tell_registered
+from treenail.actors.runtime.work_queue import WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import ClaimGivenUp
-from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.launch.launching import NodeLaunched
 from treenail.domain.lifecycle.garbage import Garbage, garbage
 from treenail.domain.lifecycle.lifecycle import (
@@ -60,10 +60,11 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Did:
-    """A step of one claim was tried."""
+    """A step of one claim was tried, which was decided for it as it was then."""
 
     name: str
     step: NextStep
+    tried_on: NodeView
     outcome: Outcome[object]
 
 
@@ -124,9 +125,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._left_alone: dict[str, LeftAlone | None] = {}
         # The names of the pools whose nodes are left alone entirely.
         self._static: frozenset[str] = frozenset()
-        # Those that a step is being tried on, as they were when it was decided.
-        self._busy: dict[str, NodeView] = {}
-        self._attempts: dict[str, int] = {}
+        self._work = WorkQueue(self, _Look)
         # Claims that we said are to go.
         self._given_up: dict[str, None] = {}
 
@@ -162,8 +161,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._views.pop(name, None)
             self._left_alone.pop(name, None)
             self._given_up.pop(name, None)
-            self._attempts.pop(name, None)
-            self._timers.cancel(name, self.me)
+            self._work.forget(name)
             return
         known = self._views.get(name)
         self._left_alone[name] = changed.left_alone
@@ -201,15 +199,15 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)
-        if view is None or name in self._busy:
+        if view is None or self._work.busy(name):
             return
         step = next_step(view, self._timers.now(), self._left_alone.get(name))
         match step:
             case None:
-                self._timers.cancel(name, self.me)
+                self._work.rest(name)
             case WaitUntil(at=at):
                 seconds = (at - self._timers.now()).total_seconds()
-                self.later(name, _Look(name), seconds=max(0.0, seconds))
+                self._work.again(name, max(0.0, seconds))
             case GiveBack():
                 self._give_up(step)
             case _:
@@ -220,7 +218,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         claim, cause = step.claim, step.cause
         actor = "" if cause is Cause.DELETED else type(self).__name__
         self._termination.tell(ClaimGivenUp(name=claim.name, cause=cause, actor=actor))
-        self.later(claim.name, _Look(claim.name), seconds=_HEAL_SECONDS)
+        self._work.again(claim.name, _HEAL_SECONDS)
         if claim.name in self._given_up:
             return
         self._given_up[claim.name] = None
@@ -230,9 +228,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._reporter.tell(never)
 
     def _do(self, name: str, step: NextStep) -> None:
-        self._busy[name] = self._views[name]
+        tried_on = self._views[name]
+        self._work.begin(name)
         self._tasks.run(
-            ("kubernetes", "lifecycle", name), self._call(step), self.me, lambda out: _Did(name, step, out)
+            ("kubernetes", "lifecycle", name),
+            self._call(step),
+            self.me,
+            lambda outcome: _Did(name, step, tried_on, outcome),
         )
 
     def _call(self, step: NextStep) -> Callable[[], object]:
@@ -259,29 +261,26 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 assert_never(step)
 
     def _did(self, did: _Did) -> None:
-        name = did.name
-        tried_on = self._busy.pop(name)
+        name, view = did.name, self._views.get(did.name)
+        self._work.end(name)
         if isinstance(did.outcome, Failed):
-            stale = isinstance(did.outcome.error, ConflictError) and self._views.get(name) != tried_on
-            if stale:  # What it conflicted with is known by now: kubelets write often while they join.
+            if isinstance(did.outcome.error, ConflictError) and view != did.tried_on:
+                # What it conflicted with is known by now: kubelets write often while they join.
                 self._look(name)
-                return
-            attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
-            seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
-            self.later(name, _Look(name), seconds=seconds)
+            elif view is not None:
+                self._work.retry(name)
             return
-        self._attempts.pop(name, None)
+        self._work.succeeded(name)
         if isinstance(did.step, MarkInitialized):
-            self._learn(allocatable_observation(tried_on, coming=True))
+            self._learn(allocatable_observation(did.tried_on, coming=True))
         self._report(did)
-        view = self._views.get(name)
         if view is None:
             return
         self._views[name] = view.updated(did.outcome.value)
-        if self._views[name] != tried_on:
+        if self._views[name] != did.tried_on:
             self._look(name)
         else:  # The watch brings what came of it; a tick heals it where that is lost.
-            self.later(name, _Look(name), seconds=_HEAL_SECONDS)
+            self._work.again(name, _HEAL_SECONDS)
 
     def _report(self, did: _Did) -> None:
         now = self._timers.now()

@@ -26,7 +26,6 @@ from treenail.domain.launch.launch_steps import (
     Step,
     WriteClaim,
     again,
-    backoff_seconds,
     cause_of,
     cause_unmet,
     first,
@@ -45,6 +44,7 @@ from treenail.domain.launch.launching import (
 )
 from treenail.domain.launch.unavailable_offerings import unavailable_offerings
 from treenail.domain.model import labels
+from treenail.domain.model.backoff import CALLS
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.model.fleets import FleetAnswer, Instance
@@ -199,7 +199,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self.log("launches of the node class wait", level="warning", error=str(error))
             return
         if not final and step.attempt < _MOST_ATTEMPTS:
-            seconds = backoff_seconds(step.attempt + 1, self._runtime.dice.uniform(0, 1))
+            seconds = CALLS.after(step.attempt + 1, self.chance())
             what = type(step).__name__
             self.log(
                 "launch step is tried again", level="warning", step=what, seconds=seconds, error=str(error)
@@ -397,4 +397,4 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _hand_back(self, names: tuple[str, ...]) -> None:
         """Give these up for now; they are taken on again like those of a process that died."""
         self._book.hand_back(names)
-        self.later("adopt", Adopt(), seconds=backoff_seconds(_MOST_ATTEMPTS, 0))
+        self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))

@@ -170,6 +170,18 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
         at = self._timers.monotonic() + seconds
         self._timers.arm(key, self.carrying(), message, at=at)
 
+    def never(self, key: object) -> None:
+        """Send nothing of what was armed under `key`."""
+        self._timers.cancel(key, self.me)
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        return self._timers.monotonic()
+
+    def chance(self) -> float:
+        """Return a number from 0 to 1, by chance."""
+        return self._runtime.dice.uniform(0, 1)
+
     def carrying(self) -> Wired[Any]:
         """Return a Ref to this actor that remembers the span at hand: for timers and tasks."""
         return Wired(self.me.put, self.me.urn, _context.get())

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_deleted, tell_node_deleted, tell_taken
 from treenail.actors.runtime.publishing import write_beside
+from treenail.actors.runtime.work_queue import WorkQueue
 from treenail.actors.termination_actor.drain_calls import DrainCalls, cause_of, leaving_for
 from treenail.actors.termination_actor.ending_publisher import EndingPublisher
 from treenail.actors.termination_actor.ending_recorder import EndingRecorder
@@ -32,7 +33,6 @@ from treenail.domain.disruption.disruption import (
     NodeInterrupted,
     disrupted_labels,
 )
-from treenail.domain.launch.launch_steps import backoff_seconds
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.errors import InvalidError, NotFoundError
@@ -101,8 +101,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._recorder = EndingRecorder(runtime.telemetry, runtime.timers)
         self._teller = EndingPublisher(runtime, writer)
         self._gathered = GatheredEnds()
-        self._busy: dict[str, None] = {}
-        self._attempts: dict[str, int] = {}
+        self._work = WorkQueue(self, Look)
         self._mover = PodMover(calls, runtime.timers.monotonic)
         self._take_at = math.inf
 
@@ -223,10 +222,9 @@ class TerminationActor(DomainActor[TerminationInbox]):
         view = self._view(name)
         self._heard.pop(name, None)
         self._teller.forget(name)
-        self._attempts.pop(name, None)
         if self._gathered.forget(name):
-            self._busy.pop(name, None)
-        self._timers.cancel(name, self.me)
+            self._work.end(name)
+        self._work.forget(name)
         state = self._leaving.pop(name, None)
         if state is not None:
             if view is not None and view.claim is not None:
@@ -247,7 +245,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _look(self, name: str) -> None:
         state, view = self._leaving.get(name), self._view(name)
-        if state is None or view is None or name in self._busy:
+        if state is None or view is None or self._work.busy(name):
             return
         now = self._timers.now()
         step = next_step(view, self._pods(name), state, now)
@@ -255,7 +253,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._teller.expiring(view, state, self._pods(name))
         match step:
             case datetime():
-                self.later(name, Look(name), seconds=max(0.1, (step - now).total_seconds()))
+                self._work.again(name, max(0.1, (step - now).total_seconds()))
             case MoveOut():
                 self._move_out(view, step)
             case _:
@@ -276,7 +274,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _do(self, view: NodeView, step: Step) -> None:
         name, state = view.name, self._leaving[view.name]
-        self._busy[name] = None
+        self._work.begin(name)
         if isinstance(step, Terminate | AwaitGone):
             state.looked_at = self._timers.now()
             self._gathered.add(name, step, state.purpose)
@@ -327,22 +325,20 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _did(self, did: Did) -> None:
         name = did.name
-        self._busy.pop(name, None)
+        self._work.end(name)
         state, view = self._leaving.get(name), self._view(name)
         if state is None or view is None:
             return
         match did.outcome:
             case Done(value=value):
-                self._attempts.pop(name, None)
+                self._work.succeeded(name)
                 self._advance(did, value, view, state)
             case Failed(error=NotFoundError()):
-                self._attempts.pop(name, None)
+                self._work.succeeded(name)
                 # What we would change is gone; the watch says so shortly.
                 self._advance(did, None, view, state)
             case Failed():
-                attempt = self._attempts[name] = self._attempts.get(name, 0) + 1
-                seconds = backoff_seconds(attempt, self._runtime.dice.uniform(0, 1))
-                self.later(name, Look(name), seconds=seconds)
+                self._work.retry(name)
             case _:
                 assert_never(did.outcome)
 
@@ -389,7 +385,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case LetGo():
                 wait = _LOOK_SECONDS
         # The watch brings what we wrote; a tick goes on where that is late or lost.
-        self.later(name, Look(name), seconds=wait)
+        self._work.again(name, wait)
 
     def _gone(self, claim: NodeClaim, state: Leaving) -> None:
         self._recorder.gone(claim, state)
@@ -408,7 +404,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             told = partial(MovedOut, name, pod, grace)
             self._tasks.run(key, call, self.carrying(), told, purpose=Purpose.INTERRUPTION)
         self._teller.draining(view, state, step, self._pods(name))
-        self.later(name, Look(name), seconds=_EVICT_AGAIN_SECONDS)
+        self._work.again(name, _EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
         error = self._mover.end(moved.pod.uid, moved.outcome)

@@ -10,16 +10,15 @@ from typing import Final
 import msgspec
 
 from treenail.adapters.controller.namespace import ACCOUNT, own_namespace
-from treenail.adapters.kubernetes.backoff import Backoff
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.said import SettingError, Sources
 from treenail.adapters.settings.settings import VARIABLES
+from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import NotFoundError, UnavailableError
 
-_FIRST_PAUSE: Final = 0.5
-_LONGEST_PAUSE: Final = 10.0
+_BACKOFF: Final = Backoff(first=0.5, longest=10.0)
 _PATIENCE: Final = 300.0
 
 
@@ -70,13 +69,13 @@ def await_config_map(
     Raises:
         UnavailableError: it has not for five minutes.
     """
-    backoff = Backoff(first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, uniform=uniform)
+    retries = Retries(_BACKOFF, uniform)
     until = monotonic() + _PATIENCE
     while True:
         try:
             return read()
         except UnavailableError as error:
-            pause = backoff.pause()
+            pause = retries.failed()
             if monotonic() + pause > until:
                 raise
             say(f"the settings cannot be read yet: {' '.join(str(error).split())}")

@@ -14,6 +14,7 @@ from botocore.parsers import ResponseParserError
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
 from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
 from treenail.adapters.ec2.token_buckets import LIMITS, RESOURCES, Limit, TokenBucket, class_of
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Clock, Dice
@@ -24,10 +25,9 @@ R_co = TypeVar("R_co", covariant=True)
 _MOST_ATTEMPTS: Final = 4
 # No attempt begins later than so many seconds after the call was asked for, waiting for permits included.
 _MOST_SECONDS: Final = 30.0
-_FIRST_PAUSE: Final = 0.2
 # Clocks are not finer than that for sure.
 _SHORTEST_WAIT: Final = 0.001
-_LONGEST_PAUSE: Final = 5.0
+_BACKOFF: Final = Backoff(first=0.2, longest=5.0, factor=4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Gate:
             self._note(permits, failure)
             if isinstance(failure, UnavailableError):
                 unanswered = failure
-            pause = self._pause(attempt)
+            pause = self._dice.uniform(*_BACKOFF.bounds(attempt))
             late = self._clock.monotonic() + pause - began > _MOST_SECONDS
             if not worth_repeating(failure) or attempt >= _MOST_ATTEMPTS or late:
                 # Its cause is what AWS said, less secrets; botocore's own error would tell all of it.
@@ -172,7 +172,3 @@ class Gate:
                 about = TokenBucket(RESOURCES[name], now) if name in RESOURCES else None
                 known = self._permits[service, name] = Permits(TokenBucket(self._limits[name], now), about)
             return known
-
-    def _pause(self, attempt: int) -> float:
-        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 4.0 ** (attempt - 1))
-        return self._dice.uniform(longest / 2, longest)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import ConflictError
 from treenail.domain.model.runtime import Dice
 
@@ -13,7 +14,7 @@ R = TypeVar("R")
 
 # Over a second in all: a busy writer is done with one object by then.
 _ATTEMPTS: Final = 7
-_FIRST_PAUSE: Final = 0.02
+_BACKOFF: Final = Backoff(first=0.02, longest=1.28)
 
 
 class ConflictRetries:
@@ -29,10 +30,9 @@ class ConflictRetries:
         Raises:
             ConflictError: another writer came before each of them.
         """
-        for attempt in range(_ATTEMPTS - 1):
+        for attempt in range(1, _ATTEMPTS):
             try:
                 return change()
             except ConflictError:
-                longest = _FIRST_PAUSE * 2.0**attempt
-                self._pause(self._dice.uniform(longest / 2, longest))
+                self._pause(self._dice.uniform(*_BACKOFF.bounds(attempt)))
         return change()

@@ -21,6 +21,7 @@ from treenail.adapters.kubernetes.kubeconfig import flaw_of, problem_of
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import PortError, UnavailableError
 from treenail.domain.model.purposes import purpose_at_hand
 
@@ -31,8 +32,7 @@ _USER_AGENT: Final = "treenail"
 _NOTHING: Final[Mapping[str, str]] = {}
 
 _ATTEMPTS: Final = 4
-_FIRST_PAUSE: Final = 0.2
-_LONGEST_PAUSE: Final = 5.0
+_BACKOFF: Final = Backoff(first=0.2, longest=5.0)
 _SAFE: Final = frozenset({"GET", "HEAD"})
 
 
@@ -253,10 +253,9 @@ class Connection:
                 pass
             case _:
                 return None
-        if wanted is not None and wanted > _LONGEST_PAUSE:
+        if wanted is not None and wanted > _BACKOFF.longest:
             return None
-        doubled = _FIRST_PAUSE * 2.0 ** (attempt - 1)
-        return (wanted or 0.0) + self._uniform(doubled / 2, doubled)
+        return (wanted or 0.0) + self._uniform(*_BACKOFF.bounds(attempt))
 
 
 def _read_date(text: str | None) -> datetime | None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from treenail.adapters.kubernetes.backoff import Backoff
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header
 from treenail.adapters.kubernetes.errors import (
@@ -22,6 +21,7 @@ from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
+from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
 # A server may for a moment not know what it serves.
@@ -70,8 +70,9 @@ class Watcher:
         self._log = log
         self._answered = answered
         self._forbidden = forbidden
-        self._backoff = Backoff(first=pace.first_pause, longest=pace.longest_pause, uniform=uniform)
-        self._relist_backoff = Backoff(first=pace.look_again[0], longest=pace.relist[0], uniform=uniform)
+        self._retries = Retries(Backoff(first=pace.first_pause, longest=pace.longest_pause), uniform)
+        relist = Backoff(first=pace.look_again[0], longest=pace.relist[0])
+        self._relist_retries = Retries(relist, uniform)
         # One list is read on the thread of the watch, which cannot go on without it, the other beside it.
         self._first, self._beside = (
             Lister(resource, connection=connection, kept=kept, pace=pace) for _ in range(2)
@@ -122,8 +123,8 @@ class Watcher:
                     resource=str(self._resource),
                     error=str(error),
                 )
-            return self._relist_backoff.pause()
-        self._relist_backoff.reset()
+            return self._relist_retries.failed()
+        self._relist_retries.succeeded()
         if put_back:
             # The watch asks for what is newer than all there is.
             self._put_back = True
@@ -157,7 +158,7 @@ class Watcher:
             elif self._dispensable:
                 # We may list but not watch: then all is listed now and then.
                 self._version = ""
-                return self._backoff.pause()
+                return self._retries.failed()
             self._unanswered = True
             return self._trouble(error)
         except (OverloadedError, ThrottledError) as error:
@@ -182,11 +183,11 @@ class Watcher:
             if now < self._anew_at:
                 return False
             self._anew_at = now + self._pace.longest_pause
-            self._backoff.reset()
+            self._retries.succeeded()
             return True
 
     def _well(self) -> None:
-        self._backoff.reset()
+        self._retries.succeeded()
         self._missed = 0
         if self._troubled:
             self._troubled = False
@@ -196,7 +197,7 @@ class Watcher:
         if self._stopped.is_set():
             return 0.0
         self._kept.interrupted(error)
-        pause = self._backoff.pause(at_least)
+        pause = self._retries.failed(at_least)
         if not self._troubled:
             self._troubled = True
             self._log(

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from treenail.adapters.sqs.backoff import Backoff
 from treenail.adapters.sqs.errors import CALL_ERRORS, in_words, is_missing
 from treenail.adapters.sqs.queue_url import QueueUrl
+from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.runtime import Dice
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:  # the types of clients are not there at run time
 
 _BATCH: Final = 10
 _ATTEMPTS: Final = 3
-_FIRST_SECONDS: Final = 0.1
-_MOST_SECONDS: Final = 1.0
+_BACKOFF: Final = Backoff(first=0.1, longest=1.0)
 
 
 class Deletion:
@@ -49,11 +48,11 @@ class Deletion:
 
     def _delete(self, receipts: tuple[str, ...]) -> str:
         """Delete at most ten, and return what is in the way, "" where nothing is."""
-        backoff = Backoff(self._dice, first=_FIRST_SECONDS, most=_MOST_SECONDS)
+        retries = Retries(_BACKOFF, self._dice.uniform)
         left, problem = receipts, ""
         for attempt in range(_ATTEMPTS):
             if attempt:
-                self._sleep(backoff.next())
+                self._sleep(retries.failed())
             left, problem = self._try(left)
             if not left:
                 return ""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from treenail.adapters.sqs.backoff import Backoff
 from treenail.adapters.sqs.errors import CALL_ERRORS, in_words, is_missing
 from treenail.adapters.sqs.queue_url import QueueUrl
 from treenail.adapters.sqs.settings import SqsSettings
 from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.runtime import Dice, Ref
 from treenail.domain.ports import Telemetry
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the types of clients are not there at run time
 
 _MOST_MESSAGES: Final = 10
 _CONGESTED_SECONDS: Final = 0.1
+_BACKOFF: Final = Backoff(first=0.5, longest=30.0)
 # A missing queue is waited for up to so many times its least.
 _MISSING_SPREAD: Final = 1.5
 
@@ -48,7 +49,7 @@ class Receiver:
         self._telemetry = telemetry
         self._congested = congested
         self._stopping = stopping
-        self._backoff = Backoff(dice)
+        self._retries = Retries(_BACKOFF, dice.uniform)
 
     def run(self) -> None:
         """Receive; returns when told to stop. What it raises is a defect."""
@@ -85,7 +86,7 @@ class Receiver:
 
     def _after(self, error: Exception) -> float:
         """Log a failure, and return how many seconds to wait after it."""
-        wait = self._backoff.next()
+        wait = self._retries.failed()
         if is_missing(error):
             self._url.forget()
             least = self._settings.missing_seconds
@@ -96,15 +97,15 @@ class Receiver:
         return wait
 
     def _recovered(self) -> None:
-        if self._backoff.failures:
+        if self._retries.failures:
             self._telemetry.log(
                 "receiving from the interruption queue again",
                 logger="sqs",
                 level="info",
                 queue=self._settings.name,
-                failures=self._backoff.failures,
+                failures=self._retries.failures,
             )
-        self._backoff.reset()
+        self._retries.succeeded()
 
     def _log(self, what: str, wait: float, error: Exception) -> None:
         self._telemetry.log(

@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.reasons import TOPOLOGY, Reason
 
 # Where nothing is heard that could help: so long, and twice as long each time, and some more by chance.
-_FIRST: Final = 30.0
-_LONGEST: Final = 1800.0
+_RETRY: Final = Backoff(first=30.0, longest=1800.0)
 # A node class that nothing could be launched from may be mended in AWS, where nobody hears of it.
-_FIRST_OF_POOLS: Final = 10.0
-_LONGEST_OF_POOLS: Final = 300.0
+_RETRY_OF_POOLS: Final = Backoff(first=10.0, longest=300.0)
 _CHANCE: Final = 0.2
 # After changes that could have helped and did not: the first is heeded at once.
-_FIRST_AFTER_HELP: Final = 5.0
-_LONGEST_AFTER_HELP: Final = 60.0
+_RETRY_AFTER_HELP: Final = Backoff(first=5.0, longest=60.0)
 _QUIET: Final = 300.0
 # So often a pod may lose its room on a node that was bought for it, and have another one bought at once.
 _CROWDED_OUT_AT_ONCE: Final = 2
@@ -90,9 +88,7 @@ class _Refused:
     def due_at(self) -> float:
         if not self.hoping:
             return self.retry_at
-        pause = 0.0
-        if self.helped:
-            pause = min(_FIRST_AFTER_HELP * 2 ** (self.helped - 1), _LONGEST_AFTER_HELP)
+        pause = _RETRY_AFTER_HELP.after(self.helped) if self.helped else 0.0
         return min(self.retry_at, self.at + pause)
 
     def due_with_others(self, now: float) -> bool:
@@ -127,8 +123,8 @@ class RefusedPods:
             recent = now - known.at < _QUIET
             helped = known.helped + known.hoping if recent else int(known.hoping)
         pools_ready = all(one.reason is not Reason.POOL_NOT_READY for one in group.refusals)
-        first, longest = (_FIRST, _LONGEST) if pools_ready else (_FIRST_OF_POOLS, _LONGEST_OF_POOLS)
-        pause = min(first * 2 ** min(tries, 10), longest) * (1 + chance * _CHANCE)
+        retry = _RETRY if pools_ready else _RETRY_OF_POOLS
+        pause = retry.after(tries + 1) * (1 + chance * _CHANCE)
         self._by_uid[pod.uid] = _Refused(
             pod,
             helped_by(pod, group),
@@ -148,7 +144,7 @@ class RefusedPods:
         number = 1 + (known.crowded_out if known is not None else 0)
         over = number - _CROWDED_OUT_AT_ONCE
         # Without chance: those that were crowded out together are tried together.
-        pause = min(_FIRST * 2 ** min(over, 10), _LONGEST) if over > 0 else 0.0
+        pause = _RETRY.after(over + 1) if over > 0 else 0.0
         self._by_uid[pod.uid] = _Refused(
             pod, frozenset({Help.POOLS}), now, now + pause, crowded_out=number, out=over <= 0
         )

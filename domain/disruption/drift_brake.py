@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.event_subjects import of_pool
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.node_class_status import NodeClassMeaning
@@ -17,7 +18,7 @@ _GRACE: Final = timedelta(minutes=1)
 _YOUNG: Final = timedelta(minutes=15)
 _MOST_MEANINGS: Final = 100
 FIRST_PAUSE: Final = timedelta(minutes=10)
-_LONGEST_PAUSE: Final = timedelta(hours=24)
+_PAUSES: Final = Backoff(first=FIRST_PAUSE.total_seconds(), longest=timedelta(hours=24).total_seconds())
 
 
 class DriftBrake:
@@ -57,7 +58,7 @@ class DriftBrake:
         if self.until is not None and now < self.until:
             return False
         self._pulled += 1
-        self.until = now + min(FIRST_PAUSE * 2 ** min(self._pulled - 1, 10), _LONGEST_PAUSE)
+        self.until = now + timedelta(seconds=_PAUSES.after(self._pulled))
         return True
 
     def one_at_a_time(self, now: datetime) -> bool:

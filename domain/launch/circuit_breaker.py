@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from treenail.domain.launch.launch_steps import CallFleet
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.node_classes import NodeClassRef
 
 # So often in a row calls may fail before they are held back.
 _AT_ONCE: Final = 3
-_FIRST_PAUSE: Final = 2.0
-# Trouble is over for nobody longer than that after it is over.
-_LONGEST_PAUSE: Final = 30.0
-_JITTER: Final = 4
+# Nobody notices later than 30 s after it that EC2 answers again.
+_PROBES: Final = Backoff(first=2.0, longest=30.0, jitter=0.25)
 
 
 @dataclass(slots=True)
@@ -60,8 +59,7 @@ class CircuitBreaker:
             return None
         held.armed = True
         held.probes += 1
-        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(1 << min(held.probes - 1, 10)))
-        return longest * (1 - chance / _JITTER)
+        return _PROBES.after(held.probes, chance)
 
     def probe(self, node_class: NodeClassRef) -> CallFleet | None:
         """Return the call that has waited longest, to be made now for all; None where none does."""

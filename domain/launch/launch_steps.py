@@ -84,11 +84,6 @@ def next_look(step: FindInstances) -> tuple[FindInstances, float] | None:
     return FindInstances(token=step.token, look=step.look + 1), _LOOKS_APART[step.look]
 
 
-def backoff_seconds(attempt: int, chance: float) -> float:
-    """Return how long to wait before an attempt (1, 2...): doubling to 20 s, less up to half by `chance`."""
-    return min(20.0, 0.5 * float(1 << min(attempt, 10))) * (1 - chance / 2)
-
-
 def cause_of(error: Exception) -> Cause:
     """Return why claims end whose launch failed for good with `error`."""
     not_ready = isinstance(error, NodeClassNotReadyError)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.node_classes import NodeClassRef
 
 # What was made a moment ago is known to EC2 within seconds; all else waits for somebody to mend it.
-_FIRST_PAUSE: Final = 5.0
-_LONGEST_PAUSE: Final = 30.0
+_BACKOFF: Final = Backoff(first=5.0, longest=30.0)
 _FORGOTTEN_AFTER: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Broken:
     why: str
-    pause: float
+    failures: int
     until: float
 
 
@@ -36,8 +36,8 @@ class BrokenClasses:
         known = self._broken.get(node_class)
         if known is not None and now < known.until:
             return
-        pause = _FIRST_PAUSE if known is None else min(_LONGEST_PAUSE, 2 * known.pause)
-        self._broken[node_class] = _Broken(why, pause, now + pause)
+        failures = 1 if known is None else known.failures + 1
+        self._broken[node_class] = _Broken(why, failures, now + _BACKOFF.after(failures))
 
     def problem(self, node_class: NodeClassRef, now: float) -> str:
         """Return why a node class is left alone; "" where it is not."""

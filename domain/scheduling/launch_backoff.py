@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain.model.backoff import Backoff
+
 # So often others are asked at once: other types, other ways of buying, other pools.
 AT_ONCE: Final = 8
-_FIRST_PAUSE: Final = timedelta(seconds=2)
-_LONGEST_PAUSE: Final = timedelta(seconds=60)
+_BACKOFF: Final = Backoff(first=2.0, longest=60.0)
 
 
 @dataclass(slots=True)
@@ -32,20 +33,19 @@ class LaunchBackoff:
         """Note that pods lost a node; return whether any of them need not wait. `chance` is from 0 to 1."""
         at_once = False
         for uid in uids:
-            setback = self._by_pod.setdefault(uid, _Failures())
-            setback.number += 1
-            over = setback.number - AT_ONCE
+            failures = self._by_pod.setdefault(uid, _Failures())
+            failures.number += 1
+            over = failures.number - AT_ONCE
             if over <= 0:
                 at_once = True
             else:
-                pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(over - 1, 10))
-                setback.until = now + pause * (1 - chance / 2)
+                failures.until = now + timedelta(seconds=_BACKOFF.after(over, chance))
         return at_once
 
     def until(self, uid: str) -> datetime | None:
         """Return until when a pod is to wait, None where it need not."""
-        setback = self._by_pod.get(uid)
-        return setback.until if setback is not None else None
+        failures = self._by_pod.get(uid)
+        return failures.until if failures is not None else None
 
     def forget(self, uid: str) -> None:
         """Begin anew with a pod that has a node, or is gone."""

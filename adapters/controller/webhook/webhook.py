@@ -16,12 +16,12 @@ from treenail.adapters.controller.webhook.review import answer
 from treenail.adapters.controller.webhook.server import PATH, ConversionServer
 from treenail.adapters.controller.webhook.upkeep import LOGGER, Address, WebhookUpkeep
 from treenail.adapters.kubernetes.api_calls import ApiCalls
-from treenail.adapters.kubernetes.backoff import Backoff
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.definitions import Definitions
 from treenail.adapters.kubernetes.shared_secret import SharedSecret
 from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.adapters.settings.settings import Settings
+from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.runtime import Dice
 
@@ -29,7 +29,6 @@ SECRET_NAME: Final = "treenail-webhook"  # noqa: S105 - what it is called, not w
 _EVERY_SECONDS: Final = 60.0
 # Replicas that were started together shall not all ask together.
 _SOONEST: Final = 0.8
-_FIRST_PAUSE: Final = 1.0
 _END_SECONDS: Final = 2.0
 
 
@@ -55,7 +54,7 @@ class Webhook:
         self._dice = dice
         self._log = log
         self._failed = failed
-        self._backoff = Backoff(first=_FIRST_PAUSE, longest=_EVERY_SECONDS, uniform=dice.uniform)
+        self._retries = Retries(Backoff(first=1.0, longest=_EVERY_SECONDS), dice.uniform)
         self._thread = Thread(target=self._run, name="webhook-upkeep", daemon=True)
 
     def start(self) -> None:
@@ -82,10 +81,10 @@ class Webhook:
             well = self._turn()
         except PortError as error:
             self._log("webhook not looked after", logger=LOGGER, level="warning", error=str(error))
-            return self._backoff.pause()
+            return self._retries.failed()
         if not well:
-            return self._backoff.pause()
-        self._backoff.reset()
+            return self._retries.failed()
+        self._retries.succeeded()
         return _EVERY_SECONDS * self._dice.uniform(_SOONEST, 1.0)
 
 
