@@ -1,4 +1,4 @@
-"""Objects that are not to be understood, as far as single fields of them say what they are and where."""
+"""Bare objects: metadata and status of an object that cannot be read as a whole."""
 
 from __future__ import annotations
 

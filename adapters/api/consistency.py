@@ -1,4 +1,4 @@
-"""What must hold between the objects of a set of manifests."""
+"""Consistency of a set of manifests: no name twice, and every reference leads somewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tree of plain values departs from a typed model, and how, in words for a person."""
+"""Differences between a tree of plain values and a typed model, in words for people."""
 
 from __future__ import annotations
 

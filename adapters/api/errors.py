@@ -1,4 +1,4 @@
-"""What is wrong with a manifest, said in one line."""
+"""Errors in manifests, each said in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an object is called, read before anything else of it is."""
+"""The header of an object: its name, uid and resource version, read before anything else."""
 
 from __future__ import annotations
 

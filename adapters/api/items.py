@@ -1,4 +1,4 @@
-"""One object of the API server as the domain sees it, or why it cannot."""
+"""An object of the API server as a value of the domain, or the reason why it cannot be read."""
 
 from __future__ import annotations
 

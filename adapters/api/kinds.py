@@ -1,4 +1,4 @@
-"""The kinds and versions we read."""
+"""Kinds and versions that can be read."""
 
 from __future__ import annotations
 

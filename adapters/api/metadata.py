@@ -1,4 +1,4 @@
-"""Object metadata, owners and conditions, as every kind has them."""
+"""Metadata, owners and conditions, which objects of every kind have."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What all typed models of API objects are made of, and how one is read.
+"""The base of the typed models of API objects, and the function that reads one.
 
-A model says as much of its rules as a schema can; what it cannot say, translation to the domain checks.
+A model states the rules that a schema can state. The translation to the domain checks the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The forms that names, labels and their values must have."""
+"""Syntax of names, label keys and label values."""
 
 from __future__ import annotations
 

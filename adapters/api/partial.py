@@ -1,6 +1,6 @@
-"""Objects of which some fields cannot be read: what the others say of them is used all the same.
+"""Partial reading: an object with fields that cannot be read, less those fields.
 
-The fields that are wrong are taken out of the object, one after the other, until the rest can be read.
+Wrong fields are removed from the object, one after the other, until the rest can be read.
 """
 
 from __future__ import annotations

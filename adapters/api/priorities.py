@@ -1,4 +1,4 @@
-"""The priority of a pod, from its class."""
+"""Priority of a pod, taken from its PriorityClass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What translation of an object needs beside its model, and what it gives."""
+"""The input of a translation beside the model, and its result."""
 
 from __future__ import annotations
 

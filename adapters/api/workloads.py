@@ -1,4 +1,4 @@
-"""Kinds of the cluster that the domain has no name for, as values: what a cluster runs and binds.
+"""Objects of the cluster that the domain has no type for, such as Deployments and budgets.
 
 All are one object at one revision. An empty `uid` means that no API server has seen the object yet.
 """

@@ -1,4 +1,4 @@
-"""Comments of YAML, by the field that they are about; and YAML that has them at those fields again."""
+"""Comments of YAML: read by the field they stand at, and written at that field again."""
 
 from __future__ import annotations
 

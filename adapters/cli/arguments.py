@@ -1,4 +1,4 @@
-"""`--at TIME ACTION`: an option of two values, given more than once, which Typer does not know."""
+"""The option `--at TIME ACTION`: two values, and repeatable, which Typer does not support."""
 
 from __future__ import annotations
 

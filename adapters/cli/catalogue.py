@@ -1,4 +1,4 @@
-"""`treenail catalogue`: what instance types there are, what fits on them and what they cost."""
+"""`treenail catalogue`: instance types, the room they leave to pods, and their prices."""
 
 from __future__ import annotations
 

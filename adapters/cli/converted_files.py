@@ -1,4 +1,4 @@
-"""Files of manifests in another version: what is not converted stays as it is written, comments stay too."""
+"""Manifest files in another version. Documents that are not converted stay as written; comments stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`treenail explain`: why a pod or a node of a cluster is where and as it is."""
+"""`treenail explain`: why a pod or a node of a cluster is where it is, and in the state it is in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cluster a command is about: that of a kubeconfig."""
+"""The connection to the cluster that a kubeconfig names."""
 
 from __future__ import annotations
 

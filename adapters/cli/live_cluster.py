@@ -1,4 +1,4 @@
-"""What a cluster holds now, and the events about one object."""
+"""Objects of a live cluster, and the events about one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of Karpenter's kinds is in a cluster, as if it stood in a file."""
+"""Karpenter's objects in a live cluster, read as if they stood in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option that says what a node costs beside its price and its volumes."""
+"""The option `--node-overhead-cost`: the cost of a node beside its price and its volumes."""
 
 from __future__ import annotations
 

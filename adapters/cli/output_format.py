@@ -1,4 +1,4 @@
-"""The forms in which a command prints its result."""
+"""Output formats of commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--price-overrides-file`, as several commands have it."""
+"""The option `--price-overrides-file`."""
 
 from __future__ import annotations
 

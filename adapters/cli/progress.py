@@ -1,4 +1,4 @@
-"""How far a command has come, for people who wait at a terminal."""
+"""A progress display for people who wait at a terminal."""
 
 from __future__ import annotations
 

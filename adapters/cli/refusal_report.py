@@ -1,4 +1,4 @@
-"""Why pods were refused, what came nearest and what would help, for programs and for people."""
+"""The report of refused pods: reasons, nearest pool or node, and remedy; as JSON and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rehearsal was, for programs and for people."""
+"""The report of a rehearsal, as JSON and as text."""
 
 from __future__ import annotations
 

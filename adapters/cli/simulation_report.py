@@ -1,4 +1,4 @@
-"""What a simulation decided, for programs and for people."""
+"""The report of a simulation, as JSON and as text."""
 
 from __future__ import annotations
 

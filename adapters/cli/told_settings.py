@@ -1,4 +1,4 @@
-"""The settings that manifests on a command line tell."""
+"""Settings from a ConfigMap among the manifests of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AWS as the settings say."""
+"""Connections to AWS, made from the settings."""
 
 from __future__ import annotations
 

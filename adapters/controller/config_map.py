@@ -1,4 +1,4 @@
-"""The ConfigMap of old that may hold settings, as the cluster has it."""
+"""The ConfigMap `karpenter-global-settings`, read from the cluster at the start."""
 
 from __future__ import annotations
 

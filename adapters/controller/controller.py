@@ -1,4 +1,4 @@
-"""The controller: it opens the world, runs the actors on threads, and sees the process out."""
+"""The controller: opens the ports, runs the actors on threads, and ends the process in order."""
 
 from __future__ import annotations
 

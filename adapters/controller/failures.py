@@ -1,4 +1,4 @@
-"""How often the process failed of late, as it remembers across its own ends, and what follows from that."""
+"""The record of recent failures of the process, in a file, and how long provisioning is off after them."""
 
 from __future__ import annotations
 

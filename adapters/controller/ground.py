@@ -1,4 +1,4 @@
-"""What the ports stand on, and what opening them gives."""
+"""The runtime that ports are opened with, and the ports once they are open."""
 
 from __future__ import annotations
 

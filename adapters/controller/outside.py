@@ -1,4 +1,4 @@
-"""The world outside as it is: the API server, EC2 or KWOK, SQS, and the packer's process."""
+"""The real ports: the API server, EC2 or KWOK, SQS, and the packer's process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the process is alive: a timer that rings every second, and asks every actor whether it keeps up."""
+"""Liveness of the process: a timer that fires every second and asks every actor whether it keeps up."""
 
 from __future__ import annotations
 

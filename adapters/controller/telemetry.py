@@ -1,4 +1,4 @@
-"""Telemetry as the settings say."""
+"""Telemetry, made from the settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""EC2: what it sells, and the calls that buy it."""
+"""EC2: its catalogue, and the calls that launch and terminate instances."""

@@ -1,4 +1,4 @@
-"""What the image families differ in, as far as it shows in what a node can hold."""
+"""AMI families: the differences that change how much a node can hold."""
 
 from __future__ import annotations
 

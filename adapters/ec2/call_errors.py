@@ -1,4 +1,4 @@
-"""What goes wrong with calls to AWS, in the words of the ports."""
+"""Errors of AWS calls, translated to the errors of the ports."""
 
 from __future__ import annotations
 

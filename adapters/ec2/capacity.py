@@ -1,4 +1,4 @@
-"""How much a node of an instance type has, before anything is reserved."""
+"""Capacity of a node by instance type, before anything is reserved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clients of AWS's services, made once for the whole process."""
+"""boto3 clients of the AWS services, made once for the whole process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EC2 as the actors know it."""
+"""The port `Cloud` on EC2."""
 
 from __future__ import annotations
 

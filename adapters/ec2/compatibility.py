@@ -1,4 +1,4 @@
-"""Which instance types can be launched as a node class wants them."""
+"""Compatibility of instance types with a node class: which of them can be launched from it."""
 
 from __future__ import annotations
 

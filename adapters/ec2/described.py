@@ -1,4 +1,4 @@
-"""Instance types as EC2's API describes them, and what we keep of that."""
+"""Instance types as EC2's API describes them, and the fields that are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way to AWS: every call waits for its permit here, is repeated here, and fails as the ports say."""
+"""The throttle for all AWS calls: each waits for a permit and is retried with backoff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What we ask of IAM."""
+"""The calls to IAM that are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An instance type as a node class would launch it: its labels, its size and what it costs where."""
+"""Instance types as a node class launches them: labels, size and offerings with prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labels of nodes of an instance type, as requirements."""
+"""Labels of the nodes of an instance type, as requirements."""
 
 from __future__ import annotations
 

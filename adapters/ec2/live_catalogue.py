@@ -1,4 +1,4 @@
-"""All instance types a node class can launch here and now, by what AWS says."""
+"""The live catalogue: all instance types that a node class can launch now, as AWS says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a node class and of its kubelet's settings decides how much a node can hold, and on which types."""
+"""The settings of a node class and its kubelet that decide how much a node holds."""
 
 from __future__ import annotations
 

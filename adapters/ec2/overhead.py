@@ -1,4 +1,4 @@
-"""How much of a node's capacity no pod gets: reserved for the kubelet and the system, or kept free."""
+"""Overhead of a node: capacity reserved for the kubelet and the system, or kept free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is to call: the most urgent purpose first, and a share for each of the others."""
+"""Permits for calls, granted by purpose: the most urgent first, and a share for each of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping what AWS sells, and for how much, up to date beside the work."""
+"""The refresher: reads instance types and prices anew in the background."""
 
 from __future__ import annotations
 

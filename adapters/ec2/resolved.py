@@ -1,4 +1,4 @@
-"""What a node class means in an account right now: its subnets, security groups and images, by id."""
+"""A node class resolved in the account: its subnets, security groups and images, by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens for calls, as EC2 counts them: buckets by class of actions, and how fast we dare to use them up."""
+"""Token buckets for calls, as EC2 counts them, and a rate that falls when EC2 throttles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the EBS volumes of a node cost."""
+"""Costs of a node's EBS volumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done to a rehearsal while it runs, as the command line writes it: `scale=inflate:0`."""
+"""Actions on a rehearsal while it runs, as the command line writes them: `scale=inflate:0`."""
 
 from __future__ import annotations
 

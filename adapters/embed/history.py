@@ -1,4 +1,4 @@
-"""Every node there ever was: bought when, for how much, gone when and why."""
+"""The history of nodes: when each was launched and terminated, why, and its price."""
 
 from __future__ import annotations
 

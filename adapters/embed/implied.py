@@ -1,4 +1,4 @@
-"""What a cluster would make of manifests by itself: namespaces, claims of StatefulSets, priorities."""
+"""Objects that a cluster adds to manifests: namespaces, claims of StatefulSets, priorities."""
 
 from __future__ import annotations
 

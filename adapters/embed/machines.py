@@ -1,4 +1,4 @@
-"""What joins the fake cluster to the fake EC2: an instance that runs becomes a node."""
+"""The link from the fake EC2 to the fake cluster: an instance that runs becomes a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a node class that EC2 can launch nothing from, as a complaint about its manifest."""
+"""Problems of a node class that cannot be launched from, as errors about its manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instance types for one who does not pay the public prices."""
+"""A catalogue with price overrides applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole system on fakes, in virtual time: apply manifests, let time pass, look."""
+"""A rehearsal: the whole system on fakes in virtual time. Apply manifests, let time pass, look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One decision on manifests as they stand: the domain's own model and packer, without a world."""
+"""A simulation: one decision on manifests, by the domain's model and packer, without actors or time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened and when, as a person would tell it: the domain's events, told once each."""
+"""The timeline: the domain's events in order, each once, for people to read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings that manifests tell, by the ConfigMap that Karpenter had them in of old."""
+"""Settings from the ConfigMap `karpenter-global-settings` among manifests."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The outside world, faked: stateful, seeded, and refusing what could never be."""
+"""The outside world, faked: stateful, seeded, and as strict as the real one."""

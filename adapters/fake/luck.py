@@ -1,4 +1,4 @@
-"""How the fakes draw: spans of time, chances, and dice of their own for each concern."""
+"""Random draws of the fakes: durations, chances, and separate dice for each concern."""
 
 from __future__ import annotations
 

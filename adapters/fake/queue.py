@@ -1,4 +1,4 @@
-"""An SQS standard queue in memory and virtual time: what is not deleted comes again."""
+"""An SQS standard queue in memory and virtual time: messages that are not deleted come again."""
 
 from __future__ import annotations
 

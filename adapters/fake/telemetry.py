@@ -1,4 +1,4 @@
-"""Telemetry that remembers all it is given, to be asked about it afterwards."""
+"""Telemetry that keeps everything it is given, for tests to read."""
 
 from __future__ import annotations
 

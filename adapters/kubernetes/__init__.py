@@ -1,1 +1,1 @@
-"""The API server: how it is reached, watched and written to."""
+"""The API server: connection, watches and writes."""

@@ -1,4 +1,4 @@
-"""Annotations of pools and node classes: what they are like, in one short text."""
+"""Writes of annotations on pools and node classes: their hashes."""
 
 from __future__ import annotations
 

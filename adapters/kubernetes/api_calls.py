@@ -1,4 +1,4 @@
-"""Calls that write: JSON bodies, kinds of patches, preconditions."""
+"""Write calls: JSON bodies, kinds of patches, preconditions."""
 
 from __future__ import annotations
 

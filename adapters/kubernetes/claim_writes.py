@@ -1,4 +1,4 @@
-"""Claims: created, changed in their metadata and their status, deleted. NodeClaims or Machines."""
+"""Writes of claims: create, patch metadata and status, delete. NodeClaims or Machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Status conditions: merged into those that are there, for claims, pools and node classes."""
+"""Writes of status conditions, merged into those present, for claims, pools and node classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do when somebody else was first: look again, and try again."""
+"""Retries after a conflict: read the object again, and write again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to the API server: one for all that reads and writes."""
+"""The connection to the API server, shared by all readers and writers."""
 
 from __future__ import annotations
 

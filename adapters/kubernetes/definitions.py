@@ -1,4 +1,4 @@
-"""The definitions of our kinds: who converts their objects, and in which versions those are stored."""
+"""Custom resource definitions of our kinds: their conversion webhook and stored versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists and watches are made of: pages, events, and each object's bytes apart."""
+"""Documents of lists and watches: pages, events, and the raw bytes of each object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server's refusals mean to the domain."""
+"""Refusals of the API server, translated to the errors of the ports."""
 
 from __future__ import annotations
 

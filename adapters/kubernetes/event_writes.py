@@ -1,4 +1,4 @@
-"""Events: what people read beside the objects that it is about."""
+"""Writes of events, which people read beside the objects they are about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finalizers of node classes: put on, taken off."""
+"""Writes of finalizers on node classes: added and removed."""
 
 from __future__ import annotations
 

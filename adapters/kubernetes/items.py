@@ -1,4 +1,4 @@
-"""Which objects the resources of the API server hold."""
+"""The decoder for the objects of each resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where what a list and a watch of one resource tell is kept."""
+"""The store of one resource: what its list and its watch have told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a kubeconfig, in words that tell nothing of what it holds: that may be secret."""
+"""Errors of a kubeconfig, in words that give away none of its content: it may be secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read so far of every resource, and which facts of it are still to be told."""
+"""The watch store: objects read of every resource, and the facts still to be passed on."""
 
 from __future__ import annotations
 

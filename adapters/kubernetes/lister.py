@@ -1,4 +1,4 @@
-"""All objects of one resource, read in a stream where the server has that, else in pages."""
+"""Lists of all objects of one resource: streamed where the server can, else page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list of all objects of a resource that is read while a watch may go on, and how the two are merged."""
+"""A full list read beside a running watch, and the merge of the two."""
 
 from __future__ import annotations
 

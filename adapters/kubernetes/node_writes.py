@@ -1,4 +1,4 @@
-"""Nodes: created, changed, deleted."""
+"""Writes of nodes: create, patch, delete."""
 
 from __future__ import annotations
 

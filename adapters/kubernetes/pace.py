@@ -1,4 +1,4 @@
-"""How often the reader does what it does by itself."""
+"""Intervals of the reader: resync, full lists, pauses, and deadlines of watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods: bound, evicted, deleted."""
+"""Writes of pods: bind, evict, delete."""
 
 from __future__ import annotations
 

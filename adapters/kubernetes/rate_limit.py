@@ -1,4 +1,4 @@
-"""How fast we may write, and whose turn it is."""
+"""The rate limit of calls to the API server, and whose turn it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server, for reading: all that the domain watches, and the few things it asks for."""
+"""The reader of the API server: everything that is watched, and a few queries."""
 
 from __future__ import annotations
 

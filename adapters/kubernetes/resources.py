@@ -1,4 +1,4 @@
-"""Where the API server keeps the kinds that we read and write."""
+"""Resources of the API server: the path of each kind and version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Secret that all replicas share."""
+"""The Secret that all replicas share."""
 
 from __future__ import annotations
 

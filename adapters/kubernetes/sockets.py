@@ -1,4 +1,4 @@
-"""Which socket a request went out on, so that another thread can end the wait for its answer."""
+"""The socket of a running request, so that another thread can end the wait for its answer."""
 
 from __future__ import annotations
 

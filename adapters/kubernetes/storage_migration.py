@@ -1,4 +1,4 @@
-"""Objects that stand in the store in a version of before, written anew in the one of today."""
+"""Storage migration: objects stored in an older version are written anew in the current one."""
 
 from __future__ import annotations
 

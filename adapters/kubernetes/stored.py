@@ -1,4 +1,4 @@
-"""What the API server has of an object, as far as a change of it must know."""
+"""An object as the API server stores it: only the fields that a change of it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that goes on: one line for each thing the server tells."""
+"""A streamed answer: one line for each message of the server."""
 
 from __future__ import annotations
 

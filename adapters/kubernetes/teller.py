@@ -1,4 +1,4 @@
-"""Tells what the watches read, no faster than it is dealt with."""
+"""The publisher of watched facts to one listener, no faster than that one handles them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pools show of their nodes."""
+"""Writes of usage into the status of pools."""
 
 from __future__ import annotations
 

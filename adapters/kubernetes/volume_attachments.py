@@ -1,4 +1,4 @@
-"""Which volumes are attached to which node, as the API server has it, watched while anybody asks."""
+"""Attached volumes by node, watched while anybody asks."""
 
 from __future__ import annotations
 

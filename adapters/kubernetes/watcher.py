@@ -1,4 +1,4 @@
-"""One resource, listed and then watched, for as long as anybody wants to know."""
+"""The watcher of one resource: lists it, then watches it, until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server, for writing."""
+"""The writer of the API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cloud whose machines are nodes that KWOK plays: no AWS needed, only a cluster with KWOK in it."""
+"""The port `Cloud` on KWOK, whose machines are nodes that KWOK plays. It needs a cluster, and no AWS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instance types that are offered where no catalogue is given: those Karpenter's KWOK provider offers."""
+"""Default instance types: those of Karpenter's KWOK provider."""
 
 from __future__ import annotations
 

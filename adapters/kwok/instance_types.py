@@ -1,4 +1,4 @@
-"""Instance types as Karpenter's KWOK provider has them: their labels, and what they keep for themselves."""
+"""Instance types of Karpenter's KWOK provider: labels, and what each keeps for itself."""
 
 from __future__ import annotations
 

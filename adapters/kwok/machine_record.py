@@ -1,4 +1,4 @@
-"""What a node made for KWOK says of the machine it plays, and the instance that this is to the rest of us."""
+"""The machine that a KWOK node plays, recorded in its annotations, and the instance made from that."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What actors stand on in production: the time, timers, tasks and dice."""
+"""The runtime of actors in production: clock, timers, tasks and dice."""

@@ -1,4 +1,4 @@
-"""The time of this machine, and the time of day that does not jump with it."""
+"""The clocks of this machine: monotonic time, and a time of day that does not jump."""
 
 from __future__ import annotations
 

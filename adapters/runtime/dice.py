@@ -1,4 +1,4 @@
-"""Chance from the operating system."""
+"""Random numbers from the operating system."""
 
 from __future__ import annotations
 

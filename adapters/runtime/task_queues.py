@@ -1,4 +1,4 @@
-"""The calls to one port that wait: a queue for each key, and the queues in lanes by purpose."""
+"""Queues of calls to one port: one for each key, in lanes by purpose."""
 
 from __future__ import annotations
 

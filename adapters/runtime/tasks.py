@@ -1,4 +1,4 @@
-"""Calls that may block, run on threads of their own."""
+"""Tasks: calls that may block, run on threads of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages to be sent later, by a thread that waits for them."""
+"""Timers: messages sent later, by a thread that waits for them."""
 
 from __future__ import annotations
 

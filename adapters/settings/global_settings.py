@@ -1,4 +1,4 @@
-"""The ConfigMap that Karpenter had its settings in before v0.32, and what its keys are called today."""
+"""The ConfigMap `karpenter-global-settings` of Karpenter before v0.32: settings by its keys."""
 
 from __future__ import annotations
 

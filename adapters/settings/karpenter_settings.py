@@ -1,4 +1,4 @@
-"""Karpenter's settings that change nothing here, and those that cannot be followed."""
+"""Karpenter's settings that have no effect here, and those that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file that says what nodes really cost its writer."""
+"""The file of price overrides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings as they are said: by options, by environment variables and by the ConfigMap of old."""
+"""Sources of a setting: option, environment variable, ConfigMap."""
 
 from __future__ import annotations
 

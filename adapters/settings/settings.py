@@ -1,4 +1,4 @@
-"""What the controller can be told, each by a variable and by an option of the same name."""
+"""All settings of the controller, each a variable and an option of the same name."""
 
 from __future__ import annotations
 

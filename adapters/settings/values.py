@@ -1,4 +1,4 @@
-"""How the values of settings are written. Each reader raises a ValueError that says what would be right."""
+"""Syntax of the settings' values. Each reader raises a ValueError that says what would be right."""
 
 from __future__ import annotations
 

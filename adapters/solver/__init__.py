@@ -1,1 +1,1 @@
-"""Where packing is computed."""
+"""Solvers: the packer on the calling thread, or in a process of its own."""

@@ -1,4 +1,4 @@
-"""Keep the collector of cycles off while a decision is computed."""
+"""Pause Python's garbage collector while a decision is computed."""
 
 from __future__ import annotations
 

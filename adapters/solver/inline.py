@@ -1,4 +1,4 @@
-"""The packer on the calling thread: for one-off decisions and for seeded runs."""
+"""The packer on the calling thread, for single decisions and seeded runs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Problems and plans on their way between two processes, in slices.
+"""The wire format of problems and plans between two processes: slices.
 
-A slice is one pickle: while it is written or read, the other threads of the process may have to wait, so
-slices are small. All slices of a problem share one memo, so that what pods have in common is sent once; and
-instance types, of which every problem holds the same thousand, are sent once for all and then named by
-number.
+A slice is one pickle. Other threads may have to wait while it is written or read, so slices are small. All
+slices of a problem share one memo, so that an object that many pods share is sent once. Instance types are
+the same thousand in every problem: they are sent once, and then named by number.
 """
 
 from __future__ import annotations

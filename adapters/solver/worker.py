@@ -1,4 +1,4 @@
-"""The packer's process: it reads problems, packs, and writes plans, until nobody is left to ask.
+"""The packer's process: it reads problems, packs, and writes plans, until its input ends.
 
 Run as `python -m treenail.adapters.solver.worker`. Problems come on stdin and plans go to stdout; whatever
 else is printed goes to stderr.

@@ -1,4 +1,4 @@
-"""A client whose requests can be cut short: SQS keeps them open for many seconds."""
+"""An SQS client whose long polls can be cut short."""
 
 from __future__ import annotations
 

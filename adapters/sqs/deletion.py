@@ -1,4 +1,4 @@
-"""Messages are deleted ten at a time; those SQS could not delete are tried again."""
+"""Deletion of messages, ten at a time. Those SQS could not delete are retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to SQS, and how it is put into words."""
+"""Errors of SQS calls, in words for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the queue is: SQS tells its URL by its name."""
+"""The URL of the queue, looked up in SQS by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread that waits for messages and tells them."""
+"""The receiver: a thread that waits for messages and passes them on."""
 
 from __future__ import annotations
 

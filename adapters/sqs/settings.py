@@ -1,4 +1,4 @@
-"""How the interruption queue is read."""
+"""Settings of the interruption queue."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A bounded queue of spans and the thread that exports them.
 
-OpenTelemetry's own batch processor drops without telling how many, and its `force_flush` exports on the
-thread of the caller for as long as the collector likes: neither is for an actor.
+OpenTelemetry's own batch processor does not say how many spans it drops, and its `force_flush` exports on
+the thread of the caller, without a time limit. An actor can use neither.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Our spans as OpenTelemetry's.
+"""Spans of the domain as finished OpenTelemetry spans, made without a tracer.
 
-They are made as finished ones, not by a tracer: a tracer draws ids and reads the clock, where ours follow
-from the decision and from the times that objects bear; and it cuts events and links off at 128.
+A tracer draws ids and reads the clock. Here ids follow from the decision, and times from objects. A tracer
+also drops events and links beyond 128.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the EC2NodeClasses of v1 and v1beta1 are read."""
+"""EC2NodeClasses of v1 and v1beta1, translated to node classes of the domain."""
 
 from __future__ import annotations
 

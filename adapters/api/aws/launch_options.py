@@ -1,4 +1,4 @@
-"""How instances are made, in the words of every version: block devices, metadata, tags."""
+"""Launch options of node classes, as every version writes them: block devices, metadata options, tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selectors of v1alpha1: mappings of tags, where a value may list several, and keys that mean no tag."""
+"""Selectors of v1alpha1: tags with one or more values each, and keys such as `aws-ids` that are no tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""karpenter.k8s.aws/v1beta1 EC2NodeClass. It means what the one of v1 means that it is converted to."""
+"""karpenter.k8s.aws/v1beta1 EC2NodeClass. It is converted to v1, and means the same."""
 
 from __future__ import annotations
 

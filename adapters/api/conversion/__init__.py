@@ -1,4 +1,4 @@
-"""Objects of karpenter.sh and karpenter.k8s.aws from one version of the API to another, with nothing lost."""
+"""Conversion of karpenter.sh and karpenter.k8s.aws objects between API versions, with nothing lost."""
 
 from __future__ import annotations
 

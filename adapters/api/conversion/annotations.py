@@ -1,4 +1,4 @@
-"""Annotations that keep what the version an object stands in has no field for."""
+"""Annotations for fields that the version an object is stored in does not have."""
 
 from __future__ import annotations
 

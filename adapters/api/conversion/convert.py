@@ -1,4 +1,4 @@
-"""One object from one version to another."""
+"""Conversion of one object from one version to another."""
 
 from __future__ import annotations
 

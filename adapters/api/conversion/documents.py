@@ -1,4 +1,4 @@
-"""Sets of manifests from whatever version they stand in to one of NodePool and EC2NodeClass."""
+"""Conversion of a set of manifests, of any version, to one version of NodePool and EC2NodeClass."""
 
 from __future__ import annotations
 

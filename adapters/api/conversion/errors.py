@@ -1,4 +1,4 @@
-"""What stands in the way of a conversion."""
+"""The error of a conversion that is not possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects that came from another version: what their annotations keep of it is as good as a field."""
+"""Converted objects: fields that their annotations keep count like any other field."""
 
 from __future__ import annotations
 

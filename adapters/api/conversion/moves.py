@@ -1,4 +1,4 @@
-"""Where the fields of an object are after its conversion: comments and ways of writing go with them."""
+"""Paths of fields before and after a conversion, so that comments and YAML style move with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provisioners and AWSNodeTemplates as the NodePools and EC2NodeClasses of v1beta1 that mean the same."""
+"""Provisioners and AWSNodeTemplates, converted to NodePools and EC2NodeClasses of v1beta1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NodePools and NodeClaims say differently in v1beta1 and in v1. The object given is what is changed."""
+"""Differences between NodePools and NodeClaims of v1beta1 and v1. The object given is changed in place."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a conversion there and back would not give again, and putting it back.
+"""Differences that a conversion there and back would lose, and how they are put back.
 
-A difference says: where the object, converted back, reads `found` at a path, it first read `original`. It
-is put back only where that is so: what somebody changed in the meantime stays as they left it.
+A difference says: where the object, converted back, has `found` at a path, it first had `original`. It is
+put back only where `found` is still there: a field that somebody changed meanwhile stays as they left it.
 """
 
 from __future__ import annotations

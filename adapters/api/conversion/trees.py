@@ -1,4 +1,4 @@
-"""Ways into trees of plain values whose types nobody has checked."""
+"""Typed access to trees of plain JSON values."""
 
 from __future__ import annotations
 

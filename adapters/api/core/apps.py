@@ -1,4 +1,4 @@
-"""What makes pods: Deployments, ReplicaSets, StatefulSets and DaemonSets."""
+"""Workloads that make pods: Deployments, ReplicaSets, StatefulSets and DaemonSets."""
 
 from __future__ import annotations
 

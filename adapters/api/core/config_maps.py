@@ -1,4 +1,4 @@
-"""ConfigMaps, some of which hold settings."""
+"""ConfigMaps. One of them may hold settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed model of a pod's spec: what scheduling may look at."""
+"""The typed model of a pod's spec: the fields that scheduling uses."""
 
 from __future__ import annotations
 

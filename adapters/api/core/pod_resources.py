@@ -1,4 +1,4 @@
-"""What a pod asks of its node in all, as the scheduler counts it."""
+"""Resource requests of a whole pod, counted as the scheduler counts them."""
 
 from __future__ import annotations
 

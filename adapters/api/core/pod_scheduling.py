@@ -1,4 +1,4 @@
-"""Where a pod may, must and would like to run."""
+"""Scheduling constraints of a pod: node affinity, pod affinity, topology spread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pod specs from their models, each kind of pod but once."""
+"""Pod specs, translated from their models. Equal specs become one object."""
 
 from __future__ import annotations
 

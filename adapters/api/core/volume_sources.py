@@ -1,4 +1,4 @@
-"""Volumes of the plugins that were once within Kubernetes, as the CSI drivers that took over call them."""
+"""In-tree volume plugins, and the CSI drivers that replaced them."""
 
 from __future__ import annotations
 

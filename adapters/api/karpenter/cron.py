@@ -1,6 +1,6 @@
-"""Cron schedules of budgets: how they are written, which the API server can tell as well as we can.
+"""Syntax of the cron schedules of budgets, as a pattern that the API server can check too.
 
-Those that Karpenter follows are taken: the schedules of Kubernetes' CronJobs, but no @every and no time zone.
+Accepted is what Karpenter accepts: the schedules of Kubernetes' CronJobs, without @every and time zones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the pools of all generations have in common, and how it is read."""
+"""Fields that the pools of all generations share, and their translation."""
 
 from __future__ import annotations
 

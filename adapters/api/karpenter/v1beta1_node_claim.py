@@ -1,4 +1,4 @@
-"""karpenter.sh/v1beta1 NodeClaim. It means what the NodeClaim of v1 means that it is converted to."""
+"""karpenter.sh/v1beta1 NodeClaim. It is converted to v1, and means the same."""
 
 from __future__ import annotations
 

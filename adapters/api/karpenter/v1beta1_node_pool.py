@@ -1,4 +1,4 @@
-"""karpenter.sh/v1beta1 NodePool. It means what the NodePool of v1 means that it is converted to."""
+"""karpenter.sh/v1beta1 NodePool. It is converted to v1, and means the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the status of the kinds whose status is written, but not read."""
+"""Schemas of statuses that are written, but not read."""
 
 from __future__ import annotations
 

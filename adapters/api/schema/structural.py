@@ -1,7 +1,7 @@
-"""A model's type as the structural schema that the API server demands: types everywhere, no references.
+"""Structural schemas of model types, as the API server demands them: types everywhere, no references.
 
-It has no `nullable`: the API server drops a field that is null, as reading does. Nor do defaults come from
-models, where a field left out says so: those that the API server writes in are among the constraints.
+They have no `nullable`: the API server drops a field that is null, and so does reading. Defaults do not come
+from models, where a default means "left out". Defaults that the API server fills in are constraints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the API server warns about by itself: fields that are accepted though not acted on.
+"""Warnings of the API server for fields that are accepted but not acted on.
 
-Reading tells of the same fields; here they are admission policies that refuse nothing, so that who applies an
-object by kubectl sees it too. `python -m treenail.adapters.api.schema.warnings FILE` writes them.
+Reading warns of the same fields. Here they are admission policies that refuse nothing, so that whoever runs
+`kubectl apply` sees the warnings too. `python -m treenail.adapters.api.schema.warnings FILE` writes them.
 """
 
 from __future__ import annotations

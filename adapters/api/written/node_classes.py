@@ -1,4 +1,4 @@
-"""What a node class means in the account, as its status says it."""
+"""The status of a node class, as a manifest."""
 
 from __future__ import annotations
 

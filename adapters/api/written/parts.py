@@ -1,4 +1,4 @@
-"""What the manifests of several kinds have in common."""
+"""Parts that the manifests of several kinds share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods as manifests. Containers are not what they were: only what they ask for together is known."""
+"""Pods as manifests, with one or two containers for all: the domain knows only the sums of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain values as YAML, each written as it was where it comes from a text."""
+"""Plain values as YAML. A value read from a text keeps the style it had there."""
 
 from __future__ import annotations
 

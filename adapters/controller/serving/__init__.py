@@ -1,1 +1,1 @@
-"""The ports that others connect to: who is let in, how long each is waited for, and what is answered."""
+"""Ports that serve HTTP: admission of connections, deadlines, and answers."""

@@ -1,4 +1,4 @@
-"""Admission to a port: which connection is closed so that a newcomer has room."""
+"""Admission of connections: which one is closed when a new one finds no room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels: what is between the bytes of a connection and those of HTTP, which is TLS or nothing."""
+"""Channels: TLS, or nothing, between the bytes of a connection and HTTP."""
 
 from __future__ import annotations
 

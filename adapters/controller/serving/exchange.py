@@ -1,4 +1,4 @@
-"""What is asked over a port, and what is answered."""
+"""Requests to a served port, and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of a served port: who may connect, how long each is waited for, how much it may send."""
+"""Limits of a served port: connections, deadlines and sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting the connections closed for what their clients did: a flood is one line a minute."""
+"""Counts of closed connections by reason. They are logged once a minute, however many there are."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The conversion webhook: what it answers, how it is served, and how the API server comes to trust it."""
+"""The conversion webhook: its answers, its server, and its certificates."""

@@ -1,4 +1,4 @@
-"""The authorities that all replicas share: the one that vouches now, and those before it that still hold."""
+"""Certificate authorities that all replicas share: the current one, and older ones still valid."""
 
 from __future__ import annotations
 

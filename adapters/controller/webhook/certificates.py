@@ -1,4 +1,4 @@
-"""Certificates of our own making: an authority, and what it vouches for."""
+"""Self-signed certificates: an authority, and the certificates it signs."""
 
 from __future__ import annotations
 

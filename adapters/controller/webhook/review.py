@@ -1,4 +1,4 @@
-"""What is answered to the API server that asks for objects in another version."""
+"""Answers to ConversionReviews of the API server."""
 
 from __future__ import annotations
 

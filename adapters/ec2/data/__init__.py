@@ -1,1 +1,1 @@
-"""The shipped catalogue: what EC2's instance types are, where they are sold and at what price."""
+"""The shipped catalogue: instance types of EC2, zones that sell them, and prices."""

@@ -1,4 +1,4 @@
-"""The shipped catalogue's files, made of what AWS says; README.md beside this says what is in them."""
+"""Writes the files of the shipped catalogue from AWS's answers; README.md beside this describes them."""
 
 from __future__ import annotations
 

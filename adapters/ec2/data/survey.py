@@ -1,4 +1,4 @@
-"""What a region sells right now, asked of AWS without regard to what was known before."""
+"""A survey of one region: everything it sells now, asked of AWS from scratch."""
 
 from __future__ import annotations
 

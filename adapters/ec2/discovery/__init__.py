@@ -1,1 +1,1 @@
-"""What there is to launch in an account and a region, asked of AWS and remembered for a while."""
+"""Discovery of what can be launched in an account and a region: asked of AWS, and cached for a while."""

@@ -1,4 +1,4 @@
-"""How AWS is asked: through the gate, page by page."""
+"""Paged and retried queries to AWS."""
 
 from __future__ import annotations
 

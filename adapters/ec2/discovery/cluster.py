@@ -1,4 +1,4 @@
-"""What nodes must know of the cluster they join."""
+"""Facts of the cluster that nodes need to join it: endpoint, certificate authority, DNS, version."""
 
 from __future__ import annotations
 

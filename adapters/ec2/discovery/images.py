@@ -1,4 +1,4 @@
-"""The machine images that selector terms mean."""
+"""Machine images that selector terms select."""
 
 from __future__ import annotations
 

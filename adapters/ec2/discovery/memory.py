@@ -1,4 +1,4 @@
-"""Answers of AWS, kept for a while."""
+"""A cache of AWS's answers, each kept for a while."""
 
 from __future__ import annotations
 

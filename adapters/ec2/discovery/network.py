@@ -1,4 +1,4 @@
-"""The subnets and security groups that selector terms mean."""
+"""Subnets and security groups that selector terms select."""
 
 from __future__ import annotations
 

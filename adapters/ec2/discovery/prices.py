@@ -1,4 +1,4 @@
-"""What instance types cost: on demand by the price list, spot by its history."""
+"""Prices of instance types: on demand from the price list, spot from its history."""
 
 from __future__ import annotations
 

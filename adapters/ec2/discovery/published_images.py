@@ -1,4 +1,4 @@
-"""Under which names AWS publishes the images of each family."""
+"""Names under which AWS publishes the images of each family."""
 
 from __future__ import annotations
 

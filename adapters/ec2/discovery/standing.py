@@ -1,4 +1,4 @@
-"""What a node class means in the account, part by part: what its status says."""
+"""The status of a node class in the account, part by part."""
 
 from __future__ import annotations
 

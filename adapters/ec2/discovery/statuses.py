@@ -1,4 +1,4 @@
-"""How EC2 finds its instances to be."""
+"""Instance status: the results of EC2's status checks, and scheduled events."""
 
 from __future__ import annotations
 

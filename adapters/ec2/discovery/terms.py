@@ -1,4 +1,4 @@
-"""Selector terms as questions to EC2: as few as will do."""
+"""Selector terms as queries to EC2, merged into as few as possible."""
 
 from __future__ import annotations
 

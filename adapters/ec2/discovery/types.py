@@ -1,4 +1,4 @@
-"""The instance types of a region, and which zones sell them."""
+"""Instance types of a region, and the zones that sell them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How instances are bought, found again and given back."""
+"""Instances: launched, listed and terminated."""

@@ -1,4 +1,4 @@
-"""Whether instances of a node class could be told how to boot, found out before any is launched."""
+"""A check, before any launch, that instances of a node class could be told how to boot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What launch templates say of instances beside their user data: disks, network, metadata, placement."""
+"""Parts of a launch template beside user data: disks, network, metadata, placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node's kubelet is told, as a configuration and as flags."""
+"""Kubelet settings of a node, as a configuration file and as flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One listing for all who ask at about the same time."""
+"""A listing that is shared by all who ask at about the same time."""
 
 from __future__ import annotations
 

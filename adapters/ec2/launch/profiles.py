@@ -1,4 +1,4 @@
-"""The instance profiles by which instances of node classes may act: named, or made from roles."""
+"""Instance profiles of node classes: named by the class, or made from its role."""
 
 from __future__ import annotations
 

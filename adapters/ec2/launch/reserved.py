@@ -1,4 +1,4 @@
-"""Which capacity reservation instances are launched into, as EC2 is told."""
+"""The capacity reservation of a launch, as EC2 is told."""
 
 from __future__ import annotations
 

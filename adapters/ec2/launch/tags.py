@@ -1,4 +1,4 @@
-"""The tags of what a launch makes: instances, volumes, fleets, launch templates, network interfaces."""
+"""Tags of everything that a launch makes: instances, volumes, fleets, launch templates, interfaces."""
 
 from __future__ import annotations
 

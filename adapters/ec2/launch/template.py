@@ -1,4 +1,4 @@
-"""What instances of a call have in common, as a launch template of EC2."""
+"""The content of a launch template: what all instances of a call share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The launch templates there are in EC2, made when a call needs them and taken away when none does."""
+"""Launch templates in EC2: made when a call needs one, deleted when none does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances given back: one call for all that are asked for at about the same time."""
+"""Terminations: one call for all instances that are given back at about the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instance does when it first boots: join the cluster, beside what the node class adds."""
+"""User data of an instance: it joins the cluster, and does what the node class adds."""
 
 from __future__ import annotations
 

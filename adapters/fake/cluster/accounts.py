@@ -1,4 +1,4 @@
-"""What each node has left, kept up with every change."""
+"""Free resources of each node, updated with every change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server refuses to keep."""
+"""Admission: objects that the API server refuses to store."""
 
 from __future__ import annotations
 

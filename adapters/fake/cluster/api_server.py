@@ -1,4 +1,4 @@
-"""What the API server does with each request: check, keep, answer. Nothing goes wrong on the way here."""
+"""The API server: validates, stores and answers each request. No faults happen here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The controller that attaches volumes to nodes for pods, and detaches them when these are gone."""
+"""The attach-detach controller: attaches volumes to the nodes of pods, and detaches them afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the disruption controller does: it says of each disruption budget how many evictions it allows."""
+"""The disruption controller: writes into each PodDisruptionBudget how many evictions it allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many pods that matter to others are in each topology domain, kept up with every change."""
+"""Counts of pods by topology domain, updated with every change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fake cluster: one object to apply manifests to, to embed, and to ask how things stand."""
+"""The fake cluster: apply manifests, embed it, read its objects."""
 
 from __future__ import annotations
 

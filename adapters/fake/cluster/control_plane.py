@@ -1,4 +1,4 @@
-"""What every controller of the cluster works with."""
+"""The control plane that every controller works with: agenda, store, settings, event log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events people read beside objects."""
+"""Events that people read beside objects."""
 
 from __future__ import annotations
 

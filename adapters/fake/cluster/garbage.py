@@ -1,4 +1,4 @@
-"""The garbage collector: what is owned goes with its owners."""
+"""The garbage collector: objects go with their owners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen to a request between the client and the API server."""
+"""Faults between client and API server: requests fail, answers get lost, others write first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How controllers make pods."""
+"""The pod maker of the workload controllers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods a topology counts, and on which nodes."""
+"""Selection of pods by topology terms, and of the nodes on which they count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cluster does about nodes: it finds lost ones, and takes pods off where they may not stay."""
+"""The node controller: finds lost nodes, and evicts pods by NoExecute taints."""
 
 from __future__ import annotations
 

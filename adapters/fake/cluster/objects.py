@@ -1,4 +1,4 @@
-"""What the cluster holds, and under which name."""
+"""Types of the cluster's objects, and their addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods each workload made."""
+"""Pods by the workload that made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a patch makes of a claim or a node."""
+"""Patches, applied to claims and nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether pods of one spec fit a node, and which node suits them best."""
+"""Fit and score of a pod spec on each node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be done to a pod: bound once, deleted with grace."""
+"""Operations on a pod: bind once, delete with grace."""
 
 from __future__ import annotations
 

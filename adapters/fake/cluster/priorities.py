@@ -1,4 +1,4 @@
-"""What the API server fills in of a pod's spec."""
+"""Pod specs as admission completes them: priority of the PriorityClass, and one pod of room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scheduler: gives pods their nodes, and says why where there is none."""
+"""The scheduler: binds pods to nodes, or says why there is none for a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast a cluster is, and what goes wrong in it."""
+"""Settings of the cluster: latencies, and probabilities of faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the status of pools and node classes, and who holds a node class; their annotations."""
+"""Statuses, finalizers and annotations of pools and node classes."""
 
 from __future__ import annotations
 

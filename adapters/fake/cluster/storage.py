@@ -1,4 +1,4 @@
-"""Storage: which nodes reach a pod's volumes, and the volumes that are made when a pod gets its node."""
+"""Storage: the nodes that reach a pod's volumes, and volumes made when a pod is bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The objects there are, each at its revision, and what the API server makes sure of."""
+"""The object store: each object at its revision, and the guarantees of the API server."""
 
 from __future__ import annotations
 

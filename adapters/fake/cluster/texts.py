@@ -1,4 +1,4 @@
-"""Objects that clients read from their text, by the decoder that reads those of an API server."""
+"""Objects given to clients as JSON text, read by the decoder for the real API server."""
 
 from __future__ import annotations
 

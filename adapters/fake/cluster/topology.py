@@ -1,4 +1,4 @@
-"""What pods ask of where other pods are, and those of them: spread, affinity, anti-affinity."""
+"""Topology constraints of pods: spread, affinity and anti-affinity."""
 
 from __future__ import annotations
 

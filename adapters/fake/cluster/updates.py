@@ -1,4 +1,4 @@
-"""What becomes of an object when another of its name is applied."""
+"""The result of applying an object over one of the same name."""
 
 from __future__ import annotations
 

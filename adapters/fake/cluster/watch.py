@@ -1,4 +1,4 @@
-"""The watch: every change of the store, told a little later, and full lists now and then."""
+"""The watch: reports every change of the store with a delay, and full lists now and then."""
 
 from __future__ import annotations
 

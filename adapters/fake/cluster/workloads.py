@@ -1,4 +1,4 @@
-"""All that makes pods, places them and clears them away."""
+"""All workload controllers, the scheduler and the garbage collector, put together."""
 
 from __future__ import annotations
 

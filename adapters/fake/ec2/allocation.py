@@ -1,4 +1,4 @@
-"""Which of the offerings a fleet may choose from it takes: EC2's allocation strategies."""
+"""Allocation strategies of EC2: the offering that a fleet takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much EC2 has left to sell, by capacity type, instance type and zone."""
+"""Capacity that EC2 has left, by capacity type, instance type and zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fake EC2 must be told of the instance types there are."""
+"""The catalogue of instance types that the fake EC2 sells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fake EC2: one object to launch from, to embed, to make trouble with, and to ask what it cost."""
+"""The fake EC2: launch from it, embed it, cause faults in it, read its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a fake EC2 by others than who launches: shortages, interruptions, people at consoles."""
+"""Events from outside that a test may cause: shortages, interruptions, people at consoles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How instances do: what EC2's status checks find, and what it has planned with them."""
+"""Health of instances: results of status checks, and scheduled events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long calls to EC2 take."""
+"""Latency of calls to EC2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The launch templates of a cluster: one for all launches that boot alike."""
+"""Launch templates of a cluster: one for all launches that boot alike."""
 
 from __future__ import annotations
 

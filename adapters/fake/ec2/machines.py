@@ -1,4 +1,4 @@
-"""The instances there are and were: their states, their addresses, what they cost."""
+"""All instances, past and present: states, addresses and costs."""
 
 from __future__ import annotations
 

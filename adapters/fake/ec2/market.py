@@ -1,4 +1,4 @@
-"""What spot capacity costs and how deep its pools are: by seed, type and zone, whoever asks first."""
+"""The spot market: prices and capacity drawn by seed, instance type and zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The VPC instances run in: its subnets with their addresses, and its security groups."""
+"""The VPC of the instances: subnets with their addresses, and security groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes are called: the private DNS names of their instances."""
+"""Node names: the private DNS names of their instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large nodes come up, where that is not what the catalogue says."""
+"""Sizes of nodes that differ from the catalogue."""
 
 from __future__ import annotations
 

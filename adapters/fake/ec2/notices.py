@@ -1,4 +1,4 @@
-"""EventBridge's events about instances, as AWS documents them, put on the interruption queue."""
+"""Notices: EventBridge events about instances, as AWS documents them, sent to the interruption queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capacity reservations: who may use them, and how much of each is left."""
+"""Capacity reservations: who may use each, and how much of it is left."""
 
 from __future__ import annotations
 

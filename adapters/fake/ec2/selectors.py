@@ -1,4 +1,4 @@
-"""Which of EC2's things the terms of a node class's selectors mean."""
+"""Selection of EC2's subnets, groups and images by the terms of a node class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast EC2 is, what it limits, and what goes wrong in it."""
+"""Settings of EC2: latencies, limits, and probabilities of faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node class can launch here: its subnets, images and instance types, with prices."""
+"""The assortment of a node class: subnets, images and instance types with prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong with all calls for a while, from a moment on: refusals, outages, what is not there yet."""
+"""Spells: faults of all calls for a while, such as throttling or an outage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node class means in a fake region, as its status says it."""
+"""The status of a node class in a fake region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to instances that nobody asked for: interruptions, retirements, other people."""
+"""Ends of instances from outside: interruptions, retirements, other people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""User data that no instance could be launched or boot with."""
+"""Validation of user data: what no instance could boot with is refused."""
 
 from __future__ import annotations
 

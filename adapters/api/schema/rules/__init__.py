@@ -1,1 +1,1 @@
-"""Rules that several kinds share: what translation refuses, said so that the API server refuses it first."""
+"""Rules that several kinds share. The API server refuses by them what translation would refuse later."""

@@ -1,4 +1,4 @@
-"""What the definitions of claims have in common, of all generations."""
+"""Rules that the definitions of claims share, in all generations."""
 
 from __future__ import annotations
 

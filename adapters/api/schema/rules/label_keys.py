@@ -1,4 +1,4 @@
-"""Which labels a pool may set and ask for; see `restrictions`, which says the same to the reader."""
+"""Labels that a pool may set and ask for: the rules of `restrictions`, for the API server."""
 
 from __future__ import annotations
 

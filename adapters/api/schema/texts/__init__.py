@@ -1,4 +1,4 @@
-"""What objects and fields are for, as `kubectl explain` shows it."""
+"""Descriptions of objects and fields, as `kubectl explain` shows them."""
 
 from __future__ import annotations
 
