@@ -1,4 +1,5 @@
 """All settings of the controller, each a variable and an option of the same name."""
+# ruff: noqa: RUF009 (each call declares a field)
 
 from __future__ import annotations
 
@@ -39,9 +40,9 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-def _variable(default: str, read: Callable[[str], Any], about: str) -> dict[str, Any]:
-    """Describe a setting: its default as it would be written, how it is read, and what it is about."""
-    return {"default": default, "read": read, "about": about}
+def _variable(default: str, read: Callable[[str], Any], about: str) -> Any:  # noqa: ANN401 (any setting)
+    """Declare a setting: its default as it would be written, how it is read, and what it is about."""
+    return field(metadata={"default": default, "read": read, "about": about})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,243 +53,155 @@ class Settings:
     `warnings` say which variables were set that change nothing, one line each.
     """
 
-    cluster_name: str = field(metadata=_variable("", values.cluster, "The cluster's name. It must be given."))
-    cloud: CloudName = field(
-        metadata=_variable(
-            "ec2",
-            values.one_of(CloudName),
-            "Where nodes come from: `ec2`, or `kwok` for nodes without machines.",
-        )
+    cluster_name: str = _variable("", values.cluster, "The cluster's name. It must be given.")
+    cloud: CloudName = _variable(
+        "ec2", values.one_of(CloudName), "Where nodes come from: `ec2`, or `kwok` for nodes without machines."
     )
-    kubeconfig: str = field(
-        metadata=_variable(
-            "",
-            values.text,
-            "The file that says how to reach the cluster; without it, the pod's service account.",
-        )
+    kubeconfig: str = _variable(
+        "", values.text, "The file that says how to reach the cluster; without it, the pod's service account."
     )
-    kube_context: str = field(
-        metadata=_variable("", values.text, "The context of that file; without it, the current one.")
+    kube_context: str = _variable("", values.text, "The context of that file; without it, the current one.")
+    system_namespace: str = _variable(
+        "",
+        values.namespace,
+        "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
     )
-    system_namespace: str = field(
-        metadata=_variable(
-            "",
-            values.namespace,
-            "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
-        )
+    kube_client_qps: float = _variable("200", values.positive, "Writes to the API server a second.")
+    kube_client_burst: int = _variable("300", values.natural, "Writes to the API server at once.")
+    cluster_endpoint: str = _variable("", values.url, "The API server, for nodes; without it, EKS is asked.")
+    cluster_ca_bundle: str = _variable(
+        "",
+        values.certificates,
+        "The API server's certificate authority (base64), for nodes; without it, EKS is asked.",
     )
-    kube_client_qps: float = field(
-        metadata=_variable("200", values.positive, "Writes to the API server a second.")
+    interruption_queue: str = _variable(
+        "", values.text, "The SQS queue of EC2's warnings; without it, nobody listens to any."
     )
-    kube_client_burst: int = field(
-        metadata=_variable("300", values.natural, "Writes to the API server at once.")
+    on_spot_interruption: Response = _variable(
+        "act",
+        values.one_of(Response),
+        "Whether nodes are given back for it: `act`, or `record` it and no more.",
     )
-    cluster_endpoint: str = field(
-        metadata=_variable("", values.url, "The API server, for nodes; without it, EKS is asked.")
+    on_rebalance_recommendation: Response = _variable(
+        "record",
+        values.one_of(Response),
+        "The same, where EC2 finds it likely that it will take a spot instance.",
     )
-    cluster_ca_bundle: str = field(
-        metadata=_variable(
-            "",
-            values.certificates,
-            "The API server's certificate authority (base64), for nodes; without it, EKS is asked.",
-        )
+    on_scheduled_change: Response = _variable(
+        "act", values.one_of(Response), "The same, for what AWS Health announces of instances."
     )
-    interruption_queue: str = field(
-        metadata=_variable(
-            "", values.text, "The SQS queue of EC2's warnings; without it, nobody listens to any."
-        )
+    on_instance_state_change: Response = _variable(
+        "act", values.one_of(Response), "The same, for instances that stop or are terminated."
     )
-    on_spot_interruption: Response = field(
-        metadata=_variable(
-            "act",
-            values.one_of(Response),
-            "Whether nodes are given back for it: `act`, or `record` it and no more.",
-        )
+    on_capacity_reservation_interruption: Response = _variable(
+        "act",
+        values.one_of(Response),
+        "The same, for instances in reserved capacity that its owner takes back.",
     )
-    on_rebalance_recommendation: Response = field(
-        metadata=_variable(
-            "record",
-            values.one_of(Response),
-            "The same, where EC2 finds it likely that it will take a spot instance.",
-        )
+    on_impaired_status: Response = _variable(
+        "act",
+        values.one_of(Response),
+        "The same, for instances that fail EC2's status checks for two minutes.",
     )
-    on_scheduled_change: Response = field(
-        metadata=_variable(
-            "act", values.one_of(Response), "The same, for what AWS Health announces of instances."
-        )
+    delete_pods_at_deadline: bool = _variable(
+        "true",
+        values.boolean,
+        "Whether pods are deleted, whatever protects them, before a machine that EC2 takes is gone.",
     )
-    on_instance_state_change: Response = field(
-        metadata=_variable(
-            "act", values.one_of(Response), "The same, for instances that stop or are terminated."
-        )
+    aws_region: str = _variable("", values.text, "The region; without it, boto3 looks where it always does.")
+    aws_default_instance_profile: str = _variable(
+        "", values.text, "The instance profile of node classes that name none and no role."
     )
-    on_capacity_reservation_interruption: Response = field(
-        metadata=_variable(
-            "act",
-            values.one_of(Response),
-            "The same, for instances in reserved capacity that its owner takes back.",
-        )
+    aws_tags: Mapping[str, str] = _variable(
+        "",
+        values.tags,
+        "Tags of all that is launched, as a JSON object; those that a node class gives come before them.",
     )
-    on_impaired_status: Response = field(
-        metadata=_variable(
-            "act",
-            values.one_of(Response),
-            "The same, for instances that fail EC2's status checks for two minutes.",
-        )
+    isolated_vpc: bool = _variable("false", values.boolean, "Whether AWS's price list is out of reach.")
+    vm_memory_overhead_percent: float = _variable(
+        "0.075", values.share, "The share of memory that hypervisor and kernel keep, as a fraction."
     )
-    delete_pods_at_deadline: bool = field(
-        metadata=_variable(
-            "true",
-            values.boolean,
-            "Whether pods are deleted, whatever protects them, before a machine that EC2 takes is gone.",
-        )
+    reserved_enis: int = _variable("0", values.natural, "Network interfaces that carry no pods.")
+    ami_refresh_interval: float = _variable(
+        "1m", values.minutes, "How long it is remembered which images are meant. At least a minute."
     )
-    aws_region: str = field(
-        metadata=_variable("", values.text, "The region; without it, boto3 looks where it always does.")
+    subnet_refresh_interval: float = _variable(
+        "1m", values.minutes, "How long it is remembered which subnets are meant. At least a minute."
     )
-    aws_default_instance_profile: str = field(
-        metadata=_variable(
-            "", values.text, "The instance profile of node classes that name none and no role."
-        )
+    eks_control_plane: bool = _variable(
+        "false",
+        values.boolean,
+        "Whether EKS is asked for the version of Kubernetes that images are for, not the API server.",
     )
-    aws_tags: Mapping[str, str] = field(
-        metadata=_variable(
-            "",
-            values.tags,
-            "Tags of all that is launched, as a JSON object; those that a node class gives come before them.",
-        )
+    price_overrides_file: str = _variable(
+        "", values.text, "The file of your own prices; without it, those that AWS publishes."
     )
-    isolated_vpc: bool = field(
-        metadata=_variable("false", values.boolean, "Whether AWS's price list is out of reach.")
+    batch_idle_duration: float = _variable(
+        "1s", values.seconds, "A batch ends so long after its last new pod."
     )
-    vm_memory_overhead_percent: float = field(
-        metadata=_variable(
-            "0.075", values.share, "The share of memory that hypervisor and kernel keep, as a fraction."
-        )
+    batch_max_duration: float = _variable("10s", values.seconds, "A batch ends so long after its first pod.")
+    early_binding: bool = _variable(
+        "false", values.boolean, "Whether pods are bound to a node as soon as its instance is bought."
     )
-    reserved_enis: int = field(
-        metadata=_variable("0", values.natural, "Network interfaces that carry no pods.")
+    packing: Packing = _variable(
+        "cheapest", values.one_of(Packing), "How node sizes are chosen: `cheapest` or `first-fit-descending`."
     )
-    ami_refresh_interval: float = field(
-        metadata=_variable(
-            "1m", values.minutes, "How long it is remembered which images are meant. At least a minute."
-        )
+    packing_order: PackingOrder = _variable(
+        "cpu",
+        values.one_of(PackingOrder),
+        "What first-fit-descending calls large: `cpu`, `memory` or `euclidean`.",
     )
-    subnet_refresh_interval: float = field(
-        metadata=_variable(
-            "1m", values.minutes, "How long it is remembered which subnets are meant. At least a minute."
-        )
+    preference_policy: PreferencePolicy = _variable(
+        "Respect",
+        values.one_of(PreferencePolicy),
+        "Whether preferences of pods are kept while they can be: `Respect`, or `Ignore`.",
     )
-    eks_control_plane: bool = field(
-        metadata=_variable(
-            "false",
-            values.boolean,
-            "Whether EKS is asked for the version of Kubernetes that images are for, not the API server.",
-        )
+    min_values_policy: MinValuesPolicy = _variable(
+        "Strict",
+        values.one_of(MinValuesPolicy),
+        "Whether a node needs all of the choice that `minValues` ask for: `Strict`, or `BestEffort`.",
     )
-    price_overrides_file: str = field(
-        metadata=_variable(
-            "", values.text, "The file of your own prices; without it, those that AWS publishes."
-        )
+    node_overhead_cost: float = _variable(
+        str(NODE_OVERHEAD_COST),
+        dollars_an_hour,
+        "What a node costs beside its price and its volumes, in $/h; pools may say otherwise.",
     )
-    batch_idle_duration: float = field(
-        metadata=_variable("1s", values.seconds, "A batch ends so long after its last new pod.")
+    log_level: LogLevel = _variable(
+        "info",
+        values.one_of(LogLevel),
+        "The least important lines logged: `debug`, `info`, `warning`, `error`.",
     )
-    batch_max_duration: float = field(
-        metadata=_variable("10s", values.seconds, "A batch ends so long after its first pod.")
+    metrics_port: int = _variable("8080", values.port, "Where Prometheus reads `/metrics`.")
+    health_probe_port: int = _variable(
+        "8081", values.port, "Where the kubelet asks `/healthz` and `/readyz`."
     )
-    early_binding: bool = field(
-        metadata=_variable(
-            "false", values.boolean, "Whether pods are bound to a node as soon as its instance is bought."
-        )
+    disable_webhook: bool = _variable(
+        "false", values.boolean, "Whether objects are not converted, so that v1beta1 cannot be read."
     )
-    packing: Packing = field(
-        metadata=_variable(
-            "cheapest",
-            values.one_of(Packing),
-            "How node sizes are chosen: `cheapest` or `first-fit-descending`.",
-        )
+    webhook_port: int = _variable(
+        "8443", values.port, "Where the API server has objects of v1beta1 converted."
     )
-    packing_order: PackingOrder = field(
-        metadata=_variable(
-            "cpu",
-            values.one_of(PackingOrder),
-            "What first-fit-descending calls large: `cpu`, `memory` or `euclidean`.",
-        )
+    karpenter_service: str = _variable(
+        "treenail", values.name, "The Service with that port, by which the API server reaches it."
     )
-    preference_policy: PreferencePolicy = field(
-        metadata=_variable(
-            "Respect",
-            values.one_of(PreferencePolicy),
-            "Whether preferences of pods are kept while they can be: `Respect`, or `Ignore`.",
-        )
+    webhook_url: str = _variable(
+        "", values.secure_url, "The same as a URL with https, for a controller that no Service leads to."
     )
-    min_values_policy: MinValuesPolicy = field(
-        metadata=_variable(
-            "Strict",
-            values.one_of(MinValuesPolicy),
-            "Whether a node needs all of the choice that `minValues` ask for: `Strict`, or `BestEffort`.",
-        )
+    otel_exporter_otlp_endpoint: str = _variable(
+        "", values.url, "The collector that traces go to, by OTLP over HTTP; without it, they go nowhere."
     )
-    node_overhead_cost: float = field(
-        metadata=_variable(
-            str(NODE_OVERHEAD_COST),
-            dollars_an_hour,
-            "What a node costs beside its price and its volumes, in $/h; pools may say otherwise.",
-        )
+    otel_exporter_otlp_traces_endpoint: str = _variable(
+        "", values.url, "The same, as the full URL for traces alone."
     )
-    log_level: LogLevel = field(
-        metadata=_variable(
-            "info",
-            values.one_of(LogLevel),
-            "The least important lines logged: `debug`, `info`, `warning`, `error`.",
-        )
+    state_directory: str = _variable(
+        _STATE_DIRECTORY,
+        values.text,
+        "Where it is noted that the process failed. It should outlive the container.",
     )
-    metrics_port: int = field(metadata=_variable("8080", values.port, "Where Prometheus reads `/metrics`."))
-    health_probe_port: int = field(
-        metadata=_variable("8081", values.port, "Where the kubelet asks `/healthz` and `/readyz`.")
-    )
-    disable_webhook: bool = field(
-        metadata=_variable(
-            "false", values.boolean, "Whether objects are not converted, so that v1beta1 cannot be read."
-        )
-    )
-    webhook_port: int = field(
-        metadata=_variable("8443", values.port, "Where the API server has objects of v1beta1 converted.")
-    )
-    karpenter_service: str = field(
-        metadata=_variable(
-            "treenail", values.name, "The Service with that port, by which the API server reaches it."
-        )
-    )
-    webhook_url: str = field(
-        metadata=_variable(
-            "",
-            values.secure_url,
-            "The same as a URL with https, for a controller that no Service leads to.",
-        )
-    )
-    otel_exporter_otlp_endpoint: str = field(
-        metadata=_variable(
-            "", values.url, "The collector that traces go to, by OTLP over HTTP; without it, they go nowhere."
-        )
-    )
-    otel_exporter_otlp_traces_endpoint: str = field(
-        metadata=_variable("", values.url, "The same, as the full URL for traces alone.")
-    )
-    state_directory: str = field(
-        metadata=_variable(
-            _STATE_DIRECTORY,
-            values.text,
-            "Where it is noted that the process failed. It should outlive the container.",
-        )
-    )
-    feature_gates: Mapping[str, bool] = field(
-        metadata=_variable(
-            "",
-            values.gates(GATES),
-            "Karpenter's feature gates; `NodeRepair` is followed. One that is not known is an error.",
-        )
+    feature_gates: Mapping[str, bool] = _variable(
+        "",
+        values.gates(GATES),
+        "Karpenter's feature gates; `NodeRepair` is followed. One that is not known is an error.",
     )
     warnings: tuple[str, ...] = ()
     election_wanted: bool = True
