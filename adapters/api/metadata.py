@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from msgspec import field
 
@@ -52,6 +52,21 @@ class TemplateMetadata(Model):
         check_annotations(self.annotations, f"{at}.annotations")
 
 
+class Identity(TypedDict):
+    """Which object at which revision."""
+
+    name: str
+    uid: str
+    resource_version: int
+
+
+class Labelled(Identity):
+    """The same, and what is noted on it."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
 class ObjectMeta(TemplateMetadata):
     """The metadata of an object that the API server may or may not have seen yet."""
 
@@ -81,6 +96,14 @@ class ObjectMeta(TemplateMetadata):
     @property
     def version(self) -> int:
         return int(self.resource_version or 0)
+
+    @property
+    def identity(self) -> Identity:
+        return {"name": self.name, "uid": self.uid, "resource_version": self.version}
+
+    @property
+    def labelled(self) -> Labelled:
+        return {**self.identity, "labels": self.labels, "annotations": self.annotations}
 
     @property
     def deleting_since(self) -> datetime | None:

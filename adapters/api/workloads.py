@@ -31,8 +31,8 @@ class PodTemplate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """A Deployment. `selector` matches the template's labels."""
+class Replicated:
+    """What makes so many pods of one template. `selector` matches the template's labels."""
 
     name: str
     namespace: str = "default"
@@ -46,37 +46,24 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaSet:
+class Deployment(Replicated):
+    """A Deployment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaSet(Replicated):
     """A ReplicaSet, on its own or of the Deployment among its `owners`."""
 
-    name: str
-    namespace: str = "default"
-    uid: str = ""
-    resource_version: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
-    replicas: int = 1
-    selector: LabelSelector
-    template: PodTemplate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatefulSet:
+class StatefulSet(Replicated):
     """A StatefulSet. Pod n's claims are named TEMPLATE-NAME-n after `volume_claim_templates`.
 
     `parallel` pods start without waiting for those before them.
     """
 
-    name: str
-    namespace: str = "default"
-    uid: str = ""
-    resource_version: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    replicas: int = 1
-    selector: LabelSelector
-    template: PodTemplate
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     parallel: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 from msgspec import field
 
@@ -72,42 +72,15 @@ class DaemonSetModel(CoreObject, kw_only=True):
 def deployment(model: DeploymentModel, reading: Reading) -> Translation:
     """Return the Deployment; FieldError says what is wrong with it."""
     meta = _checked(model.metadata)
-    return Translation(
-        objects=(
-            Deployment(
-                name=meta.name,
-                namespace=meta.namespace,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                replicas=_replicas(model.spec),
-                selector=_selector(model.spec),
-                template=_template(model.spec.template, reading),
-            ),
-        )
-    )
+    found = Deployment(**meta.labelled, **_replicated(model.spec, meta, reading))
+    return Translation(objects=(found,))
 
 
 def replica_set(model: ReplicaSetModel, reading: Reading) -> Translation:
     """Return the ReplicaSet; FieldError says what is wrong with it."""
     meta = _checked(model.metadata)
-    return Translation(
-        objects=(
-            ReplicaSet(
-                name=meta.name,
-                namespace=meta.namespace,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                owners=meta.owners,
-                replicas=_replicas(model.spec),
-                selector=_selector(model.spec),
-                template=_template(model.spec.template, reading),
-            ),
-        )
-    )
+    found = ReplicaSet(**meta.labelled, **_replicated(model.spec, meta, reading), owners=meta.owners)
+    return Translation(objects=(found,))
 
 
 def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
@@ -118,23 +91,13 @@ def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
         volume_claim(m, meta.namespace, f"spec.volumeClaimTemplates[{n}].")
         for n, m in enumerate(spec.volume_claim_templates)
     )
-    return Translation(
-        objects=(
-            StatefulSet(
-                name=meta.name,
-                namespace=meta.namespace,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                replicas=_replicas(spec),
-                selector=_selector(spec),
-                template=_template(spec.template, reading),
-                volume_claim_templates=tuple(claims),
-                parallel=spec.pod_management_policy == "Parallel",
-            ),
-        )
+    found = StatefulSet(
+        **meta.labelled,
+        **_replicated(spec, meta, reading),
+        volume_claim_templates=tuple(claims),
+        parallel=spec.pod_management_policy == "Parallel",
     )
+    return Translation(objects=(found,))
 
 
 def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
@@ -142,25 +105,38 @@ def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
     meta = _checked(model.metadata)
     _selector(model.spec)
     template = _template(model.spec.template, reading)
-    return Translation(
-        objects=(
-            DaemonSet(
-                uid=meta.uid or f"{meta.namespace}/{meta.name}",
-                name=meta.name,
-                namespace=meta.namespace,
-                resource_version=meta.version,
-                template_labels=template.labels,
-                template_annotations=template.annotations,
-                spec=template.spec,
-            ),
-        )
+    found = DaemonSet(
+        uid=meta.uid or f"{meta.namespace}/{meta.name}",
+        name=meta.name,
+        namespace=meta.namespace,
+        resource_version=meta.version,
+        template_labels=template.labels,
+        template_annotations=template.annotations,
+        spec=template.spec,
     )
+    return Translation(objects=(found,))
 
 
 def _checked(meta: ObjectMeta) -> ObjectMeta:
     meta.validate()
     meta.namespace = meta.namespace or "default"
     return meta
+
+
+class _Replicated(TypedDict):
+    namespace: str
+    replicas: int
+    selector: LabelSelector
+    template: PodTemplate
+
+
+def _replicated(spec: ReplicatedSpecModel, meta: ObjectMeta, reading: Reading) -> _Replicated:
+    return {
+        "namespace": meta.namespace,
+        "replicas": _replicas(spec),
+        "selector": _selector(spec),
+        "template": _template(spec.template, reading),
+    }
 
 
 def _replicas(spec: ReplicatedSpecModel) -> int:

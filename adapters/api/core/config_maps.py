@@ -19,14 +19,9 @@ def config_map(model: ConfigMapModel, _reading: Reading) -> Translation:
     """Return the ConfigMap; FieldError says what is wrong with it."""
     meta = model.metadata
     meta.validate()
-    return Translation(
-        objects=(
-            ConfigMap(
-                name=meta.name,
-                namespace=meta.namespace or "default",
-                uid=meta.uid,
-                resource_version=meta.version,
-                data=model.data,
-            ),
-        )
+    found = ConfigMap(
+        **meta.identity,
+        namespace=meta.namespace or "default",
+        data=model.data,
     )
+    return Translation(objects=(found,))

@@ -47,27 +47,20 @@ def node(model: NodeModel, reading: Reading) -> Translation:
     allocatable = capacity
     if status.allocatable is not None:
         allocatable = there_is(status.allocatable, "status.allocatable")
-    return Translation(
-        objects=(
-            Node(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                owners=meta.owners,
-                finalizers=meta.finalizers,
-                taints=own_taints,
-                unschedulable=spec.unschedulable,
-                provider_id=spec.provider_id,
-                capacity=capacity,
-                allocatable=allocatable,
-                conditions=tuple(said for c in status.conditions if (said := c.value()) is not None),
-                created_at=meta.created(reading.at),
-                deleting_since=meta.deleting_since,
-            ),
-        )
+    found = Node(
+        **meta.labelled,
+        owners=meta.owners,
+        finalizers=meta.finalizers,
+        taints=own_taints,
+        unschedulable=spec.unschedulable,
+        provider_id=spec.provider_id,
+        capacity=capacity,
+        allocatable=allocatable,
+        conditions=tuple(said for c in status.conditions if (said := c.value()) is not None),
+        created_at=meta.created(reading.at),
+        deleting_since=meta.deleting_since,
     )
+    return Translation(objects=(found,))
 
 
 class NamespaceModel(CoreObject):
@@ -78,15 +71,8 @@ def namespace(model: NamespaceModel, _reading: Reading) -> Translation:
     """Return the namespace; FieldError says what is wrong with it."""
     meta = model.metadata
     meta.validate(is_dns_label)
-    return Translation(
-        objects=(
-            Namespace(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                deleting_since=meta.deleting_since,
-            ),
-        )
+    found = Namespace(
+        **meta.labelled,
+        deleting_since=meta.deleting_since,
     )
+    return Translation(objects=(found,))

@@ -63,29 +63,26 @@ def pod(model: PodModel, reading: Reading) -> Translation:
     created_at = meta.created(reading.at)
     scheduled = status.condition("PodScheduled")
     ready = status.condition("Ready")
-    return Translation(
-        objects=(
-            Pod(
-                uid=meta.uid or f"{namespace}/{meta.name}",
-                name=meta.name,
-                namespace=namespace,
-                resource_version=meta.version,
-                labels=meta.labels,
-                annotations=meta.annotations,
-                owners=meta.owners,
-                spec=reading.specs.of_pod(model.spec, meta.labels),
-                created_at=created_at,
-                deleting_since=meta.deleting_since,
-                phase=status.value,
-                node_name=node_name,
-                nominated_node=status.nominated_node_name,
-                unschedulable_since=_unschedulable_since(scheduled, created_at),
-                scheduled_at=_scheduled_at(scheduled),
-                started_at=in_utc(status.start_time) if status.start_time else None,
-                ready=ready is not None and ready.status == Status.TRUE,
-            ),
-        )
+    found = Pod(
+        uid=meta.uid or f"{namespace}/{meta.name}",
+        name=meta.name,
+        namespace=namespace,
+        resource_version=meta.version,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        owners=meta.owners,
+        spec=reading.specs.of_pod(model.spec, meta.labels),
+        created_at=created_at,
+        deleting_since=meta.deleting_since,
+        phase=status.value,
+        node_name=node_name,
+        nominated_node=status.nominated_node_name,
+        unschedulable_since=_unschedulable_since(scheduled, created_at),
+        scheduled_at=_scheduled_at(scheduled),
+        started_at=in_utc(status.start_time) if status.start_time else None,
+        ready=ready is not None and ready.status == Status.TRUE,
     )
+    return Translation(objects=(found,))
 
 
 def _unschedulable_since(scheduled: CoreConditionModel | None, created_at: datetime) -> datetime | None:

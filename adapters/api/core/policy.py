@@ -49,21 +49,16 @@ def disruption_budget(model: PodDisruptionBudgetModel, _reading: Reading) -> Tra
     meta.validate()
     if spec.min_available is not None and spec.max_unavailable is not None:
         raise FieldError("spec.maxUnavailable", "cannot stand beside spec.minAvailable")
-    return Translation(
-        objects=(
-            PodDisruptionBudget(
-                name=meta.name,
-                namespace=meta.namespace or "default",
-                uid=meta.uid,
-                resource_version=meta.version,
-                selector=spec.selector.value("spec.selector") if spec.selector else None,
-                min_available=_portion(spec.min_available, "spec.minAvailable"),
-                max_unavailable=_portion(spec.max_unavailable, "spec.maxUnavailable"),
-                always_allow_unhealthy=spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
-                disruptions_allowed=model.status.disruptions_allowed,
-            ),
-        )
+    found = PodDisruptionBudget(
+        **meta.identity,
+        namespace=meta.namespace or "default",
+        selector=spec.selector.value("spec.selector") if spec.selector else None,
+        min_available=_portion(spec.min_available, "spec.minAvailable"),
+        max_unavailable=_portion(spec.max_unavailable, "spec.maxUnavailable"),
+        always_allow_unhealthy=spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
+        disruptions_allowed=model.status.disruptions_allowed,
     )
+    return Translation(objects=(found,))
 
 
 def _portion(written: int | str | None, at: str) -> Portion | None:
@@ -93,15 +88,10 @@ def priority_class(model: PriorityClassModel, _reading: Reading) -> Translation:
     meta.validate()
     if model.value > _HIGHEST_OF_USERS and not meta.name.startswith("system-"):
         raise FieldError("value", f"{model.value} is more than {_HIGHEST_OF_USERS}, the highest allowed")
-    return Translation(
-        objects=(
-            PriorityClass(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                value=model.value,
-                global_default=model.global_default,
-                preempts=model.preemption_policy == "PreemptLowerPriority",
-            ),
-        )
+    found = PriorityClass(
+        **meta.identity,
+        value=model.value,
+        global_default=model.global_default,
+        preempts=model.preemption_policy == "PreemptLowerPriority",
     )
+    return Translation(objects=(found,))

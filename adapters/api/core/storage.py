@@ -59,12 +59,8 @@ def volume_claim(model: PersistentVolumeClaimModel, namespace: str, at: str = ""
     meta, spec = model.metadata, model.spec
     meta.validate(at=f"{at}metadata")
     return PersistentVolumeClaim(
-        name=meta.name,
+        **meta.labelled,
         namespace=namespace,
-        uid=meta.uid,
-        resource_version=meta.version,
-        labels=meta.labels,
-        annotations=meta.annotations,
         storage_class=spec.storage_class_name,
         volume_name=spec.volume_name,
         access_modes=spec.access_modes,
@@ -130,25 +126,20 @@ def persistent_volume(model: PersistentVolumeModel, _reading: Reading) -> Transl
     affinity = spec.node_affinity.required if spec.node_affinity else None
     claim = spec.claim_ref
     driver, handle = (spec.csi.driver, spec.csi.volume_handle) if spec.csi else spec.disk()
-    return Translation(
-        objects=(
-            PersistentVolume(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                labels=meta.labels,
-                storage_class=spec.storage_class_name,
-                capacity=asked(spec.capacity, "spec.capacity").get(_STORAGE, 0),
-                access_modes=spec.access_modes,
-                claim=f"{claim.namespace or 'default'}/{claim.name}" if claim and claim.name else "",
-                driver=driver,
-                handle=handle or meta.name,
-                on_node=spec.local is not None or spec.host_path is not None,
-                node_affinity=affinity.value("spec.nodeAffinity.required") if affinity else (),
-                deleting=meta.deletion_timestamp is not None,
-            ),
-        )
+    found = PersistentVolume(
+        **meta.identity,
+        labels=meta.labels,
+        storage_class=spec.storage_class_name,
+        capacity=asked(spec.capacity, "spec.capacity").get(_STORAGE, 0),
+        access_modes=spec.access_modes,
+        claim=f"{claim.namespace or 'default'}/{claim.name}" if claim and claim.name else "",
+        driver=driver,
+        handle=handle or meta.name,
+        on_node=spec.local is not None or spec.host_path is not None,
+        node_affinity=affinity.value("spec.nodeAffinity.required") if affinity else (),
+        deleting=meta.deletion_timestamp is not None,
     )
+    return Translation(objects=(found,))
 
 
 class TopologyExpressionModel(Model, kw_only=True):
@@ -177,20 +168,15 @@ def storage_class(model: StorageClassModel, _reading: Reading) -> Translation:
     meta = model.metadata
     meta.validate()
     terms = (_topology(m, f"allowedTopologies[{n}]") for n, m in enumerate(model.allowed_topologies))
-    return Translation(
-        objects=(
-            StorageClass(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                provisioner=model.provisioner,
-                waits_for_pod=model.volume_binding_mode == "WaitForFirstConsumer",
-                default=meta.annotations.get(_DEFAULT_CLASS) == "true",
-                allowed_topologies=tuple(term for term in terms if term),
-                created_at=in_utc(meta.creation_timestamp) if meta.creation_timestamp else None,
-            ),
-        )
+    found = StorageClass(
+        **meta.identity,
+        provisioner=model.provisioner,
+        waits_for_pod=model.volume_binding_mode == "WaitForFirstConsumer",
+        default=meta.annotations.get(_DEFAULT_CLASS) == "true",
+        allowed_topologies=tuple(term for term in terms if term),
+        created_at=in_utc(meta.creation_timestamp) if meta.creation_timestamp else None,
     )
+    return Translation(objects=(found,))
 
 
 def _topology(model: TopologyTermModel, at: str) -> tuple[Expression, ...]:
@@ -230,13 +216,8 @@ def csi_node(model: CSINodeModel, _reading: Reading) -> Translation:
     meta = model.metadata
     meta.validate()
     counts = ((d.name, d.allocatable.count if d.allocatable else None) for d in model.spec.drivers)
-    return Translation(
-        objects=(
-            CSINode(
-                name=meta.name,
-                uid=meta.uid,
-                resource_version=meta.version,
-                limits={name: count for name, count in counts if count is not None},
-            ),
-        )
+    found = CSINode(
+        **meta.identity,
+        limits={name: count for name, count in counts if count is not None},
     )
+    return Translation(objects=(found,))

@@ -71,9 +71,7 @@ def claim(
     lasting, startup = node_taints(spec.taints, spec.startup_taints, "spec")
     read = of_claim(requirements, "spec.requirements")
     return NodeClaim(
-        name=meta.name,
-        uid=meta.uid,
-        resource_version=meta.version,
+        **meta.identity,
         generation=generation,
         pool=meta.labels.get(generation.pool_label, ""),
         node_class=node_class,

@@ -50,9 +50,7 @@ class Template:
     ) -> NodePool:
         """Return the pool. What its requirements set that is not acted on is named after `not_acted_on`."""
         return NodePool(
-            name=self.meta.name,
-            uid=self.meta.uid,
-            resource_version=self.meta.version,
+            **self.meta.identity,
             generation=generation,
             weight=weight or 0,
             labels=self.own.labels,

@@ -22,17 +22,7 @@ def claim_manifest(claim: NodeClaim) -> Tree:
     return {
         "apiVersion": f"karpenter.sh/{claim.generation.value}",
         "kind": claim.generation.claim_kind,
-        "metadata": metadata(
-            name=claim.name,
-            uid=claim.uid,
-            resource_version=claim.resource_version,
-            labels=claim.labels,
-            annotations=claim.annotations,
-            owners=claim.owners,
-            created_at=claim.created_at,
-            deleting_since=claim.deleting_since,
-            finalizers=list(claim.finalizers),
-        ),
+        "metadata": metadata(claim, uid=claim.uid, finalizers=list(claim.finalizers)),
         "spec": _spec(claim, old=old),
         **said(status=_status(claim, old=old)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from treenail.adapters.api.written.parts import Tree, time
+from treenail.adapters.api.written.parts import Tree, said, time
 from treenail.domain.model.capacity_reservations import CapacityReservation
 from treenail.domain.model.node_class_status import ImageMeant, NodeClassMeaning
 from treenail.domain.model.requirements import Requirement
@@ -18,10 +18,8 @@ def written_meaning(kind: str, meaning: NodeClassMeaning) -> Tree:
     if kind not in _SAYING:
         return {}
     fields: Tree = {
-        "subnets": [
-            _given({"id": one.id, "zone": one.zone, "zoneID": one.zone_id}) for one in meaning.subnets
-        ],
-        "securityGroups": [_given({"id": one.id, "name": one.name}) for one in meaning.security_groups],
+        "subnets": [said(id=one.id, zone=one.zone, zoneID=one.zone_id) for one in meaning.subnets],
+        "securityGroups": [said(id=one.id, name=one.name) for one in meaning.security_groups],
         "amis": [_image(one) for one in meaning.images],
     }
     if _SAYING[kind]:
@@ -31,35 +29,24 @@ def written_meaning(kind: str, meaning: NodeClassMeaning) -> Tree:
 
 
 def _image(image: ImageMeant) -> Tree:
-    written = _given({"id": image.id, "name": image.name})
-    if image.deprecated:
-        written["deprecated"] = True
+    written = said(id=image.id, name=image.name, deprecated=image.deprecated)
     return {**written, "requirements": [_requirement(one) for one in image.requirements]}
 
 
 def _reservation(found: CapacityReservation) -> Tree:
     own = found.reservation
-    return _given(
-        {
-            "id": own.id,
-            "availabilityZone": found.zone,
-            "instanceType": found.instance_type,
-            "instanceMatchCriteria": found.match_criteria.value,
-            "ownerID": found.owner_id,
-            "endTime": time(found.ends_at),
-            "interruptible": own.interruptible,
-            "reservationType": own.kind,
-            "state": "expiring" if found.expiring else "active",
-        }
+    return said(
+        id=own.id,
+        availabilityZone=found.zone,
+        instanceType=found.instance_type,
+        instanceMatchCriteria=found.match_criteria.value,
+        ownerID=found.owner_id,
+        endTime=time(found.ends_at),
+        interruptible=own.interruptible,
+        reservationType=own.kind,
+        state="expiring" if found.expiring else "active",
     )
 
 
 def _requirement(requirement: Requirement) -> Tree:
-    written: Tree = {"key": requirement.key, "operator": requirement.operator.value}
-    if requirement.values:
-        written["values"] = sorted(requirement.values)
-    return written
-
-
-def _given(fields: Tree) -> Tree:
-    return {name: value for name, value in fields.items() if value}
+    return said(key=requirement.key, operator=requirement.operator.value, values=sorted(requirement.values))

@@ -12,17 +12,7 @@ def node_manifest(node: Node) -> Tree:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": metadata(
-            name=node.name,
-            uid=node.uid,
-            resource_version=node.resource_version,
-            labels=node.labels,
-            annotations=node.annotations,
-            owners=node.owners,
-            created_at=node.created_at,
-            deleting_since=node.deleting_since,
-            finalizers=list(node.finalizers),
-        ),
+        "metadata": metadata(node, uid=node.uid, finalizers=list(node.finalizers)),
         "spec": said(
             taints=taints(node.taints), unschedulable=node.unschedulable, providerID=node.provider_id
         ),

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from treenail.adapters.api.reading import LONG_AGO
-from treenail.domain.model.nodes import Condition
-from treenail.domain.model.pods import Owner
+from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint
 
@@ -26,29 +26,18 @@ def time(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def metadata(
-    *,
-    name: str,
-    uid: str,
-    resource_version: int,
-    labels: Mapping[str, str],
-    annotations: Mapping[str, str],
-    owners: Iterable[Owner],
-    created_at: datetime,
-    deleting_since: datetime | None,
-    **others: object,
-) -> Tree:
+def metadata(of: Node | NodeClaim | Pod, *, uid: str, **others: object) -> Tree:
     """Write an object's metadata. `others` (its namespace, its finalizers) come after its name."""
     return said(
-        name=name,
+        name=of.name,
         **others,
         uid=uid,
-        resourceVersion=str(resource_version) if resource_version else "",
-        creationTimestamp=None if created_at == LONG_AGO else time(created_at),
-        deletionTimestamp=time(deleting_since),
-        labels=dict(sorted(labels.items())),
-        annotations=dict(sorted(annotations.items())),
-        ownerReferences=[_owner(o) for o in owners],
+        resourceVersion=str(of.resource_version) if of.resource_version else "",
+        creationTimestamp=None if of.created_at == LONG_AGO else time(of.created_at),
+        deletionTimestamp=time(of.deleting_since),
+        labels=dict(sorted(of.labels.items())),
+        annotations=dict(sorted(of.annotations.items())),
+        ownerReferences=[_owner(o) for o in of.owners],
     )
 
 

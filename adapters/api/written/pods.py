@@ -26,21 +26,10 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def pod_manifest(pod: Pod) -> Tree:
     """Write a v1 Pod, with containers that together request what it does."""
-    seen = pod.uid != pod.key
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": metadata(
-            name=pod.name,
-            namespace=pod.namespace,
-            uid=pod.uid if seen else "",
-            resource_version=pod.resource_version,
-            labels=pod.labels,
-            annotations=pod.annotations,
-            owners=pod.owners,
-            created_at=pod.created_at,
-            deleting_since=pod.deleting_since,
-        ),
+        "metadata": metadata(pod, uid=pod.uid if pod.uid != pod.key else "", namespace=pod.namespace),
         "spec": said(nodeName=pod.node_name) | spec_manifest(pod.spec),
         "status": said(
             phase=pod.phase.value,
