@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final, Protocol
 
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.claims import promised_pods
 from treenail.domain.model.fleets import Instance
+from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import NodeClaim, NodeView
-from treenail.domain.telemetry.log_facts import life_logger, named, packed_alike, shortened
+from treenail.domain.telemetry.log_facts import shortened
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import EndRecord
 
@@ -24,14 +27,17 @@ class Log(Protocol):
 
 def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:
     """Tell which kinds of nodes a decision makes: ten at most, the others are in its trace."""
-    for alike in packed_alike(claims)[:_MOST_PACKINGS]:
+    groups: dict[tuple[str, tuple[str, ...]], list[NodeClaim]] = {}
+    for claim in claims:
+        groups.setdefault((claim.pool, claim.instance_types), []).append(claim)
+    for (pool, types), alike in islice(groups.items(), _MOST_PACKINGS):
         log(
             "computed packing with instance type options",
             logger="controller.provisioner",
-            pool=alike.pool,
-            nodes=alike.claims,
-            pods=alike.pods,
-            instance_types=list(alike.instance_types),
+            pool=pool,
+            nodes=len(alike),
+            pods=sum(len(promised_pods(claim)) for claim in alike),
+            instance_types=list(types),
         )
 
 
@@ -42,7 +48,7 @@ def tell_created(log: Log, claim: NodeClaim) -> None:
         logger="controller.provisioner",
         requests=claim.requests.format(),
         instance_types=shortened(claim.instance_types),
-        **named(claim),
+        **_named(claim),
     )
 
 
@@ -62,13 +68,13 @@ def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
     """Tell that a claim says which instance it has, and what that leaves to pods."""
     log(
         f"launched {_kind(claim)}",
-        logger=life_logger(claim, "lifecycle"),
+        logger=_logger(claim, "lifecycle"),
         provider_id=instance.provider_id,
         instance_type=instance.instance_type,
         zone=instance.zone,
         capacity_type=instance.capacity_type,
         allocatable=claim.allocatable.format(),
-        **named(claim),
+        **_named(claim),
     )
 
 
@@ -96,7 +102,7 @@ def tell_initialized(log: Log, claim: NodeClaim, node: str, span: SpanContext | 
 
 def _tell_stage(log: Log, text: str, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
     ids = {"trace_id": span.trace_id, "span_id": span.span_id} if span is not None else {}
-    log(text, logger=life_logger(claim, "lifecycle"), node=node, **named(claim), **ids)
+    log(text, logger=_logger(claim, "lifecycle"), node=node, **_named(claim), **ids)
 
 
 def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:
@@ -124,13 +130,24 @@ def tell_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
     """Tell that a claim is gone, and why."""
     log(
         f"deleted {_kind(claim)}",
-        logger=life_logger(claim, "termination"),
+        logger=_logger(claim, "termination"),
         node=claim.node_name,
         provider_id=claim.provider_id,
         **record.fields(),
-        **named(claim),
+        **_named(claim),
     )
 
 
 def _kind(claim: NodeClaim) -> str:
     return claim.generation.claim_kind.lower()
+
+
+def _logger(claim: NodeClaim, stage: str) -> str:
+    """Return the logger of a stage in a claim's life, such as controller.machine.lifecycle."""
+    return f"controller.{_kind(claim)}.{stage}"
+
+
+def _named(claim: NodeClaim) -> dict[str, str]:
+    """Return the fields that name a claim and its pool: a machine has a provisioner."""
+    pool = "provisioner" if claim.generation is Generation.V1ALPHA5 else "nodepool"
+    return {_kind(claim): claim.name, pool: claim.pool}

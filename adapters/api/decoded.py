@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import (
@@ -23,8 +23,6 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-
-K = TypeVar("K")
 
 
 class _Others(TypedDict, total=False):
@@ -61,53 +59,39 @@ class Decoded:
     set_aside: tuple[ManifestError, ...] = ()
 
     @classmethod
-    def of(cls, objects: Sequence[ApiObject], **others: Unpack[_Others]) -> Decoded:
+    def of(cls, objects: Iterable[ApiObject], **others: Unpack[_Others]) -> Decoded:
         """Sort `objects` by kind."""
-        return cls(
-            namespaces=_only(Namespace, objects),
-            priority_classes=_only(PriorityClass, objects),
-            storage_classes=_only(StorageClass, objects),
-            volumes=_only(PersistentVolume, objects),
-            volume_claims=_only(PersistentVolumeClaim, objects),
-            csi_nodes=_only(CSINode, objects),
-            node_classes=_only(NodeClass, objects),
-            node_pools=_only(NodePool, objects),
-            node_claims=_only(NodeClaim, objects),
-            nodes=_only(Node, objects),
-            daemon_sets=_only(DaemonSet, objects),
-            disruption_budgets=_only(PodDisruptionBudget, objects),
-            deployments=_only(Deployment, objects),
-            replica_sets=_only(ReplicaSet, objects),
-            stateful_sets=_only(StatefulSet, objects),
-            pods=_only(Pod, objects),
-            config_maps=_only(ConfigMap, objects),
-            **others,
-        )
+        by_kind: dict[type[ApiObject], list[Any]] = {kind: [] for kind in _FIELDS}
+        for one in objects:
+            by_kind[type(one)].append(one)
+        return cls(**{field: tuple(by_kind[kind]) for kind, field in _FIELDS.items()}, **others)
 
     def objects(self) -> tuple[ApiObject, ...]:
         """Return all objects, kind after kind: what others refer to comes before them.
 
         ConfigMaps are left out: nothing in a cluster acts on them.
         """
-        return (
-            *self.namespaces,
-            *self.priority_classes,
-            *self.storage_classes,
-            *self.volumes,
-            *self.volume_claims,
-            *self.csi_nodes,
-            *self.node_classes,
-            *self.node_pools,
-            *self.node_claims,
-            *self.nodes,
-            *self.daemon_sets,
-            *self.disruption_budgets,
-            *self.deployments,
-            *self.replica_sets,
-            *self.stateful_sets,
-            *self.pods,
-        )
+        in_cluster = (field for kind, field in _FIELDS.items() if kind is not ConfigMap)
+        return tuple(one for field in in_cluster for one in getattr(self, field))
 
 
-def _only(kind: type[K], objects: Sequence[ApiObject]) -> tuple[K, ...]:
-    return tuple(one for one in objects if isinstance(one, kind))
+# The field of each kind; what others refer to comes before them.
+_FIELDS: Final[Mapping[type[ApiObject], str]] = {
+    Namespace: "namespaces",
+    PriorityClass: "priority_classes",
+    StorageClass: "storage_classes",
+    PersistentVolume: "volumes",
+    PersistentVolumeClaim: "volume_claims",
+    CSINode: "csi_nodes",
+    NodeClass: "node_classes",
+    NodePool: "node_pools",
+    NodeClaim: "node_claims",
+    Node: "nodes",
+    DaemonSet: "daemon_sets",
+    PodDisruptionBudget: "disruption_budgets",
+    Deployment: "deployments",
+    ReplicaSet: "replica_sets",
+    StatefulSet: "stateful_sets",
+    Pod: "pods",
+    ConfigMap: "config_maps",
+}

@@ -17,6 +17,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.converted_files import ConvertedFile, SourceFile, converted_files, source_file
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
 
 _SEPARATOR = "---\n"
@@ -61,8 +62,7 @@ def convert(
         else [source_file(Path(one) if one != "-" else one) for one in file or ()]
     )
     files, warnings = converted_files(sources, to.value)
-    for warning in warnings:
-        sys.stderr.write(f"treenail: warning: {warning}\n")
+    warn(warnings)
     if diff:
         sys.stdout.writelines(line for one in files for line in _diff(one, to))
     elif output is ManifestFormat.JSON:

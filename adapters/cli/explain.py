@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
-from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.problems import BadInputError
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.explain.explanation import Statement, ago
@@ -22,8 +21,6 @@ from treenail.domain.explain.pod_explanation import explain_pod
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.cli.live_cluster import LiveCluster, ToldEvent
 
-_Output: TypeAlias = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
-
 explain = typer.Typer(help="Tell why a pod or a node of the cluster is where and as it is.")
 
 
@@ -32,7 +29,7 @@ def pod(
     name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")],
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    output: _Output = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Tell why a pod is on its node, or on none, and what keeps it there."""
     namespace, _, short = name.rpartition("/")
@@ -60,7 +57,7 @@ def node(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of a node, a NodeClaim or a Machine.")],
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    output: _Output = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Tell why a node is there, whether it may go, and why it goes or went."""
     now = datetime.now(UTC)
@@ -111,7 +108,7 @@ def _print(
                 for one in events
             ],
         }
-        sys.stdout.write(json.dumps(report, indent=1, sort_keys=True) + "\n")
+        write_json(report, sort_keys=True)
         return
     lines = [subject, *(f"  {one.says}" for one in statements)]
     if events:

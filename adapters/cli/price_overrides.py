@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+from treenail.adapters.cli.output_format import warn
 from treenail.adapters.settings.price_overrides import read_price_overrides
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
@@ -35,5 +35,4 @@ def own_prices(file: Path | None) -> PriceOverrides:
 
 def warn_of_idle(file: Path | None, overrides: PriceOverrides, types: Collection[InstanceType]) -> None:
     """Warn on stderr of each override that is about none of `types`: a name may be mistyped."""
-    for n in overrides.idle(types):
-        sys.stderr.write(f"treenail: warning: {file}: overrides[{n}]: is about no instance type there is\n")
+    warn(f"{file}: overrides[{n}]: is about no instance type there is" for n in overrides.idle(types))

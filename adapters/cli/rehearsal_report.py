@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TextIO
 
-from rich.console import Console
 from rich.table import Table
 
+from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.trace_tree import write_trace
 from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.rehearsal import Rehearsal
@@ -15,7 +15,6 @@ from treenail.adapters.embed.timeline import TimelineEntry
 
 _MOST_TRACES: Final = 10
 _PLACES: Final = 6
-_WIDE: Final = 10_000
 
 
 def as_json(rehearsal: Rehearsal) -> dict[str, object]:
@@ -58,12 +57,19 @@ def _node(node: NodeRecord) -> dict[str, object]:
 
 def write_report(rehearsal: Rehearsal, to: TextIO) -> None:
     """Write what happened, the nodes there were, the traces of the decisions, and what it cost."""
-    console = Console(file=to) if to.isatty() else Console(file=to, width=_WIDE, color_system=None)
+    console = console_on(to)
     for entry in rehearsal.timeline.entries:
         console.print(_line(entry), highlight=False, soft_wrap=True)
     console.print()
     console.print(_nodes(rehearsal.history()))
-    _write_traces(rehearsal, console, to)
+    decisions = [(f"decision {one}", trace) for one, trace in rehearsal.decisions()]
+    ends = [(f"the end of {node}", trace) for node, trace in rehearsal.ends()]
+    for several, called in ((decisions, "decisions"), (ends, "ends")):
+        for title, trace in several[:_MOST_TRACES]:
+            console.print(f"\n{title}", highlight=False)
+            write_trace(rehearsal.telemetry.spans_of(trace), to)
+        if len(several) > _MOST_TRACES:
+            console.print(f"\n... and {len(several) - _MOST_TRACES} more {called}", highlight=False)
     pods = rehearsal.pods()
     running = rehearsal.running()
     console.print(
@@ -71,21 +77,6 @@ def write_report(rehearsal: Rehearsal, to: TextIO) -> None:
         f"${rehearsal.cost():.4f} spent in {rehearsal.seconds:g} s of virtual time",
         highlight=False,
     )
-
-
-def _write_traces(rehearsal: Rehearsal, console: Console, to: TextIO) -> None:
-    decisions = rehearsal.decisions()
-    for decision, trace_id in decisions[:_MOST_TRACES]:
-        console.print(f"\ndecision {decision}", highlight=False)
-        write_trace(rehearsal.telemetry.spans_of(trace_id), to)
-    if len(decisions) > _MOST_TRACES:
-        console.print(f"\n... and {len(decisions) - _MOST_TRACES} more decisions", highlight=False)
-    ends = rehearsal.ends()
-    for node, trace_id in ends[:_MOST_TRACES]:
-        console.print(f"\nthe end of {node}", highlight=False)
-        write_trace(rehearsal.telemetry.spans_of(trace_id), to)
-    if len(ends) > _MOST_TRACES:
-        console.print(f"\n... and {len(ends) - _MOST_TRACES} more ends", highlight=False)
 
 
 def _line(entry: TimelineEntry) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,7 +12,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.cli.arguments import taken_apart
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
-from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
@@ -62,9 +61,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
-    output: Annotated[
-        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
-    ] = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
     span = parse_duration(duration)
@@ -86,13 +83,12 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         check_node_classes(
             decoded, manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
-        for warning in (*decoded.warnings, *told.warnings):
-            sys.stderr.write(f"treenail: warning: {warning}\n")
+        warn((*decoded.warnings, *told.warnings))
         rehearsal.cluster.apply(*decoded.objects())
         with Waiting("rehearsing", seconds, sys.stderr) as waiting:
             _run(rehearsal, actions, seconds, waiting)
         if output is OutputFormat.JSON:
-            sys.stdout.write(json.dumps(as_json(rehearsal), indent=1, sort_keys=True) + "\n")
+            write_json(as_json(rehearsal), sort_keys=True)
         else:
             write_report(rehearsal, sys.stdout)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +11,7 @@ import typer
 
 from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
-from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
@@ -41,9 +40,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             help="Instance types as KWOK's provider writes them; without, those of the node classes."
         ),
     ] = None,
-    output: Annotated[
-        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
-    ] = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
     repeat: Annotated[int, typer.Option(help="Decide this often, from fresh objects each time.")] = 1,
     packing: Annotated[
         Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen.")
@@ -99,10 +96,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             simulation.decide()
             seconds.append(perf_counter() - began)
     simulation.advise()
-    for warning in (*simulation.warnings, *told.warnings, *simulation.plan.problems):
-        sys.stderr.write(f"treenail: warning: {warning}\n")
+    warn((*simulation.warnings, *told.warnings, *simulation.plan.problems))
     if output is OutputFormat.JSON:
-        sys.stdout.write(json.dumps(as_json(simulation, seconds), indent=1) + "\n")
+        write_json(as_json(simulation, seconds))
     else:
         write_report(simulation, sys.stdout)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TextIO
+from typing import TextIO
 
-from rich.console import Console
 from rich.table import Table
 
+from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.refusal_report import named, refused_as_json, write_refused
 from treenail.adapters.embed.simulation import Simulation
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
-
-_WIDE: Final = 10_000
 
 
 def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
@@ -60,7 +58,7 @@ def _claim(claim: PlannedClaim, names: dict[str, str]) -> dict[str, object]:
 
 def write_report(simulation: Simulation, to: TextIO) -> None:
     """Write the nodes to buy, what goes onto existing ones, and why pods were refused."""
-    console = Console(file=to) if to.isatty() else Console(file=to, width=_WIDE, color_system=None)
+    console = console_on(to)
     plan, names = simulation.plan, simulation.pod_names
     table = Table("pool", "cheapest type", "of", "$/h", "zones", "as", "pods", "requests", "which", box=None)
     for claim in plan.claims:

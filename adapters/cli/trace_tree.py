@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TextIO
 
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from treenail.adapters.cli.output_format import console_on
 from treenail.domain.model.durations import format_duration
 from treenail.domain.telemetry.span_trees import SpanTree, grow
 from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanEvent
@@ -19,17 +19,11 @@ MOST_SHOWN: Final = 40
 _MOST_VALUES: Final = 4
 _LONGEST_VALUE: Final = 80
 _OURS: Final = "treenail."
-# Not wrapped where nobody looks at a screen: one span is one line, to be searched for.
-_UNWRAPPED: Final = 100_000
 
 
 def write_trace(spans: Iterable[Span], stream: TextIO) -> None:
     """Write one trace's spans to `stream` as a tree; in colour and wrapped only on a terminal."""
-    if stream.isatty():
-        console = Console(file=stream)
-    else:
-        console = Console(file=stream, width=_UNWRAPPED, force_terminal=False, color_system=None)
-    console.print(trace_tree(spans), highlight=False)
+    console_on(stream).print(trace_tree(spans), highlight=False)
 
 
 def trace_tree(spans: Iterable[Span]) -> Tree:

@@ -256,30 +256,26 @@ class Rehearsal:
         Raises:
             ValueError: there is no such node, or no spot node at all.
         """
-        name, instance_id = self.machines.find(node, spot=True)
-        self.timeline.add("SpotInterruptionAnnounced", {"node": name, "instance": instance_id})
-        self.ec2.interrupt(instance_id)
-        return name
+        return self._to_instance("SpotInterruptionAnnounced", self.ec2.interrupt, node, spot=True)
 
     def recommend_rebalance(self, node: str | None = None) -> str:
         """Announce that a spot node is at risk; return its name."""
-        name, instance_id = self.machines.find(node, spot=True)
-        self.timeline.add("RebalanceRecommended", {"node": name, "instance": instance_id})
-        self.ec2.recommend_rebalance(instance_id)
-        return name
+        return self._to_instance("RebalanceRecommended", self.ec2.recommend_rebalance, node, spot=True)
 
     def terminate_outside(self, node: str | None = None) -> str:
         """Terminate a node's instance behind the controller's back; return its name."""
-        name, instance_id = self.machines.find(node, spot=False)
-        self.timeline.add("TerminatedOutside", {"node": name, "instance": instance_id})
-        self.ec2.terminate_outside(instance_id)
-        return name
+        return self._to_instance("TerminatedOutside", self.ec2.terminate_outside, node)
 
     def impair(self, node: str | None = None) -> str:
         """Let the status check of a node's instance fail from now on; return its name."""
-        name, instance_id = self.machines.find(node, spot=False)
-        self.timeline.add("StatusCheckFailed", {"node": name, "instance": instance_id})
-        self.ec2.health.fail(instance_id)
+        return self._to_instance("StatusCheckFailed", self.ec2.health.fail, node)
+
+    def _to_instance(
+        self, event: str, do: Callable[[str], object], node: str | None, *, spot: bool = False
+    ) -> str:
+        name, instance_id = self.machines.find(node, spot=spot)
+        self.timeline.add(event, {"node": name, "instance": instance_id})
+        do(instance_id)
         return name
 
     def sicken(self, node: str | None = None) -> str:
@@ -353,19 +349,15 @@ class Rehearsal:
 
     def decisions(self) -> Sequence[tuple[str, str]]:
         """Return (decision id, trace id) of every decision whose plan was committed, in order."""
-        return [
-            (str(span.attributes["treenail.decision.id"]), span.context.trace_id)
-            for span in self.telemetry.spans()
-            if span.name == "decide"
-        ]
+        return self._traces("decide", "treenail.decision.id")
 
     def ends(self) -> Sequence[tuple[str, str]]:
         """Return (node, trace id) of every node that was seen out to its instance's end, in order."""
-        return [
-            (str(span.attributes["k8s.node.name"]), span.context.trace_id)
-            for span in self.telemetry.spans()
-            if span.name == "terminate"
-        ]
+        return self._traces("terminate", "k8s.node.name")
+
+    def _traces(self, span: str, attribute: str) -> Sequence[tuple[str, str]]:
+        spans = (one for one in self.telemetry.spans() if one.name == span)
+        return [(str(one.attributes[attribute]), one.context.trace_id) for one in spans]
 
     def summary(self) -> str:
         """Return in one line how things stand."""

@@ -61,28 +61,6 @@ MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
 AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
 KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "kwoknodeclasses")
 
-RESOURCES: Final[Mapping[str, Resource]] = {
-    resource.kind: resource
-    for resource in (
-        POD,
-        NODE,
-        EVENT,
-        NAMESPACE,
-        PERSISTENT_VOLUME,
-        PERSISTENT_VOLUME_CLAIM,
-        STORAGE_CLASS,
-        CSI_NODE,
-        POD_DISRUPTION_BUDGET,
-        DAEMON_SET,
-        NODE_POOL,
-        NODE_CLAIM,
-        EC2_NODE_CLASS,
-        PROVISIONER,
-        MACHINE,
-        AWS_NODE_TEMPLATE,
-        KWOK_NODE_CLASS,
-    )
-}
 # What only some pods need to be known: where we may not see it, the others go on.
 DISPENSABLE: Final[tuple[Resource, ...]] = (
     NAMESPACE,
@@ -106,3 +84,4 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE,
     POD,
 )
+RESOURCES: Final[Mapping[str, Resource]] = {resource.kind: resource for resource in (EVENT, *WATCHED)}
