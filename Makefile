@@ -9,8 +9,10 @@ LOCKED := install --no-deps
 PYTEST := $(BIN)/pytest -rsfE
 # A group of real tests shares a control plane, and so a worker.
 SPREAD := -n $(WORKERS) --dist loadgroup
+# Where bytecode is not kept, every process that a test starts compiles treenail anew, and each run all tests.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo check test real parts soak crds catalogue fuzz bench bench-packing bench-real wheel lock clean
+.PHONY: install demo check test plain real parts soak crds catalogue fuzz bench bench-packing bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -38,6 +40,9 @@ check: install   ## style, types and direction of imports
 test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with what was skipped, or tried twice, and why
 	@tests/real/parts/build > /dev/null || echo "real parts: tests that need them are skipped, and named at the end" >&2
 	$(PYTEST) $(SPREAD) --benchmark-disable
+
+plain: install   ## all tests but those on real parts: minutes
+	$(PYTEST) $(SPREAD) --benchmark-disable --ignore=tests/real
 
 real: install parts   ## the tests on real parts alone
 	$(PYTEST) $(SPREAD) tests/real

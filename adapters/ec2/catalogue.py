@@ -22,6 +22,7 @@ Zones = tuple[tuple[str, str], ...]
 
 # Different node settings in use at once; each costs a few megabytes.
 _REMEMBERED: Final = 32
+_SETTINGS_REMEMBERED: Final = 4
 _DEFAULTS: Final = ClusterSettings()
 
 
@@ -45,14 +46,14 @@ class Catalogue:
         self._requirements = lru_cache(maxsize=_REMEMBERED)(self._label)
         self._resolved = lru_cache(maxsize=_REMEMBERED)(self._resolve)
 
-    @classmethod
-    def shipped(cls, region: str = "us-east-1", settings: ClusterSettings = _DEFAULTS) -> Catalogue:
-        """Return the catalogue that comes with the package.
+    @staticmethod
+    def shipped(region: str = "us-east-1", settings: ClusterSettings = _DEFAULTS) -> Catalogue:
+        """Return the catalogue that comes with the package: the same object for equal arguments.
 
         Raises:
             ValueError: no data of this region is shipped.
         """
-        return cls(shipped_types(), shipped_region(region), settings)
+        return _shipped(region, settings)
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -133,3 +134,9 @@ class Catalogue:
 
     def _find_markets(self, zones: Zones) -> tuple[Market, ...]:
         return tuple(Market.of(record, self._sales.get(record.name), zones) for record in self._records)
+
+
+# Shared by all who read it in a process: to resolve the types takes longer than a small rehearsal.
+@lru_cache(maxsize=_SETTINGS_REMEMBERED)
+def _shipped(region: str, settings: ClusterSettings) -> Catalogue:
+    return Catalogue(shipped_types(), shipped_region(region), settings)

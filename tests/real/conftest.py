@@ -35,12 +35,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(group))
 
 
-def pytest_collection_finish() -> None:
-    # What is there by now is there to stay: `_nothing_is_left_open` need not look at it again.
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture(autouse=True)
 def _nothing_is_left_open() -> Iterator[None]:
     """Have what a test left open told of in its own name: it would fail the test in which it is collected."""

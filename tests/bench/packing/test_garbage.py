@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy.ma  # noqa: F401 -- numpy itself loads it at its first use, which leaves garbage
 import pytest
 
 from tests.bench.packing.catalogues import relaxation
