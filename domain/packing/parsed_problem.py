@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.taints import Effect
 from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.identity import distinct, numbering
 from treenail.domain.packing.pods.classes import Kind, PodClass, alike, by_spec
 from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.groups import Groups
@@ -61,6 +62,7 @@ class _ProblemParser:
         # Pods of one spec whose labels say nothing more have the same relaxation levels. Equal specs are one
         # object here, for `by_spec` keeps the first of them.
         self._of_spec: dict[tuple[int, str], Relaxation] = {}
+        self._numbers = numbering()
         self._rows: dict[object, Floats] = {}
         vectors = [spec.requests for spec, _ in self._by_spec]
         self._axis = Axis(vectors + [daemon.requests for daemon in problem.daemons])
@@ -100,7 +102,7 @@ class _ProblemParser:
         # Pods of one spec may differ in these: each kind has its own.
         if kind.volumes is not None or any(spread.match_label_keys for spread in kind.spec.spread):
             return self._relaxation_of(kind, of)
-        key = (id(kind.spec), kind.namespace)
+        key = (self._numbers[kind.spec], kind.namespace)
         if key not in self._of_spec:
             self._of_spec[key] = self._relaxation_of(kind, of)
         return self._of_spec[key]
@@ -109,9 +111,9 @@ class _ProblemParser:
         spec = kind.spec
         terms = self._read_terms(kind, of)
         volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
-        # Requests and labels are left out: pods of many sizes share their levels. The terms are interned
-        # below, and kept.
-        key = (spec.node_selector, spec.node_affinity, spec.tolerations, id(terms), volumes)
+        # Requests and labels are left out: pods of many sizes share their levels. Equal terms are one object:
+        # `_read_terms` interns them.
+        key = (spec.node_selector, spec.node_affinity, spec.tolerations, self._numbers[terms], volumes)
         if key not in self._relaxations:
             wishes = self._problem.settings.preferences is PreferencePolicy.RESPECT
             wants = Wants(terms, volumes, self._soft, wishes)
@@ -169,13 +171,10 @@ def _refused(kind: Kind) -> Refusal | None:
 
 def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...] | None:
     """Return, sorted, the labels of pods that some selector of pods looks at; None where there is none."""
-    residents = {
-        id(one): one
-        for existing_node in problem.existing_nodes
-        for one, _ in existing_node.residents
-        if one.anti_affinity
-    }
-    selectors = {term.selector for one in residents.values() for term in one.anti_affinity}
+    residents = distinct(
+        one for node in problem.existing_nodes for one, _ in node.residents if one.anti_affinity
+    )
+    selectors = {term.selector for one in residents for term in one.anti_affinity}
     keys: set[str] = set()
     for spec in specs:
         for spread in spec.spread:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
+from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.problem import ExistingNode, Resident
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
@@ -22,23 +23,19 @@ class Residents:
         # What of a spec matters to others, numbered by value. It is found by the spec object that pods share,
         # so that a whole spec is hashed once, not for each pod of the cluster.
         self._numbers: dict[_Marks, int] = {}
-        self._of_spec: dict[int, tuple[PodSpec, int, _Marks]] = {}
+        self._of_spec = IdentityMap(self._marks)
         self._sweep_at = _FEWEST_SWEPT
 
     def count(self, pods: Iterable[Pod]) -> tuple[tuple[Resident, int], ...]:
         """Return what `pods` are as residents, and how many of each, in the order of the first of each."""
-        counts: dict[int, int] = {}
-        found: dict[int, Resident] = {}
+        alike: IdentityMap[Resident, list[Pod]] = grouping()
         for pod in pods:
-            resident = self.of(pod)
-            key = id(resident)
-            found[key] = resident
-            counts[key] = counts.get(key, 0) + 1
-        return tuple((resident, counts[key]) for key, resident in found.items())
+            alike[self.of(pod)].append(pod)
+        return tuple((resident, len(some)) for resident, some in alike.items())
 
     def of(self, pod: Pod) -> Resident:
         """Return what a pod is as a resident."""
-        number, marks = self._marks(pod.spec)
+        number, marks = self._of_spec[pod.spec]
         # Sorted, for two pods may have equal labels in different order.
         labels = tuple(sorted(pod.labels.items()))
         key = (pod.namespace, labels, number, pod.deleting_since is not None)
@@ -54,21 +51,16 @@ class Residents:
         return known
 
     def _marks(self, spec: PodSpec) -> tuple[int, _Marks]:
-        known = self._of_spec.get(id(spec))
-        if known is None:
-            required = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None)
-            marks = (required, spec.host_ports)
-            number = self._numbers.setdefault(marks, len(self._numbers))
-            # The spec is kept in the value, so that no other spec can take over its id.
-            known = self._of_spec[id(spec)] = spec, number, marks
-        return known[1], known[2]
+        required = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None)
+        marks = (required, spec.host_ports)
+        return self._numbers.setdefault(marks, len(self._numbers)), marks
 
     def sweep(self, existing_nodes: Iterable[ExistingNode | None]) -> None:
         """Forget those that are in none of `existing_nodes`, once enough of them have gathered."""
         if len(self._known) + len(self._of_spec) < self._sweep_at:
             return
         # Rebuilt from who is still there: nobody tells this object when the last pod of a kind has gone.
-        self._known, self._numbers, self._of_spec = {}, {}, {}
+        self._known, self._numbers, self._of_spec = {}, {}, IdentityMap(self._marks)
         for existing_node in existing_nodes:
             for resident, _ in existing_node.residents if existing_node is not None else ():
                 marks = (resident.anti_affinity, resident.host_ports)

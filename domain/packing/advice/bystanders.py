@@ -9,9 +9,12 @@ from typing import TypeAlias
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.taints import Taint
+from treenail.domain.packing.identity import distinct, numbering
 from treenail.domain.packing.problem import ExistingNode, Resident
 
 _Sort: TypeAlias = tuple[tuple[str | None, ...], tuple[Taint, ...]]
+# Residents by their number, and how many there are.
+_Counts: TypeAlias = dict[int, tuple[Resident, int]]
 
 
 class Bystanders:
@@ -23,10 +26,11 @@ class Bystanders:
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
         self._existing_nodes = existing_nodes
-        residents = {id(one): one for existing_node in existing_nodes for one, _ in existing_node.residents}
-        self._keys = {term.topology_key for one in residents.values() for term in one.anti_affinity}
+        residents = distinct(one for node in existing_nodes for one, _ in node.residents)
+        self._keys = {term.topology_key for one in residents for term in one.anti_affinity}
+        self._numbers = numbering()
         self._known: dict[tuple[str, ...], dict[_Sort, list[int]]] = {}
-        self._there: dict[tuple[tuple[str, ...], _Sort], dict[int, tuple[Resident, int]]] = {}
+        self._there: dict[tuple[tuple[str, ...], _Sort], _Counts] = {}
 
     def without(self, kept: Iterable[ExistingNode], spec: PodSpec) -> tuple[ExistingNode, ...]:
         """Return closed nodes that stand for all but those `kept`, one for each sort that `spec` tells apart.
@@ -57,7 +61,7 @@ class Bystanders:
         for at, existing_node in enumerate(self._existing_nodes):
             sort = tuple(existing_node.labels.get(key) for key in keys), existing_node.taints
             sorts.setdefault(sort, []).append(at)
-            _count(self._there.setdefault((keys, sort), {}), existing_node, 1)
+            self._count(self._there.setdefault((keys, sort), {}), existing_node, 1)
         return sorts
 
     def _less(
@@ -66,15 +70,15 @@ class Bystanders:
         """Return the residents of all nodes of a sort but those `left_out`, and how many of each."""
         counts = dict(self._there[keys, sort])
         for existing_node in left_out:
-            _count(counts, existing_node, -1)
+            self._count(counts, existing_node, -1)
         return tuple((one, count) for one, count in counts.values() if count)
 
-
-def _count(counts: dict[int, tuple[Resident, int]], existing_node: ExistingNode, sign: int) -> None:
-    # Alike residents are one object: to compare them would take longer.
-    for one, count in existing_node.residents:
-        _, known = counts.get(id(one), (one, 0))
-        counts[id(one)] = one, known + sign * count
+    def _count(self, counts: _Counts, existing_node: ExistingNode, sign: int) -> None:
+        for one, count in existing_node.residents:
+            # Alike residents are one object: to compare them would take longer.
+            number = self._numbers[one]
+            _, known = counts.get(number, (one, 0))
+            counts[number] = one, known + sign * count
 
 
 def _looked_at(spec: PodSpec) -> set[str]:

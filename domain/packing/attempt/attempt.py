@@ -10,6 +10,7 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.attempt.comparison import places_others, places_the_same
 from treenail.domain.packing.context import PackingContext
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.nodes.node_planner import NodePlanner
 from treenail.domain.packing.offers.option_order import OrderedOption
 from treenail.domain.packing.one_by_one.one_by_one import OneByOne
@@ -20,6 +21,7 @@ from treenail.domain.packing.planned.outcome import Outcome, plan_of
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, placed_in
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass, largest_first
+from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.refusals.refusals import Refusals
 
 # Rounds of placing and planning at most. Each closes a choice at least for pods that got no node, so rounds
@@ -185,11 +187,12 @@ class Attempt:
         """
         nowhere: set[int] = set()
         largest: dict[int, Floats] = {}
-        option_order: dict[tuple[int, int], tuple[OrderedOption, ...]] = {}
+        numbers = numbering()
+        option_order: dict[tuple[Relaxation, int], tuple[OrderedOption, ...]] = {}
 
         def look(one: PodClass) -> None:
             # Many classes share both, and differ by labels alone: they are looked up once.
-            key = (id(one.relaxation), id(one.requests))
+            key = (one.relaxation, numbers[one.requests])
             if key not in option_order:
                 demands = [(level.demand,) for level in one.relaxation.levels]
                 option_order[key] = self._context.option_order.of(demands, one.requests)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Final
 
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats
+from treenail.domain.packing.identity import IdentityMap, numbering
 from treenail.domain.packing.nodes.bound import Apart, lower_bound
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions, may_meet
 from treenail.domain.packing.offers.templates import Template
@@ -48,13 +50,12 @@ class Component:
         # linear program grows with what is left.
         alike: dict[tuple[int, int, int], int] = {}
         counts: dict[tuple[int, int, int], int] = {}
-        apart: dict[int, Rules] = {}
+        apart = IdentityMap(_keeping_apart)
+        numbers = numbering()
         for i, pod_group in enumerate(self.pod_groups):
             if units.get(pod_group.index):
-                known = apart.get(id(pod_group.rules))
-                if known is None:
-                    known = apart[id(pod_group.rules)] = _keeping_apart(pod_group.rules)
-                key = (id(pod_group.requests), id(self.reach[i]), id(known))
+                known = apart[pod_group.rules]
+                key = (numbers[pod_group.requests], numbers[self.reach[i]], numbers[known])
                 alike.setdefault(key, i)
                 counts[key] = counts.get(key, 0) + units[pod_group.index]
         if not alike:
@@ -64,13 +65,10 @@ class Component:
         requests = np.array([self.pod_groups[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
         # Prices are looked up once for each different reach, for hundreds of groups share a few.
-        of_reach: dict[int, Floats] = {}
-        for i in held:
-            if id(self.reach[i]) not in of_reach:
-                of_reach[id(self.reach[i])] = _prices(self.reach[i], list(templates.values()))
-        prices = np.array([of_reach[id(self.reach[i])] for i in held])
+        of_reach = IdentityMap(partial(_prices, list(templates.values())))
+        prices = np.array([of_reach[self.reach[i]] for i in held])
         pods = np.array(list(counts.values()), dtype=np.float64)
-        rules = [apart[id(self.pod_groups[i].rules)] for i in held]
+        rules = [apart[self.pod_groups[i].rules] for i in held]
         kept_apart = _apart(rules, pods, terms)
         price = lower_bound(pods, requests, room, prices, kept_apart)
         surcharges = np.concatenate([np.full(len(t.room), t.surcharge) for t in templates.values()])
@@ -112,7 +110,7 @@ def _mask(members: Sequence[int], size: int) -> Bools:
     return mask
 
 
-def _prices(reach: Sequence[NodeOption], templates: Sequence[Template]) -> Floats:
+def _prices(templates: Sequence[Template], reach: Sequence[NodeOption]) -> Floats:
     """Return what each type of each template costs at least with a pod of the group on it, or infinity."""
     first, rows = {}, 0
     for template in templates:
@@ -137,10 +135,12 @@ def components(
             templates
         )
     )
+    numbers = numbering()
     known_reach: dict[tuple[tuple[tuple[Demand, ...], ...], int, int], tuple[NodeOption, ...]] = {}
     reach = []
     for pod_group in pod_groups:
-        key = (pod_group.alternatives, pod_group.options_in_order[-1].alternative, id(pod_group.requests))
+        last = pod_group.options_in_order[-1].alternative
+        key = (pod_group.alternatives, last, numbers[pod_group.requests])
         if key not in known_reach:
             known_reach[key] = _reach(pod_group, opened, options)
         reach.append(known_reach[key])

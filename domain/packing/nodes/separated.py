@@ -17,6 +17,7 @@ from treenail.domain.packing.arrays.arrays import (
     holds,
 )
 from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.nodes.first_fit import cheapest_allowed
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
@@ -86,15 +87,15 @@ class SeparatedPods:
         self._worth = worth
         # Filling looks for pods that fit, and that depends on requests alone: a few shapes for hundreds of
         # groups.
-        by_shape: dict[int, list[PodGroup]] = {}
+        by_shape: IdentityMap[Floats, list[PodGroup]] = grouping()
         # The hardest to place first: those with terms, then those that may be in few places.
         for pod_group in sorted(stock.pod_groups, key=_hardest_first):
-            by_shape.setdefault(id(pod_group.requests), []).append(pod_group)
+            by_shape[pod_group.requests].append(pod_group)
         self._queues = list(by_shape.values())
         self._shape_of = {
             pod_group.index: at for at, pod_groups in enumerate(self._queues) for pod_group in pod_groups
         }
-        self._shapes: Floats = np.array([pod_groups[0].requests for pod_groups in self._queues])
+        self._shapes: Floats = np.array(list(by_shape))
         self._values: list[float] = (self._shapes @ worth).tolist()
         self.settled = True
         self._types: dict[int, tuple[Indices, Floats, Floats, Floats]] = {}
@@ -184,12 +185,16 @@ class SeparatedPods:
         # What all waiting pods are worth, shared out evenly: a node need not be larger than its own pods and
         # this.
         spare = sum([a * b for a, b in zip(self._values, self._units, strict=True)]) / max(len(units), 1)
-        rows: dict[tuple[int, int, int], int | None] = {}
+        rows: dict[tuple[int, int, int | None], int | None] = {}
         nodes: list[_Node] = []
         free: list[Floats] = []
         for pod_group, second in zip(units, seconds, strict=True):
             option = self._asked[pod_group.index]
-            key = (option.index, id(pod_group.requests), 0 if second is None else id(second.requests))
+            shapes = (
+                self._shape_of[pod_group.index],
+                None if second is None else self._shape_of[second.index],
+            )
+            key = (option.index, *shapes)
             if key not in rows:
                 self._steps.spend()
                 asked = pod_group.requests if second is None else pod_group.requests + second.requests
@@ -413,13 +418,12 @@ def seeds_of(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGr
             owned[group] = owned.get(group, 0) + left[pod_group.index]
     ruled = [pod_group for pod_group in pod_groups if pod_group.rules.owned]
     # Many pod groups share one array of requests.
-    shapes = {id(pod_group.requests): pod_group.requests for pod_group in ruled}
-    largest = {shape: (-requests[:2]).tolist() for shape, requests in shapes.items()}
+    largest: IdentityMap[Floats, list[float]] = IdentityMap(lambda requests: (-requests[:2]).tolist())
     return sorted(
         ruled,
         key=lambda pod_group: (
             -max(owned[g] for g in pod_group.rules.owned),
-            *largest[id(pod_group.requests)],
+            *largest[pod_group.requests],
             pod_group.index,
         ),
     )

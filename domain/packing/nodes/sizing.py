@@ -11,6 +11,7 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, Indices, count_fitting, first_holding
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.nodes.alike import nodes_for
 from treenail.domain.packing.nodes.bound import fractional_cover
 from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
@@ -65,14 +66,12 @@ class Sizing:
         self.smaller = False
         # Groups with one array of requests are alike here: they are sized as one class, and dealt out at the
         # end.
-        classes: dict[int, list[int]] = {}
+        classes: IdentityMap[Floats, list[int]] = grouping()
         for at, pod_group in enumerate(pod_groups):
-            classes.setdefault(id(pod_group.requests), []).append(at)
+            classes[pod_group.requests].append(at)
         self._pod_groups = pod_groups
         self._classes = list(classes.values())
-        self._whole_requests: Floats = np.array(
-            [pod_groups[members[0]].requests for members in self._classes]
-        )
+        self._whole_requests: Floats = np.array(list(classes))
 
     @Lazy
     def _asked(self) -> Bools:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.nodes.bound import fractional_cover
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OrderedOption
@@ -46,21 +47,16 @@ def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
 
 def worth_of(waiting: Sequence[Waiting]) -> Floats:
     """Return what a unit of each resource is worth (R), by the prices of the most flexible node option."""
-    widest = max(
-        {id(each.options_in_order): each.options_in_order[0].option for each in waiting}.values(),
-        key=lambda option: (option.choices, -option.index),
-    )
+    first = (each.options_in_order[0].option for each in waiting)
+    widest = max(first, key=lambda option: (option.choices, -option.index))
     return fractional_cover(asked_by(waiting), widest.room, widest.costs).worth
 
 
 def asked_by(waiting: Iterable[Waiting]) -> Floats:
     """Return what all units that wait request together (R)."""
     # Many pod groups share one array of requests.
-    rows: dict[int, Floats] = {}
-    units: dict[int, int] = {}
+    units: IdentityMap[Floats, list[int]] = grouping()
     for each in waiting:
-        shape = id(each.pod_group.requests)
-        rows[shape] = each.pod_group.requests
-        units[shape] = units.get(shape, 0) + each.units
-    asked: Floats = np.array(list(units.values()), dtype=np.float64) @ np.array(list(rows.values()))
+        units[each.pod_group.requests].append(each.units)
+    asked: Floats = np.array([sum(some) for some in units.values()], dtype=np.float64) @ np.array(list(units))
     return asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass
@@ -26,12 +27,13 @@ def without_domains(
         # again.
         (kept if _loose(pod_group) else narrowed).append(pod_group)
     units = {pod_group.index: pod_group.units for pod_group in kept}
+    numbers = numbering()
     made: dict[tuple[int, Demand, int], PodGroup] = {}
     first = max(units, default=-1) + 1
     for pod_group in narrowed:
         for one, level, constraints, pods in _members(pod_group):
             # Equal rules are one object.
-            key = (id(one.requests), level.demand, id(constraints.rules))
+            key = (numbers[one.requests], level.demand, numbers[constraints.rules])
             if key not in made:
                 asked = ((level.demand,),)
                 options_in_order = option_order.known(asked, one.requests)

@@ -11,6 +11,7 @@ import numpy as np
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.identity import Same
 from treenail.domain.packing.offers.masks import Offers, TypeMasks
 
 T = TypeVar("T")
@@ -73,25 +74,12 @@ class CatalogueTable:
         return names, np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
 
 
-class _Same:
-    """Types told apart by identity: to compare hundreds of them takes longer than what it would save."""
-
-    def __init__(self, types: tuple[InstanceType, ...]) -> None:
-        self.types = types
-
-    def __hash__(self) -> int:
-        # The tuple is kept by this object, and this object by the cache: its identity stays its own.
-        return id(self.types)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.types is other.types
-
-
 @lru_cache(maxsize=_KEPT)
-def _table_of(same: _Same) -> CatalogueTable:
-    return CatalogueTable(same.types)
+def _table_of(types: Same[tuple[InstanceType, ...]]) -> CatalogueTable:
+    return CatalogueTable(types.one)
 
 
 def table_of(types: tuple[InstanceType, ...]) -> CatalogueTable:
     """Return `types` as arrays. Pools and problems that offer the very same tuple share one."""
-    return _table_of(_Same(types))
+    # By identity: to compare hundreds of types takes longer than making the arrays anew would.
+    return _table_of(Same(types))

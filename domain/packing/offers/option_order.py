@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
 from treenail.domain.packing.pods.demands import Demand
@@ -24,19 +25,17 @@ class OptionOrder:
 
     def __init__(self, options: NodeOptions) -> None:
         self.options = options
+        self._numbers = numbering()
         self._held: dict[tuple[int, int], bool] = {}
         self._allowed: dict[int, bool] = {}
         self._known: dict[tuple[tuple[tuple[Demand, ...], ...], int], tuple[OrderedOption, ...]] = {}
-        self._kept: list[Floats] = []
 
     def holds(self, option: NodeOption, requests: Floats) -> bool:
         """Return whether some type of `option` holds `requests` (R)."""
-        key = (option.index, id(requests))
+        key = (option.index, self._numbers[requests])
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = option.holds(requests)
-            # The array is kept, so that no other one can take over its identity.
-            self._kept.append(requests)
         return held
 
     def affordable(self, option: NodeOption) -> bool:
@@ -53,11 +52,10 @@ class OptionOrder:
         self, alternatives: tuple[tuple[Demand, ...], ...], requests: Floats
     ) -> tuple[OrderedOption, ...]:
         """Return the same as `of`, found once for each array of requests."""
-        key = (alternatives, id(requests))
+        key = (alternatives, self._numbers[requests])
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self.of(alternatives, requests)
-            self._kept.append(requests)
         return found
 
     def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[OrderedOption, ...]:

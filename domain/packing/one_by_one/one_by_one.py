@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from treenail.domain.packing.context import PackingContext
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.one_by_one.domains import Domains, Place
 from treenail.domain.packing.one_by_one.open_claims import ClaimPods, OpenClaim, OpenClaims
@@ -47,6 +48,7 @@ class OneByOne:
         self._constraint_reader = context.constraint_reader
         self._outcome = outcome
         self._steps = context.steps
+        self._numbers = numbering()
         domains = Domains(context.option_order, context.parsed.demands, context.universe)
         self._open = OpenClaims(context.option_order, domains, context.constraint_reader.terms)
 
@@ -200,7 +202,7 @@ class OneByOne:
         one, demand = guest.one, guest.demand
         # Pods that ask for the same are one group, whatever class they are of: the planner's work grows with
         # groups.
-        key = (id(one.requests), demand, guest.constraints.rules)
+        key = (self._numbers[one.requests], demand, guest.constraints.rules)
         if key not in by_key:
             asked = ((demand,),)
             options_in_order = self._option_order.of(asked, one.requests)

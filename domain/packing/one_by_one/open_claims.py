@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder
@@ -75,6 +76,7 @@ class OpenClaims:
         self._options = option_order.options
         self._domains = domains
         self._terms = terms
+        self._numbers = numbering()
         self._cautious: RemainingLimits | None = RemainingLimits()
 
     def be_bold(self) -> None:
@@ -130,7 +132,7 @@ class OpenClaims:
         """Put a pod on the claim with the fewest pods that takes it; return what that became, or None."""
         # What a claim's refusal depends on, domains apart. Thousands of pods ask the same claims for the
         # same.
-        asked = (id(one.requests), level.demand, id(constraints.rules))
+        asked = (self._numbers[one.requests], level.demand, self._numbers[constraints.rules])
         # Stable, and nearly sorted already, so it costs little. Karpenter's own sort is not stable: of claims
         # with as many pods it may take any.
         self._in_turn.sort(key=_pods)

@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.placement.bundles import Bundles
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
@@ -68,6 +69,7 @@ class Placer:
         self._most: dict[tuple[int, RelaxationLevel, int], int] = {}
         self._free: dict[tuple[Relaxation, int], tuple[tuple[Demand, ...], ...]] = {}
         self._by_key: dict[tuple[int, tuple[tuple[Demand, ...], ...], int], PodGroup] = {}
+        self._numbers = numbering()
         self._listed: dict[int, PodGroup] = {}
         self._late_placement = False
         self._placed_late: list[tuple[PodGroup, int]] = []
@@ -368,9 +370,9 @@ class Placer:
     def _pod_group(
         self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], constraints: TopologyConstraints
     ) -> PodGroup:
-        # Equal requests are one object, and so are equal rules. Both are kept by the pod class and by the
-        # constraints reader as long as the problem is packed, so that no other takes over their identity.
-        key = (id(one.requests), alternatives, id(constraints.rules))
+        # Equal requests are one object, interned by the parser, and so are equal rules, by the constraints
+        # reader.
+        key = (self._numbers[one.requests], alternatives, self._numbers[constraints.rules])
         pod_group = self._by_key.get(key)
         if pod_group is None:
             options_in_order = self._option_order.known(alternatives, one.requests)

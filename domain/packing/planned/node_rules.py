@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import floor, inf
 
+from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import Kind, Term
@@ -82,7 +84,7 @@ class Marks:
         return bool(self.bare & bare or self.own & own or self.mere & mere)
 
 
-def _marks_of(rules: Rules, terms: Mapping[int, Term]) -> Marks:
+def _marks_of(terms: Mapping[int, Term], rules: Rules) -> Marks:
     counted, owned, firm = dict(rules.counted), set(rules.owned), set(rules.firm)
     # Terms that a pod merely prefers bind itself as it joins, and nobody afterwards: they change no group.
     changed = dict.fromkeys((*counted, *rules.firm))
@@ -107,7 +109,8 @@ class NodeRules:
         self._terms = terms
         # Bundles have negative indices, so the two kinds never meet.
         self._pod_groups = {pod_group.index: pod_group for pod_group in pod_groups}
-        self._marks: dict[int, tuple[Rules, Marks]] = {}
+        # Filling asks for them thousands of times, and there are few different rules.
+        self._marks = IdentityMap(partial(_marks_of, terms))
         # Where no group has a term per node, rules cost one comparison.
         self.none = not any(pod_group.rules.owned for pod_group in pod_groups)
 
@@ -117,7 +120,7 @@ class NodeRules:
             return
         counted, owned = colocated.counted, colocated.owned
         bare, own, mere = colocated.closed
-        for group, count, firm, skew in self._marks_of(pod_group.rules).joining:
+        for group, count, firm, skew in self._marks[pod_group.rules].joining:
             # The sets are integers: filling asks thousands of times whether a group may join a node, and this
             # makes the answer three bitwise operations.
             bit = 1 << group
@@ -140,18 +143,11 @@ class NodeRules:
 
     def admits(self, colocated: ColocatedPods, pod_group: PodGroup) -> bool:
         """Return whether one more unit may join the units on a node."""
-        marks = self._marks_of(pod_group.rules)
+        marks = self._marks[pod_group.rules]
         # Bundles count several pods at once; a bit cannot say whether that many still fit.
         if marks.several:
             return most_joining(colocated, pod_group.rules, self._terms) >= 1
         return not marks.barred(colocated)
-
-    def _marks_of(self, rules: Rules) -> Marks:
-        known = self._marks.get(id(rules))
-        if known is None:
-            # The rules are kept in the value: as long as they are, no others have their identity.
-            known = self._marks[id(rules)] = (rules, _marks_of(rules, self._terms))
-        return known[1]
 
     def free(self, pod_group: PodGroup) -> bool:
         """Return whether a pod group may share any node with any other."""
@@ -171,7 +167,7 @@ class NodeRules:
         for index in parts:
             rules = self._pod_groups[index].rules
             if rules is not FREE:
-                marks = self._marks_of(rules)
+                marks = self._marks[rules]
                 bare, own, mere = bare | marks.bare, own | marks.own, mere | marks.mere
                 several = several or marks.several
         return Marks(bare, own, mere, several=several)

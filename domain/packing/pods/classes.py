@@ -10,6 +10,7 @@ from typing import TypeAlias
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import CPU, MEMORY
 from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.pods.groups import Group
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
@@ -53,15 +54,12 @@ class PodClass:
 
 def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     """Part `pods` by equal specs: by age within a part, and the parts by their oldest pod."""
-    by_object: dict[int, list[Pod]] = {}
     # By age: parts come in the order of their oldest pod, whatever order the pods of the problem are in.
     parts: dict[PodSpec, list[Pod]] = {}
+    # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod.
+    members: IdentityMap[PodSpec, list[Pod]] = IdentityMap(lambda spec: parts.setdefault(spec, []))
     for pod in sorted(pods, key=_age):
-        # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod.
-        members = by_object.get(id(pod.spec))
-        if members is None:
-            members = by_object[id(pod.spec)] = parts.setdefault(pod.spec, [])
-        members.append(pod)
+        members[pod.spec].append(pod)
     return list(parts.items())
 
 
@@ -117,6 +115,5 @@ def largest_first(
                 return (-(share[0] ** 2 + share[1] ** 2), 0.0)
 
     # Many classes share one array of requests: each is measured once.
-    different = {id(one.requests): one.requests for one in classes}
-    sizes = {key: size(requests) for key, requests in different.items()}
-    return sorted(classes, key=lambda one: (*sizes[id(one.requests)], one.index))
+    sizes = IdentityMap(size)
+    return sorted(classes, key=lambda one: (*sizes[one.requests], one.index))

@@ -10,6 +10,7 @@ from treenail.domain.model.pods import HostPort
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.pods.terms import Term, TermReader
 from treenail.domain.packing.problem import ExistingNode, Resident
 
@@ -81,11 +82,10 @@ class Groups:
         ] = {}
         # Alike residents are one object, held by the problem. Each is matched with a term once, whatever the
         # number of nodes it is on: large clusters run thousands of pods of a few hundred kinds.
-        self._residents: dict[int, tuple[Resident, list[tuple[int, int]]]] = {}
+        self._residents: IdentityMap[Resident, list[tuple[int, int]]] = grouping()
         for at, existing_node in enumerate(existing_nodes):
             for resident, count in existing_node.residents:
-                known = self._residents.setdefault(id(resident), (resident, []))
-                known[1].append((at, count))
+                self._residents[resident].append((at, count))
 
     @property
     def terms(self) -> dict[int, Term]:
@@ -120,7 +120,7 @@ class Groups:
 
     def oppose_residents(self) -> None:
         """Make the groups of required anti-affinity of residents, and count the residents as owners."""
-        for resident, places in self._residents.values():
+        for resident, places in self._residents.items():
             # A terminating pod keeps nobody off: its place will be free before the new node is there.
             for term in () if resident.leaving else resident.anti_affinity:
                 group = self.keep_apart(self._reader.affinity(term, resident.namespace))
@@ -159,7 +159,7 @@ class Groups:
         ]
 
     def _count_residents(self, group: Group) -> None:
-        for resident, places in self._residents.values():
+        for resident, places in self._residents.items():
             ports = resident.host_ports
             # Leaving pods do not count, as in the scheduler, but they keep their host ports until they are
             # gone.

@@ -10,6 +10,7 @@ from math import inf
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import Taint
 from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder, OrderedOption
 from treenail.domain.packing.pods.demands import Demand, Demands
@@ -39,6 +40,7 @@ class Choices:
         self._option_order = option_order
         self._demands = demands
         self._universe = universe
+        self._numbers = numbering()
         self._known: dict[
             tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]
         ] = {}
@@ -83,9 +85,8 @@ class Choices:
 
         With `unlimited_first`, those come before that no limit can end.
         """
-        # Equal requests are one array in a problem, kept by their pod class: its identity names them, and
-        # hashing an array for each of thousands of look-ups would cost more than the look-up.
-        key = (demand, keys, targets, apart_keys, id(requests), unlimited_first)
+        # Equal requests are one array in a problem: the parser interns them.
+        key = (demand, keys, targets, apart_keys, self._numbers[requests], unlimited_first)
         known = self._by_price.get(key)
         if known is None:
             held = [
@@ -121,7 +122,7 @@ class Choices:
 
     def links(self, choice: Choice, requests: Floats) -> tuple[OrderedOption, ...]:
         """Return the node options of a choice that hold `requests` (R), in the order they are tried."""
-        key = (choice.demand, id(requests))
+        key = (choice.demand, self._numbers[requests])
         known = self._links.get(key)
         if known is None:
             known = self._links[key] = self._option_order.of(((choice.demand,),), requests)
@@ -138,7 +139,7 @@ class Choices:
 
         It is of the first pool that has one; infinite where there is none.
         """
-        key = (choice.demand, id(requests))
+        key = (choice.demand, self._numbers[requests])
         if key not in self._prices:
             links = self.links(choice, requests)
             self._prices[key] = _cheapest(links[0].option, requests) if links else inf

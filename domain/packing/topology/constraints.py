@@ -11,6 +11,7 @@ import numpy as np
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.groups import Group, Groups
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
@@ -202,9 +203,8 @@ class ConstraintReader:
         self._groups = groups
         self._known: dict[tuple[RelaxationLevel, tuple[Group, ...]], TopologyConstraints] = {}
         # The key above hashes the whole tuple of groups, and this is asked for every class in every round.
-        # The tuple is kept beside the result, so that its identity stays its own.
-
-        self._same: dict[tuple[RelaxationLevel, int], tuple[TopologyConstraints, tuple[Group, ...]]] = {}
+        self._numbers = numbering()
+        self._same: dict[tuple[RelaxationLevel, int], TopologyConstraints] = {}
         self._rules: dict[Rules, Rules] = {FREE: FREE}
 
     @property
@@ -215,12 +215,13 @@ class ConstraintReader:
     def of(self, one: PodClass, level: RelaxationLevel) -> TopologyConstraints:
         """Return what the terms mean to the pods of `one` at `level`."""
         counted = one.counted
-        same = self._same.get((level, id(counted)))
+        key = (level, self._numbers[counted])
+        same = self._same.get(key)
         if same is None:
             if (level, counted) not in self._known:
                 self._known[level, counted] = self._constraints(level, counted)
-            same = self._same[level, id(counted)] = (self._known[level, counted], counted)
-        return same[0]
+            same = self._same[key] = self._known[level, counted]
+        return same
 
     def _constraints(self, level: RelaxationLevel, counted: tuple[Group, ...]) -> TopologyConstraints:
         owned = tuple(self._groups.of(term) for term in level.terms)
