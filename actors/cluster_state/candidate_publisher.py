@@ -58,7 +58,7 @@ class CandidatePublisher:
 
     def _used(self, view: NodeView) -> bool:
         """Return whether a node may be given up: one that somebody cordoned may, as it is paid for too."""
-        return view.initialized and not self._model.ending(view) and not marked(view)
+        return view.initialized and not self._model.marks.ending(view) and not marked(view)
 
     def _tell_use(self, name: str, claim: NodeClaim | None) -> None:
         before = self._in_use.get(name)
@@ -85,7 +85,9 @@ class CandidatePublisher:
 
     def _duplicate(self, view: NodeView) -> bool:
         model, claim = self._model, view.claim
-        return claim is not None and is_duplicate(claim, model.pods, model.nodes, model.claims.values())
+        return claim is not None and is_duplicate(
+            claim, model.objects.pods, model.objects.nodes, model.objects.claims.values()
+        )
 
     def _emptied(self, name: str, view: NodeView, now: datetime) -> NodeEmptied:
         found_at = self._found.get(name)

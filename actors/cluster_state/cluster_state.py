@@ -262,7 +262,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for understood in self._aside.heed(fact):
             self._audience.reporter.tell(understood)
         if isinstance(fact, Resynced):
-            if not self._synced and not self._model.node_classes:
+            if not self._synced and not self._model.objects.node_classes:
                 # That there are none is news as well: what was made for those there were is left over.
                 self._audience.keeper.tell(PoolsSeen(pools=(), node_classes=()))
             if not self._synced:
@@ -277,7 +277,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _look_for_others(self, fact: ObjectSeen, now: datetime) -> None:
         """Have people told where another controller decides for this cluster too."""
-        known = self._model.known(fact.object) is not None
+        known = self._model.objects.known(fact.object) is not None
         found = self._others.find(fact.object, now, known=known)
         if found is not None:
             self.log(
@@ -375,7 +375,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _fail_claim(self, message: ClaimFailed) -> None:
         promised = tuple(promise.pod for promise in self._model.promises.at(message.claim))
-        self._model.void(message.claim)
+        self._model.mark_launch_failed(message.claim)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
         if self._launch_backoff.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
@@ -402,7 +402,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _spare(self, name: str) -> None:
         """Let a node stay after all, unless it was warned of meanwhile."""
         if not self._interruptions.warned_of(name):
-            self._model.spare(name)
+            self._model.unmark(name)
 
     # --- telling
 
@@ -416,24 +416,26 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not changes:
             return
         self._tries.heed(changes, self._timers.monotonic())
-        for name in sorted(self._model.pools.keys() - self._pools_told.keys()) if changes.pools else ():
+        for name in (
+            sorted(self._model.objects.pools.keys() - self._pools_told.keys()) if changes.pools else ()
+        ):
             self._audience.open_disruptor(name)
         for uid in changes.pods:
             self._tell_pod(uid)
         for bound in changes.bound:
             self._audience.pod_watcher.tell(bound)
-        moved = self._model.take_moved()
+        moved = self._model.objects.take_moved()
         for name in changes.views:
             self._nodes.tell(name, now, moved=name in moved)
         if changes.views:
             self._interruptions.settle(changes.views)
-            there = max(len(self._model.claims), len(self._model.nodes))
+            there = max(len(self._model.objects.claims), len(self._model.objects.nodes))
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
         if changes.pools:
             self._tell_pools()
 
     def _tell_pod(self, uid: str) -> None:
-        waiting, pod = self._model.waiting(uid), self._model.pods.get(uid)
+        waiting, pod = self._model.waiting(uid), self._model.objects.pods.get(uid)
         if pod is None or pod.bound:
             self._launch_backoff.forget(uid)
         if waiting == (uid in self._waiting):
@@ -446,16 +448,16 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._audience.pod_watcher.tell(changed)
 
     def _tell_pools(self) -> None:
-        for name in sorted(self._pools_told.keys() | self._model.pools.keys()):
-            pool = self._model.pools.get(name)
-            node_class = self._model.node_class(pool.node_class) if pool is not None else None
+        for name in sorted(self._pools_told.keys() | self._model.objects.pools.keys()):
+            pool = self._model.objects.pools.get(name)
+            node_class = self._model.objects.node_class(pool.node_class) if pool is not None else None
             changed = PoolChanged(name=name, pool=pool, node_class=node_class)
             self._audience.disruptor(name).tell(changed)
             self._audience.arbiter.tell(changed)
             if pool is None:
                 self._audience.close_disruptor(name)
-        self._pools_told = dict.fromkeys(sorted(self._model.pools))
-        pools, node_classes = self._model.pools.values(), self._model.node_classes.values()
+        self._pools_told = dict.fromkeys(sorted(self._model.objects.pools))
+        pools, node_classes = self._model.objects.pools.values(), self._model.objects.node_classes.values()
         seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
         self._audience.reporter.tell(seen)
         self._audience.keeper.tell(seen)

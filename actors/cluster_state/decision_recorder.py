@@ -28,8 +28,8 @@ class DecisionRecorder:
         took = (decided.packed_at - taken_at).total_seconds()
         self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, controller="provisioner")
         self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, refused, controller="provisioner")
-        for pool in model.pools.values():
-            left = model.limit_left(pool) or NOTHING
+        for pool in model.objects.pools.values():
+            left = model.capacity.limit_left(pool) or NOTHING
             for resource, most in (pool.limits or NOTHING).items():
                 where = {"nodepool": pool.name, "resource_type": resource}
                 self._telemetry.gauge(metrics.NODEPOOLS_LIMIT.name, most, **where)

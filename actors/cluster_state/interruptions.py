@@ -56,13 +56,13 @@ class Interruptions:
 
     def hear(self, notice: NodeInterrupted, now: datetime) -> None:
         """Act on a notice. One told again changes nothing."""
-        name = self._model.claim_of_instance(notice.instance_id)
-        view = self._model.view(name) if name is not None else None
+        name = self._model.objects.claim_of_instance(notice.instance_id)
+        view = self._model.objects.view(name) if name is not None else None
         if view is not None and self._spared(view, notice):
             return
         if view is not None and self._held(view, notice, now):
             return
-        if view is not None and not self._all_known and self._model.left_alone(view):
+        if view is not None and not self._all_known and self._model.objects.left_alone(view):
             # Its pool, by which it may have to be left alone, may be read yet.
             self._settler.keep(notice)
             return
@@ -81,16 +81,18 @@ class Interruptions:
         # Our own terminations are announced too: a node that goes already is no news.
         news = name not in self._warned and not view.ending
         self._warned[name] = None
-        news |= notice.cause in TAKEN and notice.deadline is not None and self._model.doom(name)
+        news |= (
+            notice.cause in TAKEN and notice.deadline is not None and self._model.mark_instance_ending(name)
+        )
         if not news:
             return
         self._decisions.announce(now)
-        self._model.condemn(name)
+        self._model.mark_for_disruption(name)
         self._batcher.tell(UrgentWork(why=notice.cause.value))
 
     def _spared(self, view: NodeView, notice: NodeInterrupted) -> bool:
         """Return whether a node stays nevertheless, having told people so."""
-        alone = self._model.left_alone(view)
+        alone = self._model.objects.left_alone(view)
         if alone is None or view.ending or not (self._all_known and alone.spares(notice.cause)):
             return False
         ends = f", which ends at {write_instant(notice.deadline)}" if notice.deadline is not None else ""
@@ -106,7 +108,7 @@ class Interruptions:
         """
         if notice.cause not in REPAIRED or view.claim is None or view.ending or view.name in self._warned:
             return False
-        why = self._brake.holds(view.claim, self._model.claims, now)
+        why = self._brake.holds(view.claim, self._model.objects.claims, now)
         if why is None:
             return False
         self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
@@ -122,7 +124,7 @@ class Interruptions:
         """Look at views that changed, and were told."""
         self._settler.settle(names)
         for name in names:
-            if name not in self._model.claims:
+            if name not in self._model.objects.claims:
                 self._warned.pop(name, None)
 
     def warned_of(self, name: str) -> bool:

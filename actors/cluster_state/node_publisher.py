@@ -42,7 +42,7 @@ class NodePublisher:
 
     def tell(self, name: str, now: datetime, *, moved: bool = False) -> None:
         """Tell how a node stands, or that it is gone; `moved`, where pods came or left."""
-        view = self._model.view(name)
+        view = self._model.objects.view(name)
         changed = self._change(name, view)
         early = changed if self._early_binder is None else replace(changed, promised=self._promised(view))
         told = self._told.get(name)
@@ -59,21 +59,21 @@ class NodePublisher:
         self._pod_events.tell(name, view, now, moved=moved, first=told is None)
 
     def _change(self, name: str, view: NodeView | None) -> NodeChanged:
-        going = view is not None and self._model.going(view)
-        pods = self._model.pods_on(name) if going else ()
+        going = view is not None and self._model.marks.going(view)
+        pods = self._model.objects.pods_on(name) if going else ()
         promises = [promise for p in pods if (promise := self._model.promises.of(p.uid)) is not None]
-        pool, node_class = self._model.launches_from(view) if view is not None else (None, None)
+        pool, node_class = self._model.objects.launches_from(view) if view is not None else (None, None)
         return NodeChanged(
             name=name,
             view=view,
             going=going,
             pods=pods,
             decisions=tuple(sorted({promise.decision for promise in promises})),
-            volumes=self._model.storage.volumes_of(pods),
-            places={promise.pod: self._model.ready(promise.target) for promise in promises},
+            volumes=self._model.objects.storage.volumes_of(pods),
+            places={promise.pod: self._model.objects.ready(promise.target) for promise in promises},
             pool=pool,
             node_class=node_class,
-            left_alone=self._model.left_alone(view) if view is not None else None,
+            left_alone=self._model.objects.left_alone(view) if view is not None else None,
         )
 
     def _promised(self, view: NodeView | None) -> tuple[Pod, ...]:
@@ -81,5 +81,5 @@ class NodePublisher:
         if view is None or view.claim is None or not view.launched or view.registered:
             return ()
         promises = self._model.promises.at(view.name)
-        pods = (self._model.pods.get(promise.pod) for promise in promises)
+        pods = (self._model.objects.pods.get(promise.pod) for promise in promises)
         return tuple(pod for pod in pods if pod is not None)

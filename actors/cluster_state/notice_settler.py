@@ -30,7 +30,7 @@ class NoticeSettler:
     def note(self, notice: NodeInterrupted) -> None:
         """Take in what was announced. While launches are under way the instance may still be ours."""
         instance_id = notice.instance_id
-        name = self._model.claim_of_instance(instance_id)
+        name = self._model.objects.claim_of_instance(instance_id)
         if name is not None:
             told_end = notice.cause in TAKEN and notice.deadline is not None
             self._noted.setdefault(name, []).append((instance_id, told_end))
@@ -45,14 +45,14 @@ class NoticeSettler:
     def know_all(self) -> None:
         """Take in that all is known, and was looked at."""
         for instance_id in self._early.know_all():
-            if self._model.claim_of_instance(instance_id) is not None:
+            if self._model.objects.claim_of_instance(instance_id) is not None:
                 self._early.find(instance_id)
         self._settle_foreign()
 
     def settle(self, names: Iterable[str]) -> None:
         """Look at views that changed."""
         for name in names:
-            self._early.note(name, self._model.claims.get(name))
+            self._early.note(name, self._model.objects.claims.get(name))
             self._settle(name)
         self._settle_foreign()
 
@@ -63,7 +63,7 @@ class NoticeSettler:
     def _settle(self, name: str) -> None:
         if name not in self._noted:
             return
-        noted, view = self._noted.pop(name), self._model.view(name)
+        noted, view = self._noted.pop(name), self._model.objects.view(name)
         left = [one for one in noted if not _stands(view, told_end=one[1])]
         if left:
             self._noted[name] = left

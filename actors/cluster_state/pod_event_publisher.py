@@ -34,12 +34,12 @@ class PodEventPublisher:
 
     def _kept_out(self, view: NodeView) -> bool:
         """Return whether nothing is written of a node: it goes, or is left alone entirely."""
-        alone = self._model.left_alone(view)
-        return self._model.ending(view) or (alone is not None and alone.entirely)
+        alone = self._model.objects.left_alone(view)
+        return self._model.marks.ending(view) or (alone is not None and alone.entirely)
 
     def _tell_emptiness(self, name: str, claim: NodeClaim, node: Node, now: datetime) -> None:
         """Tell where an annotation should say something else; only a pool that counts the time wants one."""
-        pool = self._model.pools.get(claim.pool)
+        pool = self._model.objects.pools.get(claim.pool)
         counts = pool is not None and pool.disruption.empty_after is not None
         empty = counts and claim.initialized and self._model.empty(name)
         if empty == (labels.EMPTY_SINCE in node.annotations):

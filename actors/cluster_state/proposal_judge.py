@@ -147,9 +147,9 @@ class ProposalJudge:
         proposals = {id(one.allowed): one.proposal for one in those}
         orders: list[DisruptNodes] = []
         for key, proposal in proposals.items():
-            views = tuple(view for name in names[key] if (view := self._model.view(name)) is not None)
+            views = tuple(view for name in names[key] if (view := self._model.objects.view(name)) is not None)
             for view in views:
-                self._model.condemn(view.name)
+                self._model.mark_for_disruption(view.name)
             first = proposal.replaced_first
             orders.append(
                 DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
@@ -168,7 +168,7 @@ class ProposalJudge:
                 self._tell_blocked(one.names, why)
 
     def _tell_blocked(self, names: Iterable[str], why: str) -> None:
-        views = (self._model.view(name) for name in names)
+        views = (self._model.objects.view(name) for name in names)
         about = tuple(ref for view in views if view is not None for ref in of_view(view))
         if why != CHANGED and about:
             self._teller.tell(DisruptionBlocked(about=about, why=why[:1].upper() + why[1:]))

@@ -39,14 +39,14 @@ class SecondTries:
     def heed(self, changes: Changes, now: float) -> None:
         """Note what changed."""
         for uid in changes.crowded_out:
-            pod = self._model.pods.get(uid)
+            pod = self._model.objects.pods.get(uid)
             if pod is not None and self._model.waiting(uid):
                 self._refused.crowd_out(pod, now)
                 self._next = self._refused.next_due()
         kinds = set(changes.retry_refused)
         if changes.pools:
             kinds.add(Help.POOLS)
-        gone = any(self._model.view(name) is None for name in changes.views)
+        gone = any(self._model.objects.view(name) is None for name in changes.views)
         # Each of them is looked at: those refused among them may be known otherwise now.
         others = [uid for uid in changes.pods if self._came_or_went(uid)]
         if gone or others or changes.bound:
@@ -55,7 +55,7 @@ class SecondTries:
 
     def _came_or_went(self, uid: str) -> bool:
         """Take in a pod that changed; return whether it is another than those refused, and came or left."""
-        pod = self._model.pods.get(uid)
+        pod = self._model.objects.pods.get(uid)
         if pod is None or pod.bound or pod.terminal:
             self._refused.forget(uid)
             return pod is None or pod.terminal
@@ -113,5 +113,7 @@ class SecondTries:
             self._pod_watcher.tell(TryAgain(uids=due, afresh=Help.POOLS in kinds))
 
     def _left(self) -> dict[str, Resources]:
-        pools = self._model.pools.values()
-        return {pool.name: left for pool in pools if (left := self._model.limit_left(pool)) is not None}
+        pools = self._model.objects.pools.values()
+        return {
+            pool.name: left for pool in pools if (left := self._model.capacity.limit_left(pool)) is not None
+        }

@@ -40,7 +40,7 @@ def pod(
     with _open(kubeconfig, context) as cluster:
         look = cluster.look()
         events = cluster.events(short, namespace)
-    pods = look.model.pods.values()
+    pods = look.model.objects.pods.values()
     there = next((p for p in pods if (p.namespace, p.name) == (namespace, short)), None)
     unclear = _unclear(look.problems((Kind.POD,), (short,), namespace))
     if there is None and not events and not unclear:
@@ -63,7 +63,7 @@ def node(
     now = datetime.now(UTC)
     with _open(kubeconfig, context) as cluster:
         look = cluster.look()
-        view = look.model.view(name) or look.model.view(look.model.view_name(name))
+        view = look.model.objects.view(name) or look.model.objects.view(look.model.objects.view_name(name))
         names = dict.fromkeys((name, *((view.name, view.node_name) if view is not None else ())))
         events = tuple(sorted(event for one in names if one for event in cluster.events(one)))
     unclear = _unclear(look.problems((Kind.NODE, Kind.NODE_CLAIM), names))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
+from treenail.domain.cluster.capacity import Capacity
+from treenail.domain.cluster.change_recorder import ChangeRecorder
 from treenail.domain.cluster.changes import Changes, PodBound
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
@@ -19,34 +22,41 @@ from treenail.domain.cluster.cluster_facts import (
     says_the_same,
 )
 from treenail.domain.cluster.first_sight import FirstSight
-from treenail.domain.cluster.promises import Promise
+from treenail.domain.cluster.inventory import Inventory
+from treenail.domain.cluster.marked_nodes import MarkedNodes
+from treenail.domain.cluster.planning import Snapshot
+from treenail.domain.cluster.promise_upkeep import PromiseUpkeep
+from treenail.domain.cluster.promises import Promise, PromiseBook
 from treenail.domain.cluster.refused_pods import Help
-from treenail.domain.cluster.standings import Standings
 from treenail.domain.cluster.storage_book import Affected
-from treenail.domain.model.claims import DECISION, promised_pods
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
-from treenail.domain.model.pods import Pod, PodSpec
-from treenail.domain.model.resources import total
+from treenail.domain.model.pods import Pod
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
-class ClusterModel(Standings):
+class ClusterModel:
     """One consistent view of pods, nodes, claims, pools and promises. Mutable, owned by one actor.
 
+    `objects` are the objects as the API server last told of them, `promises` the places promised to pods,
+    `marks` what was decided of nodes, and `capacity` what is free by all three. Facts come in by `learn`.
     `revision` grows with each change. A claim that was committed though not yet seen in the API counts
     as there (its resource version is 0).
     """
 
     def __init__(self, *, promise_lasts: timedelta) -> None:
-        super().__init__()
-        self._promise_lasts = promise_lasts
-        # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
-        self._restorable: dict[str, str] = {}
-        self._changes = Changes()
+        self.revision = 0
+        self.objects = Inventory()
+        self.promises = PromiseBook()
+        self.marks = MarkedNodes(self.objects)
+        self.capacity = Capacity(self.objects, self.promises, self.marks)
+        self._recorder = ChangeRecorder(self.objects, self.capacity)
+        self._upkeep = PromiseUpkeep(
+            self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
+        )
         self._sight = FirstSight()
 
     # --- facts
@@ -67,19 +77,19 @@ class ClusterModel(Standings):
 
     def take_changes(self) -> Changes:
         """Return what has changed since this was last asked."""
-        changes, self._changes = self._changes, Changes()
+        changes = self._recorder.take()
         if changes:
             self.revision += 1
         return changes
 
     def _resync(self, fact: Resynced, now: datetime) -> None:
-        if fact.unreadable != self.storage.unreadable:
-            self.storage.unreadable = fact.unreadable
-            self._changes.retry_refused.add(Help.STORAGE)
+        if fact.unreadable != self.objects.storage.unreadable:
+            self.objects.storage.unreadable = fact.unreadable
+            self._recorder.changes.retry_refused.add(Help.STORAGE)
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         aside = {(one.kind, one.key) for one in fact.set_aside}
         there |= aside
-        for kind, key in [at for at in self.aside if at not in aside]:
+        for kind, key in [at for at in self.objects.aside if at not in aside]:
             self._understood(kind, key)
         for thing in fact.objects:
             self._see(thing, now, listed=True)
@@ -87,7 +97,7 @@ class ClusterModel(Standings):
             self._set_aside(one, now, listed=True)
         self._sight.complete(now)
         for kind in Kind:
-            for key, known in sorted(self.store(kind).items()):
+            for key, known in sorted(self.objects.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
                 if (kind, key) not in there and not unseen:
                     self._lose(kind, key, now)
@@ -95,23 +105,23 @@ class ClusterModel(Standings):
     def _set_aside(self, fact: ObjectSetAside, now: datetime, *, listed: bool) -> None:
         """Take in what can be read of an object, if any; else what was last understood of it stays in use."""
         at = fact.kind, fact.key
-        known = self.aside.get(at)
-        self.aside[at] = fact
+        known = self.objects.aside.get(at)
+        self.objects.aside[at] = fact
         if known is None or known.problem != fact.problem:
-            self._storage_changed(self.storage.unclear(*at))
+            self._storage_changed(self.objects.storage.unclear(*at))
         if fact.partly is not None:
             self._see(fact.partly, now, listed=listed)
 
     def _understood(self, kind: Kind, key: str, version: int | None = None) -> None:
-        aside = self.aside.get((kind, key))
+        aside = self.objects.aside.get((kind, key))
         if aside is not None and (version is None or version >= aside.resource_version):
-            del self.aside[kind, key]
-            self._storage_changed(self.storage.unclear(kind, key))
+            del self.objects.aside[kind, key]
+            self._storage_changed(self.objects.storage.unclear(kind, key))
 
     def _see(self, thing: ClusterObject, now: datetime, *, listed: bool) -> None:
-        known = self.known(thing)
+        known = self.objects.known(thing)
         outdated = known is not None and thing.resource_version <= known.resource_version
-        if outdated or self.ended(thing):
+        if outdated or self.objects.ended(thing):
             return
         match thing:
             case Pod():
@@ -121,28 +131,28 @@ class ClusterModel(Standings):
             case NodeClaim():
                 self._see_claim(self._sight.date(thing, known, now, listed=listed), now)
             case NodePool():
-                before = self.pools.get(thing.name)
-                self.pools[thing.name] = thing
+                before = self.objects.pools.get(thing.name)
+                self.objects.pools[thing.name] = thing
                 if before is None or before.static != thing.static:
-                    self._touch_nodes_of(thing.name)
-                self._limits.pop(thing.name, None)
-                self._changes.pools |= not says_the_same(thing, known)
+                    self._recorder.nodes_of(thing.name)
+                self.capacity.forget_limit(thing.name)
+                self._recorder.pools(changed=not says_the_same(thing, known))
             case NodeClass():
-                self.node_classes[str(thing.ref)] = thing
-                self._changes.pools |= not says_the_same(thing, known)
+                self.objects.node_classes[str(thing.ref)] = thing
+                self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
             case Namespace():
-                self.namespaces[thing.name] = thing
+                self.objects.namespaces[thing.name] = thing
                 if not says_the_same(thing, known):
-                    self._changes.retry_refused.add(Help.COMPANY)
+                    self._recorder.changes.retry_refused.add(Help.COMPANY)
             case PodDisruptionBudget():
-                self.pod_budgets.put(thing)
+                self.objects.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
-                self._storage_changed(self.storage.put(thing))
+                self._storage_changed(self.objects.storage.put(thing))
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
-        lost = self.store(kind).get(key)
+        lost = self.objects.store(kind).get(key)
         if isinstance(lost, Pod | Node | NodeClaim):
             self._sight.forget(lost.uid)
         match kind:
@@ -153,322 +163,220 @@ class ClusterModel(Standings):
             case Kind.NODE_CLAIM:
                 self.drop_claim(key)
             case Kind.NODE_POOL:
-                if self.pools.pop(key, None) is not None:
-                    self._changes.pools = True
-                    self._touch_nodes_of(key)
-                self._limits.pop(key, None)
+                if self.objects.pools.pop(key, None) is not None:
+                    self._recorder.pools()
+                    self._recorder.nodes_of(key)
+                self.capacity.forget_limit(key)
             case Kind.NODE_CLASS:
-                self._changes.pools |= self.node_classes.pop(key, None) is not None
+                self._recorder.pools(changed=self.objects.node_classes.pop(key, None) is not None)
             case Kind.DAEMON_SET:
-                self._daemon_sizes.forget(key)
-                if self.daemons.pop(key, None) is not None:
+                self.capacity.forget_daemon_pods(key)
+                if self.objects.daemons.pop(key, None) is not None:
                     self._daemons_changed()
             case Kind.NAMESPACE:
-                self.namespaces.pop(key, None)
+                self.objects.namespaces.pop(key, None)
             case Kind.POD_DISRUPTION_BUDGET:
-                self.pod_budgets.remove(key)
+                self.objects.pod_budgets.remove(key)
             case _:
-                self._storage_changed(self.storage.remove(kind, key))
+                self._storage_changed(self.objects.storage.remove(kind, key))
 
     def _see_daemon_set(self, daemons: DaemonSet) -> None:
-        known = self.daemons.get(daemons.uid)
-        self.daemons[daemons.uid] = daemons
-        self._sized_daemons = None
+        known = self.objects.daemons.get(daemons.uid)
+        self.objects.daemons[daemons.uid] = daemons
         if known is not None and known.spec != daemons.spec:
             # Its pods were made of another template.
-            self._daemon_sizes.forget(daemons.uid)
+            self.capacity.forget_daemon_pods(daemons.uid)
         if not says_the_same(daemons, known):
             self._daemons_changed()
 
-    def _measure_daemon(self, pod: Pod) -> None:
-        """Take in what a daemon that has a node requests, where new nodes need more room because of it."""
-        before = self.sized_daemons()
-        if self._daemon_sizes.note(pod) in self.daemons:
-            self._sized_daemons = None
-            if self.sized_daemons() != before:
-                self._daemons_changed()
-
     def _daemons_changed(self) -> None:
-        self._sized_daemons = None
-        self._existing_nodes.clear()
-        self._changes.pools = True
+        self.capacity.forget_daemon_sets()
+        self._recorder.pools()
 
     def _storage_changed(self, affected: Affected) -> None:
         """Measure anew what hangs on it, and let the pods hope that wait for it."""
         if affected.anybody:
-            self._existing_nodes.clear()
-            self._changes.retry_refused.add(Help.STORAGE)
+            self.capacity.forget_all_nodes()
+            self._recorder.changes.retry_refused.add(Help.STORAGE)
         if affected.node:
-            self._existing_nodes.pop(self.view_name(affected.node), None)
-        for uid in self.storage.users(affected.claim):
-            pod, promise = self.pods[uid], self.promises.of(uid)
+            self.capacity.forget_node(self.objects.view_name(affected.node))
+        for uid in self.objects.storage.users(affected.claim):
+            pod, promise = self.objects.pods[uid], self.promises.of(uid)
             if pod.bound:
-                self._existing_nodes.pop(self.view_name(pod.node_name), None)
+                self.capacity.forget_node(self.objects.view_name(pod.node_name))
             if promise is not None:
-                self._existing_nodes.pop(promise.target, None)
+                self.capacity.forget_node(promise.target)
             if self.waiting(uid):
-                self._changes.retry_refused.add(Help.STORAGE)
+                self._recorder.changes.retry_refused.add(Help.STORAGE)
 
     # --- pods
 
     def _see_pod(self, pod: Pod, now: datetime) -> None:
-        before = self.pods.get(pod.uid)
-        self._changes.pods[pod.uid] = None
-        for node in self.put_pod(pod):
-            self._touch_node(node)
+        before = self.objects.pods.get(pod.uid)
+        self._recorder.changes.pods[pod.uid] = None
+        for node in self.objects.put_pod(pod):
+            self._recorder.node(node)
         promise = self.promises.of(pod.uid)
         if promise is not None:
             # As a resident to be it may be another now.
-            self._existing_nodes.pop(promise.target, None)
+            self.capacity.forget_node(promise.target)
         if before is None:
-            self._inherit(pod, now)
+            self._upkeep.inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
             # Its successor is made while it still stops.
-            self.promises.orphan(pod.uid, expires_at=now + self._promise_lasts)
+            self._upkeep.orphan(pod.uid, now)
         if pod.provisionable:
-            self._provisionable[pod.uid] = None
-            self._restore(pod)
-        else:
-            self._provisionable.pop(pod.uid, None)
+            self._upkeep.restore(pod)
         if pod.bound and (before is None or not before.bound):
             self._bound(pod, news=before is not None)
         elif pod.terminal:
-            self._end_promise(pod.uid)
-
-    def _inherit(self, pod: Pod, now: datetime) -> None:
-        promise = self.promises.inherit(pod)
-        view = self.view(promise.target) if promise is not None else None
-        if promise is not None and view is not None:
-            lasts = now + self._promise_lasts if view.initialized else None
-            self.promises.renew(promise, expires_at=lasts)
-
-    def _restore(self, pod: Pod) -> None:
-        """Promise a pod anew what was promised it before a restart, while that is still on its way."""
-        claim = self.claims.get(self._restorable.pop(pod.uid, ""))
-        view = self.view(claim.name) if claim is not None else None
-        if claim is None or view is None or self.promises.of(pod.uid) is not None:
-            return
-        if not claim.initialized and not view.holder and not self.going(view):
-            decision = claim.annotations.get(DECISION, "")
-            self.keep(Promise(like=pod, target=claim.name, decision=decision))
-            self._check_promises(claim.name)
+            self._upkeep.end(pod.uid)
 
     def _bound(self, pod: Pod, *, news: bool) -> None:
-        if pod.daemon:
-            self._measure_daemon(pod)
-        name = self.view_name(pod.node_name)
-        promise = self._end_promise(pod.uid)
-        view = self.view(name)
+        if pod.daemon and self.capacity.measure_daemon(pod):
+            self._daemons_changed()
+        name = self.objects.view_name(pod.node_name)
+        promise = self._upkeep.end(pod.uid)
+        view = self.objects.view(name)
         if view is None:
             return
         if not pod.daemon and not pod.mirror:
-            self._changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
-        self._check_promises(name)
-
-    def _check_promises(self, name: str) -> None:
-        """Withdraw promises that the scheduler's own choices left no room for."""
-        view = self.view(name)
-        if view is None or not self.promises.at(name) or not view.launched:
-            return
-        free = view.promised_room.minus(total(p.spec.requests for p in self.pods_on(name)))
-        own = promised_pods(view.claim) if view.claim is not None else ()
-        for promise in self.promises.withdraw_overdrawn(name, free):
-            self._note_promise(promise)
-            if promise.pod in own:
-                self._changes.crowded_out.append(promise.pod)
-        self._touch(name)
+            self._recorder.changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
+        self._upkeep.check(name)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:
-        pod = self.remove_pod(uid)
+        pod = self.objects.remove_pod(uid)
         if pod is None:
             return
-        self._provisionable.pop(uid, None)
-        self._changes.pods[uid] = None
+        self._recorder.changes.pods[uid] = None
         if pod.bound:
-            self._touch_node(pod.node_name)
+            self._recorder.node(pod.node_name)
         promise = self.promises.of(uid)
-        self.promises.orphan(uid, expires_at=now + self._promise_lasts)
+        self._upkeep.orphan(uid, now)
         if promise is not None:
-            self._touch(promise.target)
-
-    def _end_promise(self, uid: str) -> Promise | None:
-        promise = self.promises.end(uid)
-        if promise is not None:
-            self._note_promise(promise)
-        return promise
+            self._recorder.view(promise.target)
 
     # --- nodes and claims
 
     def _see_node(self, node: Node, now: datetime) -> None:
-        before = self.view_name(node.name) if node.name in self.nodes else ""
-        self.put_node(node)
-        if before and before != self.view_name(node.name):
+        before = self.objects.view_name(node.name) if node.name in self.objects.nodes else ""
+        self.objects.put_node(node)
+        if before and before != self.objects.view_name(node.name):
             self._node_left(before)
-        self._view_changed(self.view_name(node.name), now)
-        for rival in self.claimants(node.provider_id)[1:]:
-            self._touch(rival)
+        self._view_changed(self.objects.view_name(node.name), now)
+        for rival in self.objects.claimants(node.provider_id)[1:]:
+            self._recorder.view(rival)
 
     def _lose_node(self, name: str) -> None:
-        view = self.view_name(name)
-        if self.remove_node(name) is not None:
+        view = self.objects.view_name(name)
+        if self.objects.remove_node(name) is not None:
             self._node_left(view)
 
     def _node_left(self, view: str) -> None:
-        (self._touch if view in self.claims else self._view_gone)(view)
+        (self._recorder.view if view in self.objects.claims else self._view_gone)(view)
 
     def _see_claim(self, claim: NodeClaim, now: datetime) -> None:
-        before = self.claims.get(claim.name)
+        before = self.objects.claims.get(claim.name)
         unknown = before is None
-        alone = self.put_claim(claim)
+        alone = self.objects.put_claim(claim)
         if before is not None and before.provider_id not in ("", claim.provider_id):
-            for one in self.named(before.provider_id):
-                self._touch(one)
+            for one in self.objects.named(before.provider_id):
+                self._recorder.view(one)
         for one in alone:
             self._view_gone(one)
-        for rival in self.claimants(claim.provider_id):
+        for rival in self.objects.claimants(claim.provider_id):
             # Who has the machine may be another one by this.
-            self._touch(rival)
+            self._recorder.view(rival)
         if unknown and not claim.initialized and not claim.leaving:
-            self._restore_all(claim)
-        self._limits.pop(claim.pool, None)
+            self._upkeep.restore_all(claim)
+        self.capacity.forget_limit(claim.pool)
         self._view_changed(claim.name, now)
-
-    def _restore_all(self, claim: NodeClaim) -> None:
-        for uid in promised_pods(claim):
-            self._restorable[uid] = claim.name
-            pod = self.pods.get(uid)
-            if pod is not None and pod.provisionable:
-                self._restore(pod)
 
     def drop_claim(self, name: str) -> None:
         """Forget a claim that is gone, or was never written; its promises end."""
-        claim, alone = self.remove_claim(name)
+        claim, alone = self.objects.remove_claim(name)
         if claim is None:
             return
-        for uid in promised_pods(claim):
-            self._restorable.pop(uid, None)
-        self._limits.pop(claim.pool, None)
+        self._upkeep.restore_none(claim)
+        self.capacity.forget_limit(claim.pool)
         self._view_gone(name)
-        for one in (*alone, *self.claimants(claim.provider_id)):
-            self._touch(one)
+        for one in (*alone, *self.objects.claimants(claim.provider_id)):
+            self._recorder.view(one)
 
     def _view_gone(self, name: str) -> None:
-        self._end_promises_at(name)
-        self.condemned.pop(name, None)
-        self.doomed.pop(name, None)
-        self._void.pop(name, None)
-        self._existing_nodes.pop(name, None)
-        self._changes.views[name] = None
+        self._upkeep.end_at(name)
+        self.marks.forget(name)
+        self.capacity.forget_node(name)
+        self._recorder.changes.views[name] = None
 
     def _view_changed(self, name: str, now: datetime) -> None:
-        view = self.view(name)
+        view = self.objects.view(name)
         if view is not None and view.leaving:
-            self._end_promises_at(name)
+            self._upkeep.end_at(name)
         elif view is not None and view.initialized:
-            self._came_ready(name, now)
-        self._check_promises(name)
-        self._touch(name)
-
-    def _came_ready(self, name: str, now: datetime) -> None:
-        """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
-        for promise in self.promises.at(name):
-            if promise.expires_at is None:
-                self._touch_old_place(promise)
-        self.promises.limit(name, expires_at=now + self._promise_lasts, but=self._kept_places(name))
-
-    def _kept_places(self, name: str) -> frozenset[str]:
-        there = (self.pods.get(promise.pod) for promise in self.promises.at(name))
-        return frozenset(pod.uid for pod in there if pod is not None and self.loses_its_node(pod))
-
-    def _end_promises_at(self, name: str) -> None:
-        for promise in self.promises.end_all(name):
-            self._note_promise(promise)
-
-    def _note_promise(self, promise: Promise) -> None:
-        """Note whom it concerns that a promise was made or ended: also the node that the pod is to leave."""
-        self._changes.pods[promise.pod] = None
-        self._touch(promise.target)
-        self._touch_old_place(promise)
-
-    def _touch_old_place(self, promise: Promise) -> None:
-        pod = self.pods.get(promise.pod)
-        if pod is not None and pod.bound:
-            self._touch_node(pod.node_name)
-
-    def _touch_node(self, node: str) -> None:
-        self._touch(self.view_name(node))
-
-    def _touch_nodes_of(self, pool: str) -> None:
-        for claim in self.claims.values():
-            if claim.pool == pool:
-                self._touch(claim.name)
-
-    def _touch(self, name: str) -> None:
-        self._existing_nodes.pop(name, None)
-        self._changes.views[name] = None
+            self._upkeep.came_ready(name, now)
+        self._upkeep.check(name)
+        self._recorder.view(name)
 
     # --- decisions
 
-    def condemn(self, name: str) -> None:
+    def mark_for_disruption(self, name: str) -> None:
         """Send no more pods to a view, and find other places for those on it."""
-        self.condemned[name] = None
-        self._end_promises_at(name)
-        self._touch(name)
+        self.marks.for_disruption[name] = None
+        self._upkeep.end_at(name)
+        self._recorder.view(name)
 
-    def doom(self, name: str) -> bool:
-        """Note that EC2 takes a view's machine, so all its pods need other places; tell if it is news."""
-        news = name not in self.doomed
-        self.doomed[name] = None
+    def mark_instance_ending(self, name: str) -> bool:
+        """Note that EC2 ends a view's instance: all its pods need other places. Return whether it is news."""
+        news = name not in self.marks.instance_ending
+        self.marks.instance_ending[name] = None
         return news
 
-    def void(self, name: str) -> None:
+    def mark_launch_failed(self, name: str) -> None:
         """Note that a claim never got, and never will get, an instance: it counts for nothing from now on."""
-        claim = self.claims.get(name)
+        claim = self.objects.claims.get(name)
         if claim is None or claim.resource_version == 0:
             self.drop_claim(name)
             return
-        self._void[name] = None
-        self._limits.pop(claim.pool, None)
-        self.condemn(name)
+        self.marks.launch_failed[name] = None
+        self.capacity.forget_limit(claim.pool)
+        self.mark_for_disruption(name)
 
-    def ready(self, name: str) -> bool:
-        """Return whether pods that are sent to a view can start there."""
-        view = self.view(name)
-        return view is not None and view.initialized
-
-    def spare(self, name: str) -> None:
-        """Take back that a view is to go: its pods need no other places."""
-        if name in self.condemned:
-            del self.condemned[name]
-            for pod in self.pods_on(name):
-                self._end_promise(pod.uid)
-            self._touch(name)
+    def unmark(self, name: str) -> None:
+        """Take back that a view is to be disrupted: its pods need no other places."""
+        if name in self.marks.for_disruption:
+            del self.marks.for_disruption[name]
+            for pod in self.objects.pods_on(name):
+                self._upkeep.end(pod.uid)
+            self._recorder.view(name)
 
     def keep(self, promise: Promise) -> None:
         """Make a promise, known to fit."""
-        self.promises.make(promise)
-        self._note_promise(promise)
+        self._upkeep.keep(promise)
 
     def expire_promises(self, now: datetime) -> None:
-        """End the promises whose time is over.
-
-        Where one is over of a pod that asks about others, those of all such pods that the scheduler has not
-        bound yet end with it: each may be where it is for another's sake, and they are decided on together.
-        """
-        expired = self.promises.expire(now)
-        for promise in expired:
-            self._note_promise(promise)
-        if any(_asks_about_others(promise.spec) for promise in expired):
-            for promise in self.promises.lapsing():
-                if promise.pod in self._provisionable and _asks_about_others(promise.spec):
-                    self._end_promise(promise.pod)
+        """End the promises whose time is over."""
+        self._upkeep.expire(now)
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Count a claim as there that is only about to be written."""
-        self.claims[claim.name] = claim
-        self._limits.pop(claim.pool, None)
-        self._touch(claim.name)
+        self.objects.claims[claim.name] = claim
+        self.capacity.forget_limit(claim.pool)
+        self._recorder.view(claim.name)
 
+    # --- questions
 
-def _asks_about_others(spec: PodSpec) -> bool:
-    return bool(spec.spread or spec.pod_affinity)
+    def waiting(self, uid: str) -> bool:
+        """Return whether a pod waits for a place and has no promise of one."""
+        return uid in self.objects.provisionable and self.promises.of(uid) is None
+
+    def empty(self, name: str) -> bool:
+        """Return whether nothing but daemons runs on a view, and nothing is promised a place there."""
+        return not self.promises.at(name) and all(p.belongs for p in self.objects.pods_on(name))
+
+    def snapshot(self, now: datetime, leaving: Collection[str] = ()) -> Snapshot:
+        """Return all that planning may look at, at this revision, as it were without the views `leaving`.
+
+        These take no pods then, and those on them that must move are to be placed.
+        """
+        return self.capacity.snapshot(self.revision, now, leaving)

@@ -39,6 +39,8 @@ class Inventory:
 
     def __init__(self) -> None:
         self.pods: dict[str, Pod] = {}
+        # The uids of those that wait for a node, in the order they began to.
+        self.provisionable: dict[str, None] = {}
         self.nodes: dict[str, Node] = {}
         self.claims: dict[str, NodeClaim] = {}
         self.pools: dict[str, NodePool] = {}
@@ -91,6 +93,10 @@ class Inventory:
         before = self.pods.get(pod.uid)
         self._note_move(before, pod)
         self.pods[pod.uid] = pod
+        if pod.provisionable:
+            self.provisionable[pod.uid] = None
+        else:
+            self.provisionable.pop(pod.uid, None)
         self.storage.use(pod)
         touched: list[str] = []
         if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
@@ -103,6 +109,7 @@ class Inventory:
     def remove_pod(self, uid: str) -> Pod | None:
         """Forget a pod and return it as it was last seen."""
         pod = self.pods.pop(uid, None)
+        self.provisionable.pop(uid, None)
         if pod is not None:
             self._note_move(pod, None)
             self.storage.leave(pod)
@@ -264,6 +271,11 @@ class Inventory:
         """Return the pods that hold room on the node of `view`, by uid."""
         there = self._pods_on.get(view.node_name) if view.node_name else None
         return tuple(there[uid] for uid in sorted(there)) if there else ()
+
+    def ready(self, name: str) -> bool:
+        """Return whether pods that are sent to a view can start there."""
+        view = self.view(name)
+        return view is not None and view.initialized
 
     def node_class(self, ref: NodeClassRef) -> NodeClass | None:
         """Return the node class `ref` names, if it is there."""

@@ -15,11 +15,11 @@ def reseat(model: ClusterModel) -> None:
     To the scheduler alike pods are one as good as another: it gives the first node that comes to any of
     them. What such a claim is to be is not known but for its own pods: no others could be planned onto it.
     """
-    for view in model.views():
+    for view in model.objects.views():
         places = _left(model, view)
         if not places:
             continue
-        waiting = (pod for pod in model.pods.values() if model.waiting(pod.uid))
+        waiting = (pod for pod in model.objects.pods.values() if model.waiting(pod.uid))
         for pod in sorted(waiting, key=lambda p: (p.created_at, p.uid)):
             if pod.spec in places:
                 places.remove(pod.spec)
@@ -32,12 +32,12 @@ def _left(model: ClusterModel, view: NodeView) -> list[PodSpec]:
 
     Pods that still run on a node that goes are bound too, and have not left theirs: they keep their promise.
     """
-    if view.claim is None or view.claim.launched or model.going(view):
+    if view.claim is None or view.claim.launched or model.marks.going(view):
         return []
     own = promised_pods(view.claim)
     promised = {promise.pod for promise in model.promises.at(view.name)}
     gone = (uid for uid in own if uid not in promised)
-    left = [pod.spec for uid in gone if (pod := model.pods.get(uid)) is not None and pod.bound]
+    left = [pod.spec for uid in gone if (pod := model.objects.pods.get(uid)) is not None and pod.bound]
     for promise in model.promises.at(view.name):
         if promise.pod not in own and promise.spec in left:
             left.remove(promise.spec)

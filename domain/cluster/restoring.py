@@ -17,13 +17,13 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
     Else these would be taken for empty, and bought once more when it is decided again that the pods move. On
     nodes that are ready promises last until then, on others for a while after they are.
     """
-    for claim in sorted(model.claims.values(), key=lambda c: c.name):
-        view = model.view(claim.name)
+    for claim in sorted(model.objects.claims.values(), key=lambda c: c.name):
+        view = model.objects.view(claim.name)
         # One that is in use was made for these pods long ago, and they stayed where they were.
-        if view is None or model.going(view) or (claim.initialized and not model.empty(claim.name)):
+        if view is None or model.marks.going(view) or (claim.initialized and not model.empty(claim.name)):
             continue
         for uid in promised_pods(claim):
-            pod = model.pods.get(uid)
+            pod = model.objects.pods.get(uid)
             if pod is not None and _moves(model, pod, claim):
                 model.keep(_promise(pod, claim, lasts_until))
 
@@ -33,11 +33,11 @@ def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
 
     One that waited then was bound elsewhere since, and needs the place no more. Others may have taken it.
     """
-    elsewhere = pod.bound and model.view_name(pod.node_name) != claim.name
+    elsewhere = pod.bound and model.objects.view_name(pod.node_name) != claim.name
     before = pod.started_at is not None and pod.started_at <= claim.created_at
     if not (elsewhere and before and pod.reschedulable) or model.promises.of(pod.uid) is not None:
         return False
-    existing_node = model.existing_node(claim.name)
+    existing_node = model.capacity.existing_node(claim.name)
     return not claim.launched or (existing_node is not None and pod.spec.requests.fits(existing_node.free))
 
 

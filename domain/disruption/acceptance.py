@@ -66,7 +66,7 @@ def _against(
 def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> str | None:
     said = (objection(model, name, one.proposal, now) for name in one.names)
     why = next((why for why in said if why is not None), None)
-    views = (model.view(name) for name in one.names)
+    views = (model.objects.view(name) for name in one.names)
     named = all(view is not None and view.pool in one.allowed.budgets for view in views)
     return why if why is not None or named else CHANGED
 
@@ -74,11 +74,11 @@ def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> 
 def _budgets(model: ClusterModel) -> BudgetBook:
     """Return the budgets as they stand at this revision, with all that goes counted."""
     book = BudgetBook()
-    for pool in model.pools.values():
+    for pool in model.objects.pools.values():
         book.note_pool(PoolChanged(name=pool.name, pool=pool))
-    for view in model.views():
+    for view in model.objects.views():
         book.note_node(NodeChanged(name=view.name, view=view))
-    for name in model.condemned:
+    for name in model.marks.for_disruption:
         book.hold(name)
     return book
 
@@ -119,5 +119,5 @@ def _moving(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> tup
     """Return the pods that must have other places before these nodes go."""
     if not one.proposal.replaced_first:
         return ()
-    pods = (pod for name in one.names for pod in model.pods_on(name))
+    pods = (pod for name in one.names for pod in model.objects.pods_on(name))
     return tuple(pod for pod in pods if pod.reschedulable and not pod.protected(now))

@@ -21,10 +21,10 @@ CHANGED: Final = "no longer as it was"
 
 def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
     """Return what speaks against giving up a node that was proposed, None where nothing does."""
-    view = model.view(name)
-    if view is None or not view.initialized or model.ending(view) or marked(view):
+    view = model.objects.view(name)
+    if view is None or not view.initialized or model.marks.ending(view) or marked(view):
         return CHANGED
-    alone = model.left_alone(view)
+    alone = model.objects.left_alone(view)
     if alone is not None:
         return alone.value
     if proposal.cause is Cause.EMPTY and not model.empty(name):
@@ -33,7 +33,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
         return f"what it is cannot be read ({_named(view)}): {view.unread}"
     if proposal.forceful:
         return None
-    unread = next((pod for pod in model.pods_of(view) if pod.unread), None)
+    unread = next((pod for pod in model.objects.pods_of(view) if pod.unread), None)
     if unread is not None:
         return f"pod cannot be read (Pod={unread.key}): {unread.unread}"
     kept = kept_by(view)
@@ -45,7 +45,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     if limited and proposal.cause is Cause.DRIFTED:
         # Its pods have to go by then, whatever they ask for.
         return None
-    held = (_held(model, pod, now) for pod in model.pods_of(view))
+    held = (_held(model, pod, now) for pod in model.objects.pods_of(view))
     return next((why for why in held if why is not None), None)
 
 
@@ -62,4 +62,4 @@ def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
         return None
     if pod.protected(now):
         return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
-    return model.pod_budgets.holding(pod) if pod.drainable(now) else None
+    return model.objects.pod_budgets.holding(pod) if pod.drainable(now) else None

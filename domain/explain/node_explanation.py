@@ -33,7 +33,7 @@ def explain_node(
     """
     yield from unclear_of_node(model, view)
     claim = view.claim
-    pods = model.pods_of(view)
+    pods = model.objects.pods_of(view)
     if claim is None:
         unbought = "No NodeClaim stands for it: Treenail did not buy it, and leaves it alone."
         unclear = "No NodeClaim that can be read stands for it, and not all can: whose it is is not known."
@@ -51,7 +51,7 @@ def explain_node(
     yield from _successors(model, view, now)
     if view.ending:
         yield from _end(claim, pods, now)
-    elif (alone := model.left_alone(view)) is not None:
+    elif (alone := model.objects.left_alone(view)) is not None:
         yield Statement("future", f"It is left alone: {alone.value}.")
     elif view.initialized:
         yield from _future(model, view, claim, now)
@@ -78,7 +78,7 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
     yield Statement("origin", f"It was made {ago(claim.created_at, now)}{by}.")
     uids = promised_pods(claim)
     if uids:
-        names = [pod.key for uid in uids if (pod := model.pods.get(uid)) is not None]
+        names = [pod.key for uid in uids if (pod := model.objects.pods.get(uid)) is not None]
         there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
         yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
     for name in replaced_nodes(claim):
@@ -87,14 +87,14 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
 
 def _fate(model: ClusterModel, name: str) -> str:
     """Return what has become of a node that another was made in place of."""
-    view = model.view(model.view_name(name))
+    view = model.objects.view(model.objects.view_name(name))
     if view is None:
         return ", which is gone"
     return ", which is on its way out" if view.leaving else ", which is there still"
 
 
 def _successors(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
-    for name, claim in sorted(model.claims.items()):
+    for name, claim in sorted(model.objects.claims.items()):
         if not view.node_name or view.node_name not in replaced_nodes(claim):
             continue
         node = f", node {claim.node_name}" if claim.node_name else ""
@@ -130,7 +130,7 @@ def _why(claim: NodeClaim) -> str:
 
 
 def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime) -> Iterator[Statement]:
-    pool = model.pools.get(claim.pool)
+    pool = model.objects.pools.get(claim.pool)
     empty = model.empty(view.name)
     if empty:
         since = empty_since(view)
@@ -172,7 +172,7 @@ def _obstacles(
         yield Statement("future", "It goes whatever budgets and annotations say.")
     if pool is None or force:
         return
-    nodes = sum(1 for claim in model.claims.values() if claim.pool == pool.name and claim.initialized)
+    nodes = sum(1 for claim in model.objects.claims.values() if claim.pool == pool.name and claim.initialized)
     allowed = allowed_disruptions(pool, BUDGETED[cause], nodes, now)
     if allowed is not None:
         reason = BUDGETED[cause]

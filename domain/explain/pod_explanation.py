@@ -32,7 +32,7 @@ def explain_pod(
 
 
 def _bound(model: ClusterModel, pod: Pod, *, claims_known: bool) -> Iterator[Statement]:
-    view = model.view(model.view_name(pod.node_name))
+    view = model.objects.view(model.objects.view_name(pod.node_name))
     if view is None:
         yield Statement("place", f"It is bound to node {pod.node_name}, which is not there.")
         return
@@ -44,7 +44,7 @@ def _bound(model: ClusterModel, pod: Pod, *, claims_known: bool) -> Iterator[Sta
     yield Statement("place", f"It is on node {pod.node_name}: {what_is(claim)}.")
     yield Statement("node", f"The node is {named(claim)}.")
     yield from _why_there(claim, pod)
-    if model.going(view):
+    if model.marks.going(view):
         yield Statement("end", "The node is cordoned, or on its way out.")
 
 
@@ -64,7 +64,7 @@ def _why_there(claim: NodeClaim, pod: Pod) -> Iterator[Statement]:
 
 def _unbound(model: ClusterModel, pod: Pod) -> Iterator[Statement]:
     promise = model.promises.of(pod.uid)
-    view = model.view(promise.target) if promise is not None else None
+    view = model.objects.view(promise.target) if promise is not None else None
     if view is not None:
         yield from _promised(view)
     elif pod.spec.scheduling_gates:
@@ -96,6 +96,6 @@ def _promised(view: NodeView) -> Iterator[Statement]:
 def _protection(model: ClusterModel, pod: Pod, now: datetime) -> Iterator[Statement]:
     if pod.protected(now):
         yield Statement("protection", "It may not be disrupted, as an annotation of it says.")
-    held = model.pod_budgets.holding(pod)
+    held = model.objects.pod_budgets.holding(pod)
     if held is not None:
         yield Statement("protection", f"It may not be evicted now: {held}.")

@@ -34,7 +34,7 @@ def commit(
         (pod, group)
         for group in decided.plan.refused
         for uid in group.pods
-        if (pod := model.pods.get(uid)) is not None and model.waiting(uid)
+        if (pod := model.objects.pods.get(uid)) is not None and model.waiting(uid)
     )
     return PlanCommitted(
         decision=decided.decision,
@@ -42,13 +42,16 @@ def commit(
         nominations=held.nominations,
         refused=refused,
         places=tuple(_places(model, held, claims)),
-        node_classes={str(c.node_class): model.node_classes[str(c.node_class)] for c in claims},
-        pools={c.pool: model.pools[c.pool] for c in claims},
+        node_classes={str(c.node_class): model.objects.node_classes[str(c.node_class)] for c in claims},
+        pools={c.pool: model.objects.pools[c.pool] for c in claims},
     )
 
 
 def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> Iterator[tuple[Pod, str]]:
-    views = {target: model.view(target) for target in dict.fromkeys(target for _, target in held.nominations)}
+    views = {
+        target: model.objects.view(target)
+        for target in dict.fromkeys(target for _, target in held.nominations)
+    }
     names = {target: place_name(view) for target, view in views.items() if view is not None}
     for pod, target in held.nominations:
         if target in names:
@@ -70,12 +73,12 @@ class _Committer:
         self._stamps: dict[str, dict[str, str]] = {}
 
     def nominate(self, pod: Pod, target: str) -> None:
-        there = self._model.ready(target) and not self._model.loses_its_node(pod)
+        there = self._model.objects.ready(target) and not self._model.marks.loses_its_node(pod)
         self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 
     def make(self, held: HeldClaim) -> NodeClaim:
-        pool = self._model.pools[held.planned.pool]
-        node_class = self._model.node_classes[str(pool.node_class)]
+        pool = self._model.objects.pools[held.planned.pool]
+        node_class = self._model.objects.node_classes[str(pool.node_class)]
         made = claim_for(
             held.planned,
             (pod.uid for pod in held.pods),

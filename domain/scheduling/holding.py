@@ -57,13 +57,13 @@ class _Check:
 
     def _still_waiting(self, uid: str) -> Pod | None:
         """Return the pod if it still needs a place."""
-        model, pod = self._model, self._model.pods.get(uid)
+        model, pod = self._model, self._model.objects.pods.get(uid)
         if pod is None or uid in self._placed or model.promises.of(uid) is not None:
             return None
         if pod.provisionable:
             return pod
-        view = model.view(model.view_name(pod.node_name)) if pod.bound else None
-        if view is None or not (model.ending(view) or view.name in self._leaving):
+        view = model.objects.view(model.objects.view_name(pod.node_name)) if pod.bound else None
+        if view is None or not (model.marks.ending(view) or view.name in self._leaving):
             return None
         return pod if pod.reschedulable else None
 
@@ -71,7 +71,9 @@ class _Check:
         kept: list[tuple[Pod, str]] = []
         for uid, target in plan.nominations.items():
             pod = self._still_waiting(uid)
-            existing_node = self._model.existing_node(target) if target not in self._leaving else None
+            existing_node = (
+                self._model.capacity.existing_node(target) if target not in self._leaving else None
+            )
             if pod is None or existing_node is None:
                 continue
             given = self._given.get(target, NOTHING)
@@ -86,12 +88,17 @@ class _Check:
         return tuple(one for one in held if one is not None)
 
     def _claim(self, index: int, planned: PlannedClaim) -> HeldClaim | None:
-        pool = self._model.pools.get(planned.pool)
+        pool = self._model.objects.pools.get(planned.pool)
         pods = tuple(pod for uid in planned.pods if (pod := self._still_waiting(uid)) is not None)
-        if pool is None or pool.deleting or not pods or self._model.node_class(pool.node_class) is None:
+        if (
+            pool is None
+            or pool.deleting
+            or not pods
+            or self._model.objects.node_class(pool.node_class) is None
+        ):
             return None
         bought = self._bought.get(pool.name, NOTHING).plus(planned.largest).plus({NODES: 1})
-        left = self._model.limit_left(pool)
+        left = self._model.capacity.limit_left(pool)
         if left is not None and any(bought.get(name, 0) > amount for name, amount in left.items()):
             return None
         self._bought[pool.name] = bought

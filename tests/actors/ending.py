@@ -57,7 +57,7 @@ class Ending(Stage):
 
     def restart(self) -> None:
         self.kill()
-        self.views.condemned.clear()
+        self.views.marked.clear()
         self.actor = self.views.to = self.start()
         self.views.tell_all()
 
@@ -74,7 +74,7 @@ class Ending(Stage):
         return next(p for p in self.api.pods() if p.name == name)
 
     def disrupt(self, cause: Cause = Cause.EMPTY) -> None:
-        there = self.views.condemn("c1")
+        there = self.views.mark_for_disruption("c1")
         self.actor.tell(DisruptNodes(nodes=(there,), cause=cause, decided_at=self.now()))
 
     def interrupt(
@@ -82,7 +82,7 @@ class Ending(Stage):
     ) -> None:
         """Announce the end of an instance, in so many seconds, for whose pods there is room elsewhere."""
         if self.views.view(name) is not None:
-            self.views.condemn(name)
+            self.views.mark_for_disruption(name)
         deadline = None if seconds is None else self.now() + timedelta(seconds=seconds)
         notice: dict[str, Any] = {
             "name": name,

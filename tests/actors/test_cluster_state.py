@@ -319,7 +319,7 @@ def test_an_object_nobody_understands_is_told_once_for_each_problem_and_stays_as
 
     problems = [m.problem for m in stage.reporter.of(ObjectSetAside)]
     assert problems == ["spec.weight: too large", "spec.limits: no quantity"]
-    assert stage.model.pools == {"default": node_pool()}
+    assert stage.model.objects.pools == {"default": node_pool()}
     assert stage.telemetry.counted("treenail_objects_set_aside_total", kind="NodePool") == 2
 
 
@@ -341,10 +341,10 @@ def test_an_object_nobody_understands_survives_a_full_list() -> None:
     for _ in range(2):
         stage.tell(Resynced(revision=9, objects=(node_class(), P1), set_aside=(aside(),)))
 
-    assert stage.model.pools == {"default": node_pool()}
+    assert stage.model.objects.pools == {"default": node_pool()}
     assert stage.reporter.of(ObjectSetAside) == [aside()]
     stage.tell(Resynced(revision=9, objects=(node_class(), P1)))
-    assert stage.model.pools == {}
+    assert stage.model.objects.pools == {}
 
 
 @pytest.mark.parametrize("listed", [True, False])

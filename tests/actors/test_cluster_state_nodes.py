@@ -191,7 +191,7 @@ def test_the_pods_of_a_claim_that_failed_wait_again(cause: Cause, urgent: list[s
     stage.tell(ClaimFailed(claim="default-d1-0", cause=cause, why=""))
 
     assert stage.model.waiting("p1")
-    assert stage.model.claims == {}
+    assert stage.model.objects.claims == {}
     assert [m.why for m in stage.batcher.of(UrgentWork)] == urgent
 
 

@@ -24,7 +24,7 @@ SLOW: PodSpec = spec(1, grace_seconds=600)
 
 def replacing(stage: Ending) -> None:
     """Let the node of c1 wait for a new one, as it drifted."""
-    there = stage.views.condemn("c1")
+    there = stage.views.mark_for_disruption("c1")
     order = DisruptNodes(nodes=(there,), cause=Cause.DRIFTED, replaced_first=True, decided_at=stage.now())
     stage.actor.tell(order)
     stage.decide(ready=False)
@@ -132,7 +132,7 @@ def warned(**more: Any) -> NodeInterrupted:
 
 def test_a_node_that_was_warned_of_is_not_spared_for_what_it_was_to_go_for_before() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    stage.model.condemn("c1")
+    stage.model.mark_for_disruption("c1")
 
     # It was opened again, as its pods had no other places, just when the warning came.
     stage.tell(warned(), DisruptionEnded(name="c1"))
@@ -143,7 +143,7 @@ def test_a_node_that_was_warned_of_is_not_spared_for_what_it_was_to_go_for_befor
 
 def test_a_node_that_drifted_and_is_warned_of_has_its_pods_placed_at_once() -> None:
     stage = Knowing(*IN_USE, bound_pod("p1", "node-c1"))
-    stage.model.condemn("c1")
+    stage.model.mark_for_disruption("c1")
 
     stage.tell(warned(cause=Cause.SPOT_INTERRUPTED, deadline=at(120)))
     stage.close_batch()

@@ -38,7 +38,7 @@ def watched(stage: Ending) -> list[NodeClaim]:
 def waiting_for_places(stage: Ending) -> None:
     """Let the node of c1 be marked as drifted, and wait for a new node for its pod."""
     stage.pod("p1")
-    there = stage.views.condemn("c1")
+    there = stage.views.mark_for_disruption("c1")
     order = DisruptNodes(nodes=(there,), cause=Cause.DRIFTED, replaced_first=True, decided_at=stage.now())
     stage.actor.tell(order)
     stage.decide(ready=False)

@@ -152,7 +152,7 @@ def test_a_node_that_was_opened_again_can_be_given_up_later() -> None:
     stage.run(3)
     late = stage.pod("p1")
     stage.run(60)
-    stage.views.spare("c1")
+    stage.views.unmark("c1")
     stage.api.delete_pod(late.namespace, late.name, uid=late.uid, grace_seconds=0)
     stage.run(60)
 
@@ -315,7 +315,7 @@ def test_an_order_for_a_node_that_is_gone_ends_at_once() -> None:
 def test_places_that_were_told_before_the_node_was_to_go_are_not_waited_for() -> None:
     stage = Ending()
     stage.pod("web")
-    there = stage.views.condemn("c1")
+    there = stage.views.mark_for_disruption("c1")
     stage.decide()
 
     stage.actor.tell(

@@ -20,7 +20,7 @@ def ending(*names: str) -> Ending:
 
 
 def disrupt(stage: Ending, *names: str) -> None:
-    views = tuple(stage.views.condemn(name) for name in names)
+    views = tuple(stage.views.mark_for_disruption(name) for name in names)
     stage.actor.tell(DisruptNodes(nodes=views, cause=Cause.EMPTY, decided_at=stage.now()))
 
 

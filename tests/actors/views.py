@@ -14,11 +14,11 @@ from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 class Views:
-    """Tells `to` of every view of an API server's nodes as it changes. `condemned` views are going."""
+    """Tells `to` of every view of an API server's nodes as it changes. `marked` views are to be disrupted."""
 
     def __init__(self, api: Api, to: Ref[Any]) -> None:
         self.to = to
-        self.condemned: dict[str, None] = {}
+        self.marked: dict[str, None] = {}
         self._api = api
         api.on_change(self._changed)
 
@@ -29,17 +29,17 @@ class Views:
         for node in self._api.nodes():
             self._tell_node(node)
 
-    def condemn(self, name: str) -> NodeView:
+    def mark_for_disruption(self, name: str) -> NodeView:
         """Let a view go from now on; return it."""
-        self.condemned[name] = None
+        self.marked[name] = None
         self._tell(name)
         there = self.view(name)
         assert there is not None
         return there
 
-    def spare(self, name: str) -> None:
+    def unmark(self, name: str) -> None:
         """Let a view stay after all."""
-        del self.condemned[name]
+        del self.marked[name]
         self._tell(name)
 
     def view(self, name: str) -> NodeView | None:
@@ -73,7 +73,7 @@ class Views:
 
     def _tell(self, name: str) -> None:
         there = self.view(name)
-        going = there is not None and (there.leaving or name in self.condemned)
+        going = there is not None and (there.leaving or name in self.marked)
         on_it = there.node_name if there is not None and going else ""
         pods = tuple(p for p in self._api.pods() if on_it and p.node_name == on_it and not p.terminal)
         claims = {c.key: c for c in self._api.objects(PersistentVolumeClaim)}

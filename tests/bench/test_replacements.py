@@ -136,7 +136,7 @@ def test_fifty_machines_taken_back_within_five_seconds_are_asked_for_anew_within
     others = tuple(pods())[:waiting]
     outside.know(*outside.claims.values(), *outside.nodes.values(), *bound(), *others)
     # What is being handled waits in no inbox any more: the first list must be known, not only taken up.
-    while len(bench.system.model.pods) < NOTICES * PODS_OF_NODE + waiting:
+    while len(bench.system.model.objects.pods) < NOTICES * PODS_OF_NODE + waiting:
         time.sleep(0.01)
     bench.settle()
     sent: dict[int, float] = {}
@@ -184,7 +184,7 @@ def _wait_for(bench: Bench, uids: list[str]) -> None:
     """Wait until the others have places and machines too: what gave way is made after all."""
     until = time.monotonic() + 240
     model = bench.system.model
-    while any(model.promises.of(uid) is None for uid in uids) or not _all_bought(model.claims):
+    while any(model.promises.of(uid) is None for uid in uids) or not _all_bought(model.objects.claims):
         assert time.monotonic() < until, "those that waited were forgotten"
         time.sleep(0.5)
     bench.settle()

@@ -46,7 +46,7 @@ def lose(known: ClusterModel, kind: Kind, key: str) -> None:
 
 
 def promise(known: ClusterModel, pod: str, target: str) -> None:
-    known.keep(Promise(like=known.pods[pod], target=target, decision="d1"))
+    known.keep(Promise(like=known.objects.pods[pod], target=target, decision="d1"))
 
 
 def to_place(known: ClusterModel, seconds: float = 0) -> list[str]:

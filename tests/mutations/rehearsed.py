@@ -88,8 +88,8 @@ class Rehearsed:
         place, or stops too slowly. One that cannot be read waits for no place.
         """
         model = self.rehearsal.system.model
-        pod = model.pods[uid]
-        view = model.view(model.view_name(pod.node_name))
+        pod = model.objects.pods[uid]
+        view = model.objects.view(model.objects.view_name(pod.node_name))
         claim = view.claim if view is not None else None
         if claim is not None and claim.termination_grace_period is not None:
             return True
@@ -147,10 +147,10 @@ class Rehearsed:
 
     def _look(self) -> None:
         model, now = self.rehearsal.system.model, self.rehearsal.world.now()
-        pods = [one for pod in model.pods.values() for one in explain_pod(model, pod, now)]
-        nodes = [one for view in model.views() for one in explain_node(model, view, now)]
+        pods = [one for pod in model.objects.pods.values() for one in explain_pod(model, pod, now)]
+        nodes = [one for view in model.objects.views() for one in explain_node(model, view, now)]
         said = "\n".join(one.says for one in (*pods, *nodes) if "not understood" in one.says)
-        for key, aside in model.aside.items():
+        for key, aside in model.objects.aside.items():
             self.aside[key] = aside
             if aside.problem not in said:
                 self.unexplained.append(f"{aside.about}: {aside.problem}")

@@ -63,7 +63,7 @@ def test_a_claim_of_no_pool_is_not_launched_and_stays_and_says_so() -> None:
         assert rehearsal.ec2.live() == ()
         assert LEFT_ALONE in messages(rehearsal, "alone")
         model = rehearsal.system.model
-        view = model.view("alone")
+        view = model.objects.view("alone")
         assert view is not None
         assert f"{LEFT_ALONE}." in [s.says for s in explain_node(model, view, rehearsal.world.now())]
 

@@ -35,7 +35,7 @@ def of_pod(rehearsal: Rehearsal, number: int = 0) -> list[str]:
 
 def of_node(rehearsal: Rehearsal, name: str) -> list[str]:
     model = known(rehearsal)
-    view = model.view(model.view_name(name))
+    view = model.objects.view(model.objects.view_name(name))
     assert view is not None
     return [one.says for one in explain_node(model, view, rehearsal.world.now())]
 

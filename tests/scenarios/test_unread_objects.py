@@ -144,7 +144,7 @@ def test_a_pending_pod_that_cannot_be_read_buys_nothing_and_says_so() -> None:
         (warning,) = warnings(rehearsal, "Pod")
         assert warning.endswith("; no node is bought for it")
         model = rehearsal.system.model
-        (pod,) = model.pods.values()
+        (pod,) = model.objects.pods.values()
         says = [one.says for one in explain_pod(model, pod, rehearsal.world.now())]
         assert says[1] == "No node is bought for it."
 
@@ -166,7 +166,7 @@ def test_a_node_that_cannot_be_read_at_a_restart_is_left_alone() -> None:
         assert '"Slow" is not one of' in warning
         assert warning.endswith("; it is left alone")
         model = rehearsal.system.model
-        view = model.view(model.view_name(record.name))
+        view = model.objects.view(model.objects.view_name(record.name))
         assert view is not None
         says = [one.says for one in explain_node(model, view, rehearsal.world.now())]
         assert says[1] == "It is left alone until it is, or goes for a reason that is not ours."
@@ -237,7 +237,7 @@ def test_a_daemon_set_that_is_read_in_part_has_room_on_new_nodes() -> None:
 
         assert rehearsal.running() == 1
         assert len(rehearsal.history()) == 1
-        assert [one.about.kind for one in rehearsal.system.model.aside.values()] == ["DaemonSet"]
+        assert [one.about.kind for one in rehearsal.system.model.objects.aside.values()] == ["DaemonSet"]
 
 
 def test_daemons_that_request_more_than_their_template_have_room_on_the_next_node() -> None:

@@ -56,12 +56,12 @@ class Invariants:
         """No room is booked twice."""
         model = self._rehearsal.system.model
         for target in model.promises.targets():
-            view = model.view(target)
-            if view is None or model.going(view):
+            view = model.objects.view(target)
+            if view is None or model.marks.going(view):
                 self._fail(f"{target} is promised though it is {'gone' if view is None else 'going'}")
                 return
             if view.launched:
-                bound = total(p.spec.requests for p in model.pods_on(target))
+                bound = total(p.spec.requests for p in model.objects.pods_on(target))
                 promised = model.promises.reserved(target)
                 if not promised.plus(bound).fits(view.allocatable):
                     self._fail(f"{target} is booked twice: {promised} promised, {bound} bound")
@@ -84,7 +84,7 @@ class Invariants:
 
     def _check_limits(self) -> None:
         """No pool ever has more than its limits."""
-        pools = self._rehearsal.system.model.pools
+        pools = self._rehearsal.system.model.objects.pools
         for pool in pools.values():
             if pool.limits is None:
                 continue

@@ -34,7 +34,7 @@ def test_what_is_no_newer_changes_nothing(version: int) -> None:
     see(known, replace(node_pool(version=version), weight=9))
 
     assert not known.take_changes()
-    assert known.pools["default"].weight == 0
+    assert known.objects.pools["default"].weight == 0
 
 
 def test_the_revision_grows_with_changes_only() -> None:
@@ -55,9 +55,14 @@ def test_a_full_list_takes_away_what_it_does_not_name() -> None:
 
     known.learn(Resynced(revision=9, objects=kept), START)
 
-    assert sorted(known.pods) == ["p2"]
-    assert sorted(known.claims) == ["c1"]
-    assert (known.nodes, known.pools, known.node_classes, known.daemons) == ({}, {}, {}, {})
+    assert sorted(known.objects.pods) == ["p2"]
+    assert sorted(known.objects.claims) == ["c1"]
+    assert (known.objects.nodes, known.objects.pools, known.objects.node_classes, known.objects.daemons) == (
+        {},
+        {},
+        {},
+        {},
+    )
 
 
 def test_a_full_list_does_not_take_away_what_is_newer_than_it() -> None:
@@ -66,8 +71,8 @@ def test_a_full_list_does_not_take_away_what_is_newer_than_it() -> None:
 
     known.learn(Resynced(revision=9, objects=()), START)
 
-    assert sorted(known.pods) == ["p1"]
-    assert sorted(known.claims) == ["unwritten"]
+    assert sorted(known.objects.pods) == ["p1"]
+    assert sorted(known.objects.claims) == ["unwritten"]
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -105,7 +110,7 @@ def test_a_new_status_alone_does_not_change_what_may_be_bought(same: ClusterObje
     see(known, same)
 
     assert not known.take_changes()
-    assert known.store(Kind.NODE_POOL if isinstance(same, NodePool) else Kind.NODE_CLASS)
+    assert known.objects.store(Kind.NODE_POOL if isinstance(same, NodePool) else Kind.NODE_CLASS)
 
 
 # --- nodes and claims as views
@@ -114,31 +119,31 @@ def test_a_new_status_alone_does_not_change_what_may_be_bought(same: ClusterObje
 def test_a_claim_and_the_node_of_its_instance_are_one_view() -> None:
     known = model(*IN_USE)
 
-    assert [v.name for v in known.views()] == ["c1"]
-    assert known.view("c1") == view()
-    assert known.view("node-c1") is None
-    assert known.claim_of_instance("i-c1") == "c1"
-    assert known.claim_of_instance("i-other") is None
+    assert [v.name for v in known.objects.views()] == ["c1"]
+    assert known.objects.view("c1") == view()
+    assert known.objects.view("node-c1") is None
+    assert known.objects.claim_of_instance("i-c1") == "c1"
+    assert known.objects.claim_of_instance("i-other") is None
 
 
 def test_a_node_nobody_claimed_is_a_view_of_its_own() -> None:
     known = model(node("n1", provider_id="aws:///a/i-1"), claim("c1"))
 
-    assert [v.name for v in known.views()] == ["c1", "n1"]
-    assert known.claim_of_instance("i-1") is None
+    assert [v.name for v in known.objects.views()] == ["c1", "n1"]
+    assert known.objects.claim_of_instance("i-1") is None
 
 
 def test_a_node_that_seemed_nobodys_becomes_part_of_the_claim_that_names_it() -> None:
     known = model(node_of(view()), pending_pod("p1"))
     promise(known, "p1", "node-c1")
-    known.condemn("node-c1")
+    known.mark_for_disruption("node-c1")
     known.take_changes()
 
     see(known, claim_of(view()))
 
     assert list(known.take_changes().views) == ["node-c1", "c1"]
-    assert [v.name for v in known.views()] == ["c1"]
-    assert known.condemned == {}
+    assert [v.name for v in known.objects.views()] == ["c1"]
+    assert known.marks.for_disruption == {}
 
 
 def test_a_node_that_learns_its_instance_late_becomes_part_of_its_claim() -> None:
@@ -149,7 +154,7 @@ def test_a_node_that_learns_its_instance_late_becomes_part_of_its_claim() -> Non
     see(known, replace(node_of(view()), resource_version=9))
 
     assert "node-c1" in known.take_changes().views
-    assert [v.name for v in known.views()] == ["c1"]
+    assert [v.name for v in known.objects.views()] == ["c1"]
     assert known.promises.targets() == ()
     assert known.waiting("p1")
 
@@ -159,7 +164,7 @@ def test_a_node_of_the_same_name_on_another_machine_is_another_node() -> None:
 
     see(known, node("node-c1", version=9, provider_id="aws:///a/i-2"))
 
-    first, second = known.view("c1"), known.view("c2")
+    first, second = known.objects.view("c1"), known.objects.view("c2")
     assert first is not None
     assert second is not None
     assert (first.node_name, second.node_name) == ("", "node-c1")
@@ -172,7 +177,7 @@ def test_a_claim_that_goes_leaves_its_node_to_itself() -> None:
     lose(known, Kind.NODE_CLAIM, "c1")
 
     assert list(known.take_changes().views) == ["c1", "node-c1"]
-    assert known.claim_of_instance("i-c1") is None
+    assert known.objects.claim_of_instance("i-c1") is None
 
 
 def test_a_node_that_goes_leaves_its_claim() -> None:
@@ -180,9 +185,9 @@ def test_a_node_that_goes_leaves_its_claim() -> None:
 
     lose(known, Kind.NODE, "node-c1")
 
-    assert known.view("c1") == replace(view(), node=None)
-    assert known.pods_on("c1") == ()
-    assert known.pods_on("stranger") == ()
+    assert known.objects.view("c1") == replace(view(), node=None)
+    assert known.objects.pods_on("c1") == ()
+    assert known.objects.pods_on("stranger") == ()
     assert list(known.take_changes().views) == ["c1"]
 
 
@@ -190,9 +195,9 @@ def test_a_claim_waiting_for_its_launch_names_what_it_is_launched_from() -> None
     known = model(claim("new"), claim("leaving", leaving=True), *IN_USE)
 
     def from_(name: str) -> tuple[object, object]:
-        there = known.view(name)
+        there = known.objects.view(name)
         assert there is not None
-        return known.launches_from(there)
+        return known.objects.launches_from(there)
 
     assert from_("new") == (node_pool(), node_class())
     assert from_("leaving") == from_("c1") == (None, None)
@@ -265,7 +270,7 @@ def test_an_answer_that_comes_after_a_claims_end_does_not_bring_it_back() -> Non
 
     see(known, claim("c1", version=5))
 
-    assert known.claims == {}
+    assert known.objects.claims == {}
 
 
 def test_pods_that_had_their_node_when_first_heard_of_are_no_news() -> None:

@@ -266,15 +266,19 @@ class ClusterMachine(RuleBasedStateMachine):
             if data.draw(st.booleans()):
                 self.put(replace(made, uid=f"uid-{made.name}"), told=data.draw(st.booleans()))
             else:
-                self.model.void(made.name)
+                self.model.mark_launch_failed(made.name)
         self.model.take_changes()
 
     @rule(data=st.data())
     def a_node_is_condemned_or_spared(self, data: st.DataObject) -> None:
-        names = [v.name for v in self.model.views()]
+        names = [v.name for v in self.model.objects.views()]
         if names:
             name = data.draw(st.sampled_from(names))
-            (self.model.spare if name in self.model.condemned else self.model.condemn)(name)
+            (
+                self.model.unmark
+                if name in self.model.marks.for_disruption
+                else self.model.mark_for_disruption
+            )(name)
             self.model.take_changes()
 
     # --- what must always hold
@@ -282,12 +286,12 @@ class ClusterMachine(RuleBasedStateMachine):
     @invariant()
     def no_room_is_promised_twice(self) -> None:
         for target in self.model.promises.targets():
-            view = self.model.view(target)
+            view = self.model.objects.view(target)
             assert view is not None, f"{target} is promised but not there"
-            assert not self.model.going(view), f"{target} is promised but leaving"
+            assert not self.model.marks.going(view), f"{target} is promised but leaving"
             promised = self.model.promises.reserved(target)
             assert promised == total(p.requests for p in self.model.promises.at(target))
-            bound = total(p.spec.requests for p in self.model.pods_on(target))
+            bound = total(p.spec.requests for p in self.model.objects.pods_on(target))
             existing_node = view.allocatable if view.launched else ROOM
             assert promised.plus(bound).fits(existing_node), (
                 f"{target} holds {bound}, promised {promised} of {existing_node}"
@@ -296,31 +300,31 @@ class ClusterMachine(RuleBasedStateMachine):
     @invariant()
     def a_pod_with_a_node_has_no_promise_unless_it_must_move(self) -> None:
         for promise in self.model.promises.all():
-            pod = self.model.pods.get(promise.pod)
+            pod = self.model.objects.pods.get(promise.pod)
             if pod is not None and pod.bound:
-                view = self.model.view(self.model.view_name(pod.node_name))
-                assert promise.heir or view is None or self.model.going(view)
+                view = self.model.objects.view(self.model.objects.view_name(pod.node_name))
+                assert promise.heir or view is None or self.model.marks.going(view)
             assert pod is not None or promise.heir, "a pod that is gone holds a place"
 
     @invariant()
     def what_is_cached_is_what_is(self) -> None:
-        for view in self.model.views():
-            cached = self.model.existing_node(view.name)
-            self.model._existing_nodes.pop(view.name, None)
-            assert self.model.existing_node(view.name) == cached
+        for view in self.model.objects.views():
+            cached = self.model.capacity.existing_node(view.name)
+            self.model.capacity._existing_nodes.pop(view.name, None)
+            assert self.model.capacity.existing_node(view.name) == cached
             there = sorted(
-                p.uid for p in self.model.pods.values() if p.bound and p.node_name == view.node_name
+                p.uid for p in self.model.objects.pods.values() if p.bound and p.node_name == view.node_name
             )
-            assert [p.uid for p in self.model.pods_on(view.name)] == (there if view.node_name else [])
-        for pool in self.model.pools.values():
-            claims = [c for c in self.model.claims.values() if c.pool == pool.name]
-            counted = [c for c in claims if c.name not in self.model._void]
-            assert self.model.limit_left(pool) == limits_left(pool, counted)
+            assert [p.uid for p in self.model.objects.pods_on(view.name)] == (there if view.node_name else [])
+        for pool in self.model.objects.pools.values():
+            claims = [c for c in self.model.objects.claims.values() if c.pool == pool.name]
+            counted = [c for c in claims if c.name not in self.model.marks.launch_failed]
+            assert self.model.capacity.limit_left(pool) == limits_left(pool, counted)
 
     @invariant()
     def the_limits_hold_for_what_we_decided(self) -> None:
-        for pool in self.model.pools.values():
-            left = self.model.limit_left(pool)
+        for pool in self.model.objects.pools.values():
+            left = self.model.capacity.limit_left(pool)
             assert left is None or min(left.values()) >= 0
 
 
@@ -354,7 +358,7 @@ def test_a_pod_of_a_leaving_node_hands_its_promise_to_its_successor() -> None:
         bound_pod("p1", "node-old"),
     ):
         model.learn(ObjectSeen(object=thing), START)
-    model.condemn("old")
+    model.mark_for_disruption("old")
     snapshot = model.snapshot(START)
     committed = commit(model, decided(snapshot, planned_claim("p1")), now=START, promise_lasts=LASTS)
     model.learn(ObjectGone(kind=Kind.POD, key="p1"), at(1))

@@ -49,10 +49,10 @@ LEAVING = (claim_of(view("c2")), node_of(view("c2")))
 def test_pods_are_known_by_their_node() -> None:
     known = model(*IN_USE, bound_pod("p2", "node-c1"), bound_pod("p1", "node-c1"), pending_pod("p3"))
 
-    assert [p.uid for p in known.pods_on("c1")] == ["p1", "p2"]
+    assert [p.uid for p in known.objects.pods_on("c1")] == ["p1", "p2"]
     see(known, replace(bound_pod("p1", "node-c1", version=2), phase=Phase.SUCCEEDED))
     lose(known, Kind.POD, "p2")
-    assert known.pods_on("c1") == ()
+    assert known.objects.pods_on("c1") == ()
 
 
 def test_a_pod_that_is_bound_is_told_with_its_promise() -> None:
@@ -108,7 +108,7 @@ def test_a_pod_bound_where_another_was_promised_takes_its_room() -> None:
 
 def test_a_node_that_waits_for_a_pods_new_place_is_told_when_another_takes_it() -> None:
     known = model(*IN_USE, *LEAVING, bound_pod("p1", "node-c2", 3))
-    known.condemn("c2")
+    known.mark_for_disruption("c2")
     promise(known, "p1", "c1")
     known.take_changes()
 
@@ -120,8 +120,8 @@ def test_a_node_that_waits_for_a_pods_new_place_is_told_when_another_takes_it() 
 
 def test_a_node_that_waits_for_a_pods_new_place_is_told_when_that_is_kept_no_longer() -> None:
     known = model(*IN_USE, *LEAVING, bound_pod("p1", "node-c2"))
-    known.condemn("c2")
-    kept = Promise(like=known.pods["p1"], target="c1", decision="d1", expires_at=START + LASTS)
+    known.mark_for_disruption("c2")
+    kept = Promise(like=known.objects.pods["p1"], target="c1", decision="d1", expires_at=START + LASTS)
     known.keep(kept)
     known.take_changes()
 
@@ -168,7 +168,7 @@ def test_pods_that_ask_about_others_are_decided_on_together_once_one_was_not_bou
     known = model(*IN_USE, *asking, pending_pod("c"))
     name = view().name
     for seconds, uid in ((0, "a"), (10, "b"), (10, "c")):
-        like, expires_at = known.pods[uid], at(seconds) + LASTS
+        like, expires_at = known.objects.pods[uid], at(seconds) + LASTS
         known.keep(Promise(like=like, target=name, decision="d1", expires_at=expires_at))
 
     known.expire_promises(START + LASTS)
@@ -190,9 +190,9 @@ def test_promises_of_a_claim_that_failed_end() -> None:
     known = model(pending_pod("p1"))
     commit(known, decided(known.snapshot(START), planned_claim("p1")), now=START, promise_lasts=LASTS)
 
-    known.void("default-d1-0")
+    known.mark_launch_failed("default-d1-0")
 
-    assert known.claims == {}
+    assert known.objects.claims == {}
     assert known.waiting("p1")
 
 
@@ -200,15 +200,15 @@ def test_a_written_claim_that_failed_counts_for_nothing_and_takes_no_pods() -> N
     limited = node_pool(version=2, limits=resources(cpu=8))
     known = model(limited, claim("c1", room=ROOM), pending_pod("p1"))
     promise(known, "p1", "c1")
-    assert known.limit_left(limited) == resources(cpu=4)
+    assert known.capacity.limit_left(limited) == resources(cpu=4)
 
-    known.void("c1")
+    known.mark_launch_failed("c1")
 
-    assert known.limit_left(limited) == resources(cpu=8)
+    assert known.capacity.limit_left(limited) == resources(cpu=8)
     assert known.waiting("p1")
-    there = known.view("c1")
+    there = known.objects.view("c1")
     assert there is not None
-    assert known.going(there)
+    assert known.marks.going(there)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_pods_of_a_node_that_goes_need_other_places(how: str) -> None:
 
     match how:
         case "condemned":
-            known.condemn("c1")
+            known.mark_for_disruption("c1")
         case "claim deleted":
             see(known, replace(IN_USE[0], resource_version=9, deleting_since=START))
         case _:
@@ -254,7 +254,7 @@ def test_pods_of_a_node_that_goes_need_other_places(how: str) -> None:
 
     assert to_place(known) == ["p1"]
     assert existing_nodes(known) == {}
-    known.spare("c1")
+    known.unmark("c1")
     assert to_place(known) == ([] if how == "condemned" else ["p1"])
 
 
@@ -273,7 +273,7 @@ def test_only_of_a_node_that_somebody_else_cordoned_it_is_said_what_is_free() ->
     assert (existing_node.open, existing_node.cordoned) == (False, True)
     assert existing_node.free == ROOM.minus(resources(cpu=1, pods=1))
 
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
 
     assert not any(one.cordoned for one in known.snapshot(START).existing_nodes)
 
@@ -288,14 +288,14 @@ def test_of_one_that_is_marked_as_leaving_it_is_not(mark: dict[str, object]) -> 
 def test_sparing_what_was_not_condemned_changes_nothing() -> None:
     known = model(*IN_USE)
 
-    known.spare("c1")
+    known.unmark("c1")
 
     assert not known.take_changes()
 
 
 def test_a_successor_that_comes_while_the_pod_before_it_stops_inherits_its_place() -> None:
     known = model(*IN_USE, bound_pod("old", "node-c1"))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
     made = decided(known.snapshot(START), planned_claim("old"))
     commit(known, made, now=START, promise_lasts=LASTS)
     see(known, replace(bound_pod("old", "node-c1", version=2), deleting_since=START))
@@ -309,7 +309,7 @@ def test_a_pod_of_a_stateful_set_is_succeeded_only_when_it_is_gone() -> None:
     owner = (Owner(kind="StatefulSet", name="db", uid="db"),)
     old = replace(bound_pod("old", "node-c1"), owners=owner)
     known = model(*IN_USE, old)
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
     commit(known, decided(known.snapshot(START), planned_claim("old")), now=START, promise_lasts=LASTS)
     see(known, replace(old, resource_version=2, deleting_since=START))
     assert [p.pod for p in known.promises.at("default-d1-0")] == ["old"]

@@ -37,7 +37,7 @@ def made_early(name: str) -> Node:
 
 
 def seen(*things: NodeClaim | Node) -> NodeView:
-    found = model(*things).view("c1")
+    found = model(*things).objects.view("c1")
     assert found is not None
     return found
 
@@ -73,23 +73,23 @@ def test_when_a_node_goes_the_other_one_stays() -> None:
 
     lose(known, Kind.NODE, "n1")
 
-    assert known.view("c1") == NodeView(claim=launched(), node=called("n2"))
+    assert known.objects.view("c1") == NodeView(claim=launched(), node=called("n2"))
     assert list(known.take_changes().views) == ["c1"]
-    assert known.claim_of_instance("i-1") == "c1"
+    assert known.objects.claim_of_instance("i-1") == "c1"
 
 
 def test_nodes_of_one_machine_that_nobody_claimed_become_the_claims_and_are_left_by_it() -> None:
     known = model(called("n1"), called("n2"))
-    assert [v.name for v in known.views()] == ["n1", "n2"]
-    assert known.claim_of_instance("i-1") is None
+    assert [v.name for v in known.objects.views()] == ["n1", "n2"]
+    assert known.objects.claim_of_instance("i-1") is None
 
     see(known, launched())
     assert list(known.take_changes().views) == ["n1", "n2", "c1"]
-    assert [v.name for v in known.views()] == ["c1"]
+    assert [v.name for v in known.objects.views()] == ["c1"]
 
     lose(known, Kind.NODE_CLAIM, "c1")
     assert list(known.take_changes().views) == ["c1", "n1", "n2"]
-    assert [v.name for v in known.views()] == ["n1", "n2"]
+    assert [v.name for v in known.objects.views()] == ["n1", "n2"]
 
 
 # --- what becomes of their claim
@@ -173,12 +173,12 @@ def test_one_of_the_claims_to_a_machine_has_it(
         known = model(there, *order)
         (other,) = {"c1", "c2"} - {holder}
 
-        has, has_not = known.view(holder), known.view(other)
+        has, has_not = known.objects.view(holder), known.objects.view(other)
         assert has is not None
         assert has_not is not None
         assert (has.node, has.claimants, has.holder) == (there, (other,), "")
         assert (has_not.node, has_not.claimants, has_not.holder) == (None, (holder,), holder)
-        assert known.view_name("n1") == known.claim_of_instance("i-1") == holder
+        assert known.objects.view_name("n1") == known.objects.claim_of_instance("i-1") == holder
         assert not has_not.launched
 
 
@@ -190,8 +190,8 @@ def test_when_a_claim_goes_the_other_one_is_looked_at_anew(goes: str) -> None:
     lose(known, Kind.NODE_CLAIM, goes)
 
     assert set(known.take_changes().views) == {"c1", "c2"}
-    assert known.view(stays) == NodeView(claim=another(stays), node=called("n1"))
-    assert known.claim_of_instance("i-1") == stays
+    assert known.objects.view(stays) == NodeView(claim=another(stays), node=called("n1"))
+    assert known.objects.claim_of_instance("i-1") == stays
 
 
 @pytest.mark.parametrize("others", [(), (another("c2"),)])
@@ -203,12 +203,12 @@ def test_a_claim_that_says_no_more_that_it_has_a_machine_leaves_it(others: tuple
 
     holder = others[0].name if others else "n1"
     assert {"c1", holder} <= set(known.take_changes().views)
-    assert known.view("c1") == NodeView(claim=as_before)
-    assert known.view_name("n1") == holder
-    assert known.claim_of_instance("i-1") == (holder if others else None)
+    assert known.objects.view("c1") == NodeView(claim=as_before)
+    assert known.objects.view_name("n1") == holder
+    assert known.objects.claim_of_instance("i-1") == (holder if others else None)
 
     lose(known, Kind.NODE_CLAIM, "c1")
-    assert known.view_name("n1") == holder
+    assert known.objects.view_name("n1") == holder
 
 
 def test_a_node_is_not_let_go_with_the_claim_that_it_is_still_of() -> None:
@@ -217,7 +217,7 @@ def test_a_node_is_not_let_go_with_the_claim_that_it_is_still_of() -> None:
     known = model(of_one, going, another("c2"))
     leaving = Leaving(cause=Cause.DELETED, began_at=at(1), forced=False, trace=SpanContext.root("t"))
 
-    left = known.view("c1")
+    left = known.objects.view("c1")
     assert left is not None
     assert left.kept_node == "n1"
     assert next_drain_step(left, (), leaving, at(2)) == at(7)
@@ -226,6 +226,6 @@ def test_a_node_is_not_let_go_with_the_claim_that_it_is_still_of() -> None:
     see(known, of_both)
 
     assert "c1" in known.take_changes().views
-    left = known.view("c1")
+    left = known.objects.view("c1")
     assert left is not None
     assert next_drain_step(left, (), leaving, at(2)) == LetGo(node=None, claim=going)

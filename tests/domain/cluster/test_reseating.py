@@ -51,7 +51,7 @@ def test_a_place_is_given_away_once() -> None:
 
 def test_a_pod_that_still_runs_where_it_must_leave_keeps_its_place() -> None:
     known = model(*IN_USE, on_its_way("p1"), pending_pod("p2"), bound_pod("p1", "node-c1"))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
     promise(known, "p1", "c2")
 
     reseat(known)

@@ -39,7 +39,9 @@ def restored(*things: ClusterObject) -> ClusterModel:
 
 def promised(known: ClusterModel) -> dict[str, str]:
     """Return where the pods of the model are promised a place."""
-    return {uid: promise.target for uid in known.pods if (promise := known.promises.of(uid)) is not None}
+    return {
+        uid: promise.target for uid in known.objects.pods if (promise := known.promises.of(uid)) is not None
+    }
 
 
 def test_pods_that_are_being_moved_keep_the_places_made_for_them() -> None:

@@ -58,13 +58,13 @@ def test_what_was_last_understood_of_storage_stays_in_use() -> None:
 def test_nothing_more_can_be_attached_to_a_node_that_does_not_say_what_can() -> None:
     other = StorageClass(name="other", resource_version=1, provisioner="example.com/disks")
     known = model(FAST, other)
-    assert known.storage.limits("n-1") == {}
+    assert known.objects.storage.limits("n-1") == {}
 
     known.learn(aside(Kind.CSI_NODE, "n-1"), START)
 
-    assert known.storage.limits("n-1")[EBS] == 0
-    assert known.storage.limits("n-1")["example.com/disks"] == 0
-    assert known.storage.limits("n-2") == {}
+    assert known.objects.storage.limits("n-1")[EBS] == 0
+    assert known.objects.storage.limits("n-1")["example.com/disks"] == 0
+    assert known.objects.storage.limits("n-2") == {}
 
 
 def test_a_list_in_which_it_is_understood_ends_that_it_is_not() -> None:
@@ -74,18 +74,18 @@ def test_a_list_in_which_it_is_understood_ends_that_it_is_not() -> None:
     there = (FAST, storage_claim(bound_to="v1"), volume("v1"), using("data"))
     known.learn(Resynced(revision=10, objects=there), START)
 
-    assert known.aside == {}
+    assert known.objects.aside == {}
     assert problem(known) == ""
 
 
 def test_a_budget_that_cannot_be_read_holds_the_pods_of_its_namespace() -> None:
     odd = PodDisruptionBudget(name="odd", resource_version=9, selector=LabelSelector(), unread=WRONG)
     known = model(bound_pod("p1", "n-1"))
-    assert known.pod_budgets.holding(known.pods["p1"]) is None
+    assert known.objects.pod_budgets.holding(known.objects.pods["p1"]) is None
 
     known.learn(aside(Kind.POD_DISRUPTION_BUDGET, odd.key, odd), START)
 
-    held = known.pod_budgets.holding(known.pods["p1"])
+    held = known.objects.pod_budgets.holding(known.objects.pods["p1"])
     assert held == f"{WRONG}; pdb prevents pod evictions (PDB=default/odd)"
 
 
@@ -99,9 +99,9 @@ def test_a_part_that_is_understood_later_takes_the_place_of_it() -> None:
     odd = replace(bound_pod("p1", "n-1"), resource_version=9, unread=WRONG)
     known = model()
     known.learn(aside(Kind.POD, "p1", odd), START)
-    assert known.pods["p1"].unread == WRONG
+    assert known.objects.pods["p1"].unread == WRONG
 
     known.learn(ObjectSeen(object=replace(odd, resource_version=10, unread="")), START)
 
-    assert known.pods["p1"].unread == ""
-    assert known.aside == {}
+    assert known.objects.pods["p1"].unread == ""
+    assert known.objects.aside == {}

@@ -177,7 +177,7 @@ def test_budgets_are_asked_again_at_the_present_revision() -> None:
     known = model(pool("default", allowed=1), *in_use("c1", "default", "p1"), *in_use("c2"), *in_use("c3"))
     assert accepted(judged(known, plan(p1="c2"), allowed("c1"))) == [("c1",)]
 
-    known.condemn("c3")
+    known.mark_for_disruption("c3")
 
     assert refused(judged(known, plan(p1="c2"), allowed("c1", budgets=("default",)))) == {
         ("c1",): "no allowed disruptions due to blocking budget of default"
@@ -232,7 +232,7 @@ def proposals(draw: st.DrawFn, names: list[str]) -> list[DisruptionAllowed]:
 @st.composite
 def plans(draw: st.DrawFn, known: ClusterModel) -> PackingPlan:
     """Any plan: good ones, and such as send pods nowhere, twice, to full nodes, or over limits."""
-    uids, names = sorted(known.pods), sorted(known.claims)
+    uids, names = sorted(known.objects.pods), sorted(known.objects.claims)
     nominations = {
         uid: draw(st.sampled_from(names))
         for uid in draw(st.lists(st.sampled_from(uids or ["x"]), unique=True))
@@ -247,7 +247,7 @@ def plans(draw: st.DrawFn, known: ClusterModel) -> PackingPlan:
 def carry_out(known: ClusterModel, made: PackingPlan, judgement: Verdict, name: str) -> None:
     for one in judgement.accepted:
         for node in one.names:
-            known.condemn(node)
+            known.mark_for_disruption(node)
     planned = replace(decided(known.snapshot(START), name=name), plan=made)
     commit(known, planned, now=START, promise_lasts=LASTS)
 
@@ -255,13 +255,13 @@ def carry_out(known: ClusterModel, made: PackingPlan, judgement: Verdict, name: 
 def going(known: ClusterModel) -> dict[str, int]:
     """Return how many nodes of each pool go."""
     counts = dict.fromkeys(POOLS, 0)
-    for name in known.condemned:
-        counts[known.claims[name].pool] += 1
+    for name in known.marks.for_disruption:
+        counts[known.objects.claims[name].pool] += 1
     return counts
 
 
 def most(known: ClusterModel) -> Mapping[str, int]:
-    return {name: known.pools[name].disruption.budgets[0].nodes or 0 for name in POOLS}
+    return {name: known.objects.pools[name].disruption.budgets[0].nodes or 0 for name in POOLS}
 
 
 def promised(known: ClusterModel) -> dict[str, str]:
@@ -270,8 +270,8 @@ def promised(known: ClusterModel) -> dict[str, str]:
 
 def expect_places(known: ClusterModel, one: DisruptionCandidate) -> None:
     for node in one.names:
-        for pod in known.pods_on(node):
-            assert promised(known)[pod.uid] not in known.condemned
+        for pod in known.objects.pods_on(node):
+            assert promised(known)[pod.uid] not in known.marks.for_disruption
 
 
 @settings(max_examples=150, deadline=None)
@@ -282,12 +282,12 @@ def test_whatever_is_proposed_it_is_all_or_nothing_within_budgets_rooms_and_limi
     known = data.draw(clusters())
     for turn in range(2):
         made = data.draw(plans(known))
-        those = data.draw(proposals(sorted(known.claims)))
-        before, had = promised(known), set(known.condemned)
+        those = data.draw(proposals(sorted(known.objects.claims)))
+        before, had = promised(known), set(known.marks.for_disruption)
 
         judgement = judged(known, made, *those)
 
-        assert (promised(known), set(known.condemned)) == (before, had)
+        assert (promised(known), set(known.marks.for_disruption)) == (before, had)
         all_of = [one for each in those for one in disruption_candidates(each)]
         verdicts = [*judgement.accepted, *(one for one, _ in judgement.refused)]
         verdicts += [one for one, _ in judgement.lacking]
@@ -297,20 +297,22 @@ def test_whatever_is_proposed_it_is_all_or_nothing_within_budgets_rooms_and_limi
 
         named = [name for one in judgement.accepted for name in one.names]
         assert len(named) == len(set(named))
-        assert set(known.condemned) == had | set(named)
+        assert set(known.marks.for_disruption) == had | set(named)
         assert all(count <= most(known)[name] for name, count in going(known).items())
         for one in judgement.accepted:
             expect_places(known, one)
         for uid, target in promised(known).items():
-            pod = known.pods[uid]
-            assert not pod.bound or known.view_name(pod.node_name) in known.condemned
-            view_ = known.view(target)
+            pod = known.objects.pods[uid]
+            assert not pod.bound or known.objects.view_name(pod.node_name) in known.marks.for_disruption
+            view_ = known.objects.view(target)
             assert view_ is not None
-            assert not known.going(view_)
+            assert not known.marks.going(view_)
             if view_.launched:
-                bound = total(p.spec.requests for p in known.pods_on(target))
+                bound = total(p.spec.requests for p in known.objects.pods_on(target))
                 assert bound.plus(known.promises.reserved(target)).fits(view_.allocatable)
         for name in POOLS:
-            left = known.limit_left(known.pools[name])
-            made_here = [c for c in known.claims.values() if c.pool == name and c.resource_version == 0]
+            left = known.capacity.limit_left(known.objects.pools[name])
+            made_here = [
+                c for c in known.objects.claims.values() if c.pool == name and c.resource_version == 0
+            ]
             assert left is None or not made_here or min(left.values()) >= 0

@@ -151,23 +151,23 @@ def cordoned(known: ClusterModel) -> None:
     see(known, replace(IN_USE[1], resource_version=2, unschedulable=True))
 
 
-def condemned(known: ClusterModel) -> None:
-    known.condemn("c1")
+def marked_for_disruption(known: ClusterModel) -> None:
+    known.mark_for_disruption("c1")
 
 
-@pytest.mark.parametrize("close", [cordoned, condemned])
+@pytest.mark.parametrize("close", [cordoned, marked_for_disruption])
 def test_a_node_that_takes_no_pods_is_a_closed_room(close: Callable[[ClusterModel], None]) -> None:
     known = model(*IN_USE)
     close(known)
 
     assert not room_of(known).open
-    assert known.existing_node("c1") is None
+    assert known.capacity.existing_node("c1") is None
 
 
 def test_of_a_cordoned_node_it_is_known_what_would_be_free_and_of_one_that_goes_nothing_is() -> None:
     kept, going = model(*IN_USE), model(*IN_USE)
     cordoned(kept)
-    condemned(going)
+    marked_for_disruption(going)
 
     assert dict(room_of(kept).free) == {"cpu": 4000, "pods": 10}
     assert dict(room_of(going).free) == {}
@@ -184,7 +184,7 @@ def test_pods_to_be_placed_anew_are_nowhere_but_those_that_stay_to_the_end_are()
     protected = replace(web("p2"), labels={"app": "held"}, annotations={labels.DO_NOT_DISRUPT: "true"})
     logs = replace(daemon("d1", "node-c1"), labels={"app": "logs"})
     known = model(*IN_USE, web("p1"), protected, logs)
-    condemned(known)
+    marked_for_disruption(known)
 
     assert [p.uid for p in known.snapshot(START).pods] == ["p1"]
     assert there(known) == {"held": 1, "logs": 1}
@@ -192,7 +192,7 @@ def test_pods_to_be_placed_anew_are_nowhere_but_those_that_stay_to_the_end_are()
 
 def test_a_pod_promised_another_place_is_only_there() -> None:
     known = model(*IN_USE, node("n2", room=resources(cpu=4, pods=10)), web("p1"))
-    condemned(known)
+    marked_for_disruption(known)
     promise(known, "p1", "n2")
 
     assert there(known) == {}
@@ -201,10 +201,10 @@ def test_a_pod_promised_another_place_is_only_there() -> None:
 
 def test_a_node_that_is_spared_has_its_residents_back() -> None:
     known = model(*IN_USE, web("p1"))
-    condemned(known)
+    marked_for_disruption(known)
     assert there(known) == {}
 
-    known.spare("c1")
+    known.unmark("c1")
 
     assert there(known) == {"web": 1}
     assert room_of(known).open

@@ -53,7 +53,7 @@ def promised(known: ClusterModel) -> dict[str, str]:
 
 def test_a_claim_says_which_nodes_its_pods_are_to_leave_for_it() -> None:
     known = model(*IN_USE, bound_pod("p1", "n1"), bound_pod("p2", "n1"), pending_pod("p3"))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
 
     committed = plan(known, planned_claim("p1", "p2", "p3"))
 
@@ -68,7 +68,7 @@ def test_the_pods_of_a_new_claim_are_promised_a_place_on_it_until_it_is_there() 
     assert [c.name for c in committed.claims] == ["default-d1-0"]
     assert promised(known) == {"p1": "default-d1-0", "p2": "default-d1-0"}
     assert {p.expires_at for p in known.promises.all()} == {None}
-    assert known.claims["default-d1-0"].resource_version == 0
+    assert known.objects.claims["default-d1-0"].resource_version == 0
     assert known.snapshot(START).pods == ()
 
 
@@ -175,7 +175,7 @@ def test_a_claim_whose_pods_are_all_gone_is_not_made() -> None:
     known.learn(ObjectGone(kind=Kind.POD, key="p1"), START)
 
     assert commit(known, made, now=START, promise_lasts=LASTS).claims == ()
-    assert known.claims == {}
+    assert known.objects.claims == {}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_no_claim_is_made_that_would_break_the_limits_counted_with_its_largest_t
     committed = plan(known, *(planned_claim(f"p{n}", cpu=4) for n in range(3)))
 
     assert [c.name for c in committed.claims] == ["default-d1-0", "default-d1-1"]
-    assert known.limit_left(known.pools["default"]) == resources(cpu=2)
+    assert known.capacity.limit_left(known.objects.pools["default"]) == resources(cpu=2)
     assert known.waiting("p2")
 
 
@@ -219,7 +219,7 @@ def test_a_limit_may_be_used_up_to_the_last() -> None:
 
 def test_a_pod_that_must_move_keeps_its_place_for_whoever_comes_after_it() -> None:
     known = model(*IN_USE, bound_pod("p1", "n1", owner="web"), bound_pod("bare", "n1", owner=""))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
 
     plan(known, planned_claim("p1", "bare"))
 
@@ -228,9 +228,9 @@ def test_a_pod_that_must_move_keeps_its_place_for_whoever_comes_after_it() -> No
 
 def test_a_pod_whose_node_stays_after_all_is_not_moved() -> None:
     known = model(*IN_USE, bound_pod("p1", "n1"))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
     made = decided(known.snapshot(START), planned_claim("p1"))
-    known.spare("c1")
+    known.unmark("c1")
 
     assert commit(known, made, now=START, promise_lasts=LASTS).claims == ()
     assert promised(known) == {}
@@ -238,7 +238,7 @@ def test_a_pod_whose_node_stays_after_all_is_not_moved() -> None:
 
 def test_a_pod_that_comes_back_nowhere_is_not_moved() -> None:
     known = model(*IN_USE, bound_pod("p1", "n1"))
-    known.condemn("c1")
+    known.mark_for_disruption("c1")
     made = decided(known.snapshot(START), planned_claim("p1"))
     known.learn(ObjectSeen(object=replace(bound_pod("p1", "n1", version=9), deleting_since=START)), START)
 

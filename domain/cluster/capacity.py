@@ -1,0 +1,183 @@
+"""Capacity of the cluster: what is free on existing nodes, and what pools may still buy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.daemon_sizes import DaemonSizes
+from treenail.domain.cluster.existing_nodes import ExistingNodeReader, Occupancy
+from treenail.domain.cluster.inventory import Inventory
+from treenail.domain.cluster.marked_nodes import MarkedNodes
+from treenail.domain.cluster.planning import Snapshot
+from treenail.domain.cluster.promises import PromiseBook
+from treenail.domain.cluster.volumes import VolumeResolver
+from treenail.domain.model import labels
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.node_pools import NodePool, heaviest_first
+from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.reserved_claims import in_reservations
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.usage import limits_left
+from treenail.domain.packing.problem import ExistingNode
+
+
+class Capacity:
+    """What is free, computed when it is asked for and kept until it is forgotten.
+
+    Who changes what it was computed from calls the `forget_*` method for it; `ChangeRecorder` does so.
+    """
+
+    def __init__(self, objects: Inventory, promises: PromiseBook, marks: MarkedNodes) -> None:
+        self._objects = objects
+        self._promises = promises
+        self._marks = marks
+        self._existing_nodes: dict[str, ExistingNode | None] = {}
+        self._reader = ExistingNodeReader(objects.storage)
+        self._volumes = VolumeResolver(objects.storage)
+        self._limits: dict[str, Resources | None] = {}
+        self._daemon_sizes = DaemonSizes()
+        self._sized_daemons: tuple[DaemonSet, ...] | None = None
+
+    def forget_node(self, name: str) -> None:
+        """Forget what is free on a view."""
+        self._existing_nodes.pop(name, None)
+
+    def forget_all_nodes(self) -> None:
+        """Forget what is free on every view."""
+        self._existing_nodes.clear()
+
+    def forget_limit(self, pool: str) -> None:
+        """Forget what a pool may still buy."""
+        self._limits.pop(pool, None)
+
+    def forget_daemon_sets(self) -> None:
+        """Forget how large DaemonSets are, and what is free beside their pods."""
+        self._sized_daemons = None
+        self._existing_nodes.clear()
+
+    def forget_daemon_pods(self, uid: str) -> None:
+        """Forget what the pods of a DaemonSet request: it is gone, or has another template."""
+        self._daemon_sizes.forget(uid)
+        self._sized_daemons = None
+
+    def measure_daemon(self, pod: Pod) -> bool:
+        """Take in what a daemon pod requests; return whether new nodes need other room because of it."""
+        before = self.sized_daemons()
+        if self._daemon_sizes.note(pod) not in self._objects.daemons:
+            return False
+        self._sized_daemons = None
+        return self.sized_daemons() != before
+
+    def existing_node(self, name: str) -> ExistingNode | None:
+        """Return what is free on a view; None where no pod should be sent there."""
+        view = self._objects.view(name)
+        return self._measured(view) if view is not None and self._open(view) else None
+
+    def _open(self, view: NodeView) -> bool:
+        return view.launched and not self._marks.going(view) and not view.unread
+
+    def _measured(self, view: NodeView) -> ExistingNode | None:
+        if view.name not in self._existing_nodes:
+            self._existing_nodes[view.name] = self._measure(view, self._objects.pods_of(view))
+        return self._existing_nodes[view.name]
+
+    def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> ExistingNode | None:
+        promised = tuple(self._objects.pods.get(p.pod, p.like) for p in self._promises.at(view.name))
+        occupancy = Occupancy(pods=pods, promised=promised, reserved=self._promises.reserved(view.name))
+        # Those of a node in use are there, mostly, and count as they are.
+        daemon_sets = self._objects.daemons.values() if view.initialized else self.sized_daemons()
+        daemons = (d.spec for d in daemon_sets)
+        if self._open(view) and not closed:
+            return self._reader.open_existing_node(view, occupancy, daemons)
+        if self._only_cordoned(view) and not closed:
+            return self._reader.cordoned_existing_node(view, occupancy, daemons)
+        return self._reader.closed_existing_node(view, occupancy)
+
+    def _only_cordoned(self, view: NodeView) -> bool:
+        """Return whether nothing but a cordon, which somebody else made, keeps pods off a view."""
+        unschedulable = view.node is not None and view.node.unschedulable
+        return (
+            view.launched and unschedulable and not (self._marks.ending(view) or marked(view) or view.unread)
+        )
+
+    def sized_daemons(self) -> tuple[DaemonSet, ...]:
+        """Return the DaemonSets, by uid, each as large as its pods are on new nodes."""
+        if self._sized_daemons is None:
+            self._sized_daemons = tuple(
+                self._daemon_sizes.sized(self._objects.daemons[uid]) for uid in sorted(self._objects.daemons)
+            )
+        return self._sized_daemons
+
+    def limit_left(self, pool: NodePool) -> Resources | None:
+        """Return what a pool may still buy of each limited resource; None without limits."""
+        if pool.name not in self._limits:
+            claims = (
+                c
+                for c in self._objects.claims.values()
+                if c.pool == pool.name and c.name not in self._marks.launch_failed
+            )
+            self._limits[pool.name] = limits_left(pool, claims)
+        return self._limits[pool.name]
+
+    def snapshot(self, revision: int, now: datetime, leaving: Collection[str]) -> Snapshot:
+        """Return all that planning may look at, as it were without the views `leaving`.
+
+        These take no pods then, and those on them that must move are to be placed.
+        """
+        pools = heaviest_first(self._objects.pools.values())
+        limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
+        existing_nodes, pods = self._existing_nodes_and_pods(now, leaving)
+        return Snapshot(
+            revision=revision,
+            taken_at=now,
+            pods=pods,
+            existing_nodes=existing_nodes,
+            pools=pools,
+            node_classes=dict(self._objects.node_classes),
+            daemons=self.sized_daemons(),
+            limits_left=limits,
+            in_reservations=in_reservations(
+                c for c in self._objects.claims.values() if c.name not in self._marks.launch_failed
+            ),
+            volumes=self._volumes.needs(pods),
+            namespaces={
+                name: self._objects.namespaces[name].labels for name in sorted(self._objects.namespaces)
+            },
+        )
+
+    def _existing_nodes_and_pods(
+        self, now: datetime, leaving: Collection[str]
+    ) -> tuple[tuple[ExistingNode, ...], tuple[Pod, ...]]:
+        """Return existing nodes, and the pods to place: those that wait, and those on nodes that go for good.
+
+        A cordon alone keeps pods off and moves none.
+        """
+        pods = [
+            self._objects.pods[uid] for uid in self._objects.provisionable if self._promises.of(uid) is None
+        ]
+        existing_nodes: list[ExistingNode] = []
+        self._reader.tidy(self._existing_nodes.values())
+        for view in self._objects.views():
+            if not self._marks.ending(view) and view.name not in leaving:
+                existing_node = self._measured(view)
+            else:
+                there = self._objects.pods_of(view)
+                moving = {
+                    p.uid: p for p in there if self._must_move(p, now, doomed=self._marks.loses_pods(view))
+                }
+                pods += (p for p in moving.values() if self._promises.of(p.uid) is None)
+                # Who moves is not here any more; who that is depends on the time, so this is not kept.
+                existing_node = self._measure(
+                    view, tuple(p for p in there if p.uid not in moving), closed=True
+                )
+            if existing_node is not None:
+                existing_nodes.append(existing_node)
+        existing_nodes.sort(key=lambda r: (not r.initialized, r.labels.get(labels.NODE_NAME, r.name), r.name))
+        return tuple(existing_nodes), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
+
+    def _must_move(self, pod: Pod, now: datetime, *, doomed: bool) -> bool:
+        promised = self._promises.of(pod.uid) is not None
+        return promised or (pod.reschedulable and (doomed or not pod.protected(now)))

@@ -1,0 +1,134 @@
+"""The upkeep of promises: they are inherited, restored, checked against what is free, and ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from treenail.domain.cluster.change_recorder import ChangeRecorder
+from treenail.domain.cluster.inventory import Inventory
+from treenail.domain.cluster.marked_nodes import MarkedNodes
+from treenail.domain.cluster.promises import Promise, PromiseBook
+from treenail.domain.model.claims import DECISION, promised_pods
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resources import total
+
+
+class PromiseUpkeep:
+    """Keeps the promises true to the objects: each one that is made or ended goes through here.
+
+    Promises on nodes that are initialized expire after `lasts`, for then the scheduler can bind the pod.
+    """
+
+    def __init__(
+        self,
+        promises: PromiseBook,
+        objects: Inventory,
+        marks: MarkedNodes,
+        recorder: ChangeRecorder,
+        *,
+        lasts: timedelta,
+    ) -> None:
+        self._promises = promises
+        self._objects = objects
+        self._marks = marks
+        self._recorder = recorder
+        self._lasts = lasts
+        # Places that were promised before a restart, as the claims say themselves: pod uid -> claim.
+        self._restorable: dict[str, str] = {}
+
+    def keep(self, promise: Promise) -> None:
+        """Make a promise, known to fit."""
+        self._promises.make(promise)
+        self._recorder.promise(promise)
+
+    def end(self, uid: str) -> Promise | None:
+        """End the promise made to a pod, if there is one, and return it."""
+        promise = self._promises.end(uid)
+        if promise is not None:
+            self._recorder.promise(promise)
+        return promise
+
+    def end_at(self, view: str) -> None:
+        """End every promise of a place on a view."""
+        for promise in self._promises.end_all(view):
+            self._recorder.promise(promise)
+
+    def orphan(self, uid: str, now: datetime) -> None:
+        """End the promise of a pod that goes, unless its owner makes a successor to inherit it."""
+        self._promises.orphan(uid, expires_at=now + self._lasts)
+
+    def inherit(self, pod: Pod, now: datetime) -> None:
+        """Give a new pod the promise of the pod that it succeeds, if there is one."""
+        promise = self._promises.inherit(pod)
+        view = self._objects.view(promise.target) if promise is not None else None
+        if promise is not None and view is not None:
+            expires_at = now + self._lasts if view.initialized else None
+            self._promises.renew(promise, expires_at=expires_at)
+
+    def restore(self, pod: Pod) -> None:
+        """Promise a pod anew what it was promised before a restart, while that is still on its way."""
+        claim = self._objects.claims.get(self._restorable.pop(pod.uid, ""))
+        view = self._objects.view(claim.name) if claim is not None else None
+        if claim is None or view is None or self._promises.of(pod.uid) is not None:
+            return
+        if not claim.initialized and not view.holder and not self._marks.going(view):
+            decision = claim.annotations.get(DECISION, "")
+            self.keep(Promise(like=pod, target=claim.name, decision=decision))
+            self.check(claim.name)
+
+    def restore_all(self, claim: NodeClaim) -> None:
+        """Promise anew the places that a claim, first seen, says it was made for; also to pods seen later."""
+        for uid in promised_pods(claim):
+            self._restorable[uid] = claim.name
+            pod = self._objects.pods.get(uid)
+            if pod is not None and pod.provisionable:
+                self.restore(pod)
+
+    def restore_none(self, claim: NodeClaim) -> None:
+        """Restore no promises of a claim that is gone."""
+        for uid in promised_pods(claim):
+            self._restorable.pop(uid, None)
+
+    def check(self, name: str) -> None:
+        """Withdraw promises on a view that the scheduler's own choices left no room for."""
+        view = self._objects.view(name)
+        if view is None or not self._promises.at(name) or not view.launched:
+            return
+        free = view.promised_room.minus(total(p.spec.requests for p in self._objects.pods_on(name)))
+        own = promised_pods(view.claim) if view.claim is not None else ()
+        for promise in self._promises.withdraw_overdrawn(name, free):
+            self._recorder.promise(promise)
+            if promise.pod in own:
+                self._recorder.changes.crowded_out.append(promise.pod)
+        self._recorder.view(name)
+
+    def came_ready(self, name: str, now: datetime) -> None:
+        """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
+        for promise in self._promises.at(name):
+            if promise.expires_at is None:
+                self._recorder.old_place(promise)
+        kept = frozenset(p.pod for p in self._promises.at(name) if self._is_kept(p))
+        self._promises.limit(name, expires_at=now + self._lasts, but=kept)
+
+    def _is_kept(self, promise: Promise) -> bool:
+        pod = self._objects.pods.get(promise.pod)
+        return pod is not None and self._marks.loses_its_node(pod)
+
+    def expire(self, now: datetime) -> None:
+        """End the promises whose time is over.
+
+        Where one is over of a pod that asks about others, those of all such pods that the scheduler has not
+        bound yet end with it: each may be where it is for another's sake, and they are decided on together.
+        """
+        expired = self._promises.expire(now)
+        for promise in expired:
+            self._recorder.promise(promise)
+        if any(_asks_about_others(promise.spec) for promise in expired):
+            for promise in self._promises.lapsing():
+                if promise.pod in self._objects.provisionable and _asks_about_others(promise.spec):
+                    self.end(promise.pod)
+
+
+def _asks_about_others(spec: PodSpec) -> bool:
+    return bool(spec.spread or spec.pod_affinity)
