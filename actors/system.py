@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Lock
-from typing import Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
@@ -156,6 +156,11 @@ class System:
             for make in waiting.values():
                 make()
 
+    def _hosted(
+        self, make: Callable[Concatenate[Runtime, P], DomainActor[Any]], *args: P.args, **kwargs: P.kwargs
+    ) -> Ref[Any]:
+        return self._host.host(make, self._runtime, *args, **kwargs)
+
     def _provisioner(self, name: str, make: Callable[[], Ref[M]], topic: Callable[[M], Topic]) -> Ref[M]:
         """Return who is to provision, called `name`: made now, or when provisioning comes back, or never."""
         if self._provisions:
@@ -167,23 +172,16 @@ class System:
         return standby
 
     def _wire_planning(self) -> None:
-        runtime, packing, ports, host = self._runtime, self._settings.packing, self._ports, self._host.host
-        packer: Ref[PackerInbox] = host(
-            Packer, runtime, cluster=self.cluster, solver=ports.solver, settings=packing
+        packing, ports = self._settings.packing, self._ports
+        packer: Ref[PackerInbox] = self._hosted(
+            Packer, cluster=self.cluster, solver=ports.solver, settings=packing
         )
         self.reporter.leads_to(
-            host(
-                StatusReporter,
-                runtime,
-                selector=self.selector,
-                writer=ports.writer,
-                observer=self._observer,
-            )
+            self._hosted(StatusReporter, selector=self.selector, writer=ports.writer, observer=self._observer)
         )
         self.selector.leads_to(
-            host(
+            self._hosted(
                 NodePoolSelector,
-                runtime,
                 packer=packer,
                 reporter=self.reporter,
                 cluster=self.cluster,
@@ -194,12 +192,12 @@ class System:
         )
 
     def _wire_cluster(self) -> None:
-        runtime, ports, host = self._runtime, self._ports, self._host.host
-        self.teller.leads_to(host(EventPublisher, runtime, writer=ports.writer))
+        ports = self._ports
+        self.teller.leads_to(self._hosted(EventPublisher, writer=ports.writer))
         batcher = self._batcher()
         audience = Audience(
             batcher=batcher,
-            pod_watcher=host(PodWatcher, runtime, batcher=batcher, writer=ports.writer),
+            pod_watcher=self._hosted(PodWatcher, batcher=batcher, writer=ports.writer),
             reporter=self.reporter,
             keeper=self._node_class_controller(),
             selector=self.selector,
@@ -207,12 +205,12 @@ class System:
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
-            accountant=host(PoolUsageReporter, runtime, writer=ports.writer),
+            accountant=self._hosted(PoolUsageReporter, writer=ports.writer),
             teller=self.teller,
-            tagger=host(InstanceTagger, runtime, writer=ports.writer, cloud=ports.cloud),
+            tagger=self._hosted(InstanceTagger, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
-            recorder=host(PodEventRecorder, runtime, writer=ports.writer),
-            surveyor=host(DriftInspector, runtime, disruptor=self._disruptor, cloud=ports.cloud),
+            recorder=self._hosted(PodEventRecorder, writer=ports.writer),
+            surveyor=self._hosted(DriftInspector, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             open_disruptor=self._open_disruptor,
             close_disruptor=self._close_disruptor,
@@ -221,12 +219,8 @@ class System:
             trial=self._trial(),
         )
         self.cluster.leads_to(
-            host(
-                ClusterState,
-                runtime,
-                audience=audience,
-                model=self.model,
-                promise_lasts=self._settings.promise_lasts,
+            self._hosted(
+                ClusterState, audience=audience, model=self.model, promise_lasts=self._settings.promise_lasts
             )
         )
 
@@ -238,28 +232,21 @@ class System:
             urgent_seconds=settings.batch_urgent_seconds,
         )
         return self._provisioner(
-            "batcher",
-            lambda: self._host.host(Batcher, self._runtime, cluster=self.cluster, window=window),
-            of_batcher,
+            "batcher", lambda: self._hosted(Batcher, cluster=self.cluster, window=window), of_batcher
         )
 
     def _trial(self) -> Ref[PoolsSeen] | None:
         seconds = self._settings.resumes_after
         if self._settings.provisioning or seconds is None:
             return None
-        return self._host.host(
-            ProvisioningTrial,
-            self._runtime,
-            writer=self._ports.writer,
-            seconds=seconds,
-            resume=self.provision,
+        return self._hosted(
+            ProvisioningTrial, writer=self._ports.writer, seconds=seconds, resume=self.provision
         )
 
     def _node_class_controller(self) -> Ref[NodeClassControllerInbox]:
         ports = self._ports
-        return self._host.host(
+        return self._hosted(
             NodeClassController,
-            self._runtime,
             reporter=self.reporter,
             disruptor=self._disruptor,
             reader=ports.reader,
@@ -271,7 +258,7 @@ class System:
         if not self._settings.early_binding:
             return None
         ports = self._ports
-        return self._host.host(EarlyBinder, self._runtime, writer=ports.writer, cloud=ports.cloud)
+        return self._hosted(EarlyBinder, writer=ports.writer, cloud=ports.cloud)
 
     def _node_repairer(self) -> Ref[NodeRepairerInbox] | None:
         """Return who has unhealthy nodes replaced, where that is wanted, and others can be bought."""
@@ -280,12 +267,8 @@ class System:
             return None
         return self._provisioner(
             "repairer",
-            lambda: self._host.host(
-                NodeRepairer,
-                self._runtime,
-                cluster=self.cluster,
-                writer=self._ports.writer,
-                policies=settings.repair,
+            lambda: self._hosted(
+                NodeRepairer, cluster=self.cluster, writer=self._ports.writer, policies=settings.repair
             ),
             of_nodes,
         )
@@ -301,9 +284,8 @@ class System:
         )
         return self._provisioner(
             "launcher",
-            lambda: self._host.host(
+            lambda: self._hosted(
                 FleetLauncher,
-                self._runtime,
                 cluster=self.cluster,
                 selector=self.selector,
                 lifecycle=self.lifecycle,
@@ -314,11 +296,10 @@ class System:
         )
 
     def _wire_nodes(self) -> None:
-        runtime, ports, host = self._runtime, self._ports, self._host.host
+        ports = self._ports
         self.lifecycle.leads_to(
-            host(
+            self._hosted(
                 NodeLifecycle,
-                runtime,
                 observer=self._observer,
                 selector=self.selector,
                 reporter=self.reporter,
@@ -330,9 +311,8 @@ class System:
         )
         calls = DrainCalls(reader=ports.reader, writer=ports.writer, cloud=ports.cloud)
         self.termination.leads_to(
-            host(
+            self._hosted(
                 TerminationActor,
-                runtime,
                 arbiter=self.arbiter,
                 observer=self._observer,
                 calls=calls,
@@ -341,9 +321,8 @@ class System:
             )
         )
         self.arbiter.leads_to(
-            host(
+            self._hosted(
                 BudgetArbiter,
-                runtime,
                 cluster=self.cluster,
                 termination=self.termination,
                 disruptor=self._disruptor,
@@ -352,22 +331,17 @@ class System:
         )
 
     def _wire_warnings(self) -> None:
-        runtime, ports, host = self._runtime, self._ports, self._host.host
+        ports = self._ports
         self.listener.leads_to(
-            host(
+            self._hosted(
                 InterruptionListener,
-                runtime,
                 cluster=self.cluster,
                 queue=ports.queue,
                 policy=self._settings.interruptions,
             )
         )
-        host(
-            StatusPoller,
-            runtime,
-            cluster=self.cluster,
-            cloud=ports.cloud,
-            policy=self._settings.interruptions,
+        self._hosted(
+            StatusPoller, cluster=self.cluster, cloud=ports.cloud, policy=self._settings.interruptions
         )
 
     # Several actors ask for disruptors, each on a thread of its own.
@@ -386,8 +360,8 @@ class System:
                 )
 
     def _host_disruptor(self, pool: str) -> Ref[DisruptorInbox]:
-        hosted: Ref[DisruptorInbox] = self._host.host(
-            Disruptor, self._runtime, pool=pool, cluster=self.cluster, writer=self._ports.writer
+        hosted: Ref[DisruptorInbox] = self._hosted(
+            Disruptor, pool=pool, cluster=self.cluster, writer=self._ports.writer
         )
         self._hosted_disruptors[pool] = hosted
         return hosted

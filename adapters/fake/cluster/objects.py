@@ -20,23 +20,27 @@ from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentV
 # node classes, which are of several kinds.
 Address: TypeAlias = tuple[str, str]
 
+# What refers to others comes after them.
 KIND_OF: Final[Mapping[type, str]] = {
-    Pod: "Pod",
-    Node: "Node",
-    NodeClaim: "NodeClaim",
-    NodePool: "NodePool",
-    NodeClass: "NodeClass",
-    DaemonSet: "DaemonSet",
-    Deployment: "Deployment",
-    ReplicaSet: "ReplicaSet",
-    StatefulSet: "StatefulSet",
-    PodDisruptionBudget: "PodDisruptionBudget",
-    PriorityClass: "PriorityClass",
-    Namespace: "Namespace",
-    PersistentVolume: "PersistentVolume",
-    PersistentVolumeClaim: "PersistentVolumeClaim",
-    StorageClass: "StorageClass",
-    CSINode: "CSINode",
+    kind: kind.__name__
+    for kind in (
+        Namespace,
+        PriorityClass,
+        StorageClass,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        CSINode,
+        NodeClass,
+        NodePool,
+        DaemonSet,
+        NodeClaim,
+        Node,
+        PodDisruptionBudget,
+        Deployment,
+        ReplicaSet,
+        StatefulSet,
+        Pod,
+    )
 }
 KINDS: Final = tuple(KIND_OF.values())
 NAMESPACED: Final = (
@@ -48,30 +52,7 @@ NAMESPACED: Final = (
     "PodDisruptionBudget",
     "PersistentVolumeClaim",
 )
-# What refers to others comes after them.
-_RANKS: Final = {
-    kind: number
-    for number, kind in enumerate(
-        (
-            "Namespace",
-            "PriorityClass",
-            "StorageClass",
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "CSINode",
-            "NodeClass",
-            "NodePool",
-            "DaemonSet",
-            "NodeClaim",
-            "Node",
-            "PodDisruptionBudget",
-            "Deployment",
-            "ReplicaSet",
-            "StatefulSet",
-            "Pod",
-        )
-    )
-}
+_RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.
 WATCHED: Final = (
     Kind.NODE_POOL,
@@ -114,7 +95,7 @@ def address_of(thing: ApiObject) -> Address:
 
 def rank(thing: ApiObject) -> int:
     """Sort key: what is referred to before what refers to it."""
-    return _RANKS[KIND_OF[type(thing)]]
+    return _RANKS[type(thing)]
 
 
 def address(kind: str, name: str, namespace: str = "default") -> Address:

@@ -42,24 +42,20 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
     Raises:
         InvalidError: it would change what is fixed.
     """
+    if isinstance(new, Pod | Node | NodeClaim):
+        return _with_applicable(known, new)
+    new = replace(new, uid=known.uid, resource_version=known.resource_version)
     match new:
-        case Pod() | Node() | NodeClaim():
-            return _with_applicable(known, new)
         case NodePool():
             return _pool(known, new)
         case NodeClass():
             return _node_class(known, new)
         case PodDisruptionBudget() if isinstance(known, PodDisruptionBudget):
-            return replace(
-                new,
-                uid=known.uid,
-                resource_version=known.resource_version,
-                disruptions_allowed=known.disruptions_allowed,
-            )
+            return replace(new, disruptions_allowed=known.disruptions_allowed)
         case ReplicaSet() if isinstance(known, ReplicaSet):
-            return replace(new, uid=known.uid, resource_version=known.resource_version, owners=known.owners)
+            return replace(new, owners=known.owners)
         case _:
-            return replace(new, uid=known.uid, resource_version=known.resource_version)
+            return new
 
 
 def _with_applicable(known: ApiObject, new: Pod | Node | NodeClaim) -> ApiObject:
@@ -83,16 +79,11 @@ def _opened(known: Pod, new: Pod) -> Pod:
 def _pool(known: ApiObject, new: NodePool) -> ApiObject:
     if not isinstance(known, NodePool) or known.generation is not new.generation:
         raise InvalidError(f"{spoken(address_of(new))}: there is one of another API generation")
-    return replace(new, uid=known.uid, resource_version=known.resource_version, deleting=known.deleting)
+    return replace(new, deleting=known.deleting)
 
 
 def _node_class(known: ApiObject, new: NodeClass) -> ApiObject:
-    same = replace(
-        new,
-        uid=known.uid,
-        resource_version=known.resource_version,
-        generation=known.generation if isinstance(known, NodeClass) else 0,
-        deleting=isinstance(known, NodeClass) and known.deleting,
-        finalizers=known.finalizers if isinstance(known, NodeClass) else (),
-    )
+    if not isinstance(known, NodeClass):
+        return replace(new, generation=1, deleting=False, finalizers=())
+    same = replace(new, generation=known.generation, deleting=known.deleting, finalizers=known.finalizers)
     return known if same == known else replace(same, generation=same.generation + 1)
