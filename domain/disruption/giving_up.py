@@ -10,8 +10,8 @@ from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
+from treenail.domain.model.do_not_disrupt import kept_by
 from treenail.domain.model.event_subjects import of_view
-from treenail.domain.model.kept_nodes import kept_by
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 

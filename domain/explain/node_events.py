@@ -14,9 +14,9 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claim_conditions import MILESTONES
+from treenail.domain.model.do_not_disrupt import kept_pod
 from treenail.domain.model.event_subjects import of_claim, of_view
 from treenail.domain.model.events import ClusterEvent, ObjectRef
-from treenail.domain.model.kept_pods import kept_pod
 from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.node_shape import shape_problems

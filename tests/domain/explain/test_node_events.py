@@ -13,8 +13,8 @@ from treenail.domain.explain.node_events import NodeEvents
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import PROMISED
+from treenail.domain.model.do_not_disrupt import kept_pod
 from treenail.domain.model.events import ClusterEvent
-from treenail.domain.model.kept_pods import kept_pod
 from treenail.domain.model.nodes import LAUNCHED, NodeView
 from treenail.domain.model.taints import UNREGISTERED
 

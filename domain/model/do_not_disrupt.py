@@ -1,4 +1,4 @@
-"""Pods with a do-not-disrupt annotation: until when, and which say it in a way that cannot be read."""
+"""Pods and nodes with a do-not-disrupt annotation: what keeps them, until when, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.event_subjects import of_pod
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.instants import write_instant
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 
 _FOR_EVER: Final = "true"
+# The second is what the first was called in the old API.
+_KEEPING: Final = (labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 
 
 def kept_pod(pod: Pod, now: datetime) -> Iterator[ClusterEvent]:
@@ -34,3 +37,9 @@ def kept_pod(pod: Pod, now: datetime) -> Iterator[ClusterEvent]:
     elif pod.started_at is not None:
         message = f"The {labels.DO_NOT_DISRUPT} grace period has elapsed"
         yield ClusterEvent(about, "DoNotDisruptGracePeriodElapsed", message)
+
+
+def kept_by(view: NodeView) -> str | None:
+    """Return the annotation by which a node is kept, None where it is not."""
+    annotations = view.node.annotations if view.node is not None else {}
+    return next((key for key in _KEEPING if annotations.get(key) == _FOR_EVER), None)
