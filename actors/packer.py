@@ -9,7 +9,7 @@ from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, PlanDecided
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, Problem
 from treenail.domain.packing.reasons import Reason, Refusal, furthest
 from treenail.domain.ports import Solver
 
@@ -43,7 +43,7 @@ class Packer(DomainActor[PackerInbox]):
     """
 
     def __init__(
-        self, runtime: Runtime, *, cluster: Ref[PlanDecided], solver: Solver, settings: Settings
+        self, runtime: Runtime, *, cluster: Ref[PlanDecided], solver: Solver, settings: PackingSettings
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster

@@ -40,7 +40,7 @@ from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, VolumeCost
 
 M = TypeVar("M")
@@ -88,7 +88,7 @@ class SystemSettings:
     batch_idle_seconds: float = 1.0
     batch_max_seconds: float = 10.0
     batch_urgent_seconds: float = 0.1
-    packing: Settings = field(default_factory=Settings)
+    packing: PackingSettings = field(default_factory=PackingSettings)
     early_binding: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)

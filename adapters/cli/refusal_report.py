@@ -9,7 +9,7 @@ from rich.console import Console
 
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.reasons import Refusal
-from treenail.domain.packing.remedies import Change, Remedy
+from treenail.domain.packing.remedies import ManifestChange, Remedy
 
 _MOST_SHOWN: Final = 5
 
@@ -52,7 +52,7 @@ def _remedy(remedy: Remedy) -> dict[str, object]:
     }
 
 
-def _change(change: Change) -> dict[str, object]:
+def _change(change: ManifestChange) -> dict[str, object]:
     return {
         "kind": change.kind.value,
         "object": change.object,

@@ -27,8 +27,7 @@ from treenail.adapters.settings.settings import Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import PortError
-from treenail.domain.packing.problem import NODE_OVERHEAD_COST
-from treenail.domain.packing.problem import Settings as PackingSettings
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST, PackingSettings
 
 _LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.

@@ -25,8 +25,8 @@ from treenail.domain.packing.problem import (
     MinValuesPolicy,
     Packing,
     PackingOrder,
+    PackingSettings,
     PreferencePolicy,
-    Settings,
 )
 
 _MOST_REPEATS = 1000
@@ -80,7 +80,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         if instance_types is None
         else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )
-    settings = Settings(
+    settings = PackingSettings(
         packing=packing,
         order=packing_order,
         preferences=preference_policy,
@@ -104,7 +104,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
 
 
 def _prepare(
-    manifests: tuple[Manifest, ...], catalogues: Catalogues, settings: Settings, *, optional: bool
+    manifests: tuple[Manifest, ...], catalogues: Catalogues, settings: PackingSettings, *, optional: bool
 ) -> Simulation:
     decoded = decode_all(manifests, node_classes_optional=optional)
     return Simulation(decoded, catalogues, settings, manifests=manifests)

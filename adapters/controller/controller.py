@@ -30,7 +30,7 @@ from treenail.adapters.settings.settings import CloudName, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
-from treenail.domain.packing.problem import Settings as PackingSettings
+from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.telemetry import metrics
 
 # Pumps wait while so many messages are in the inboxes.

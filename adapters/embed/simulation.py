@@ -31,7 +31,7 @@ from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, Problem
 from treenail.domain.scheduling.reserved_offers import Stock
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -113,7 +113,7 @@ class Simulation:
         self,
         decoded: Decoded,
         catalogues: Catalogues,
-        settings: Settings,
+        settings: PackingSettings,
         *,
         manifests: Sequence[Manifest] = (),
     ) -> None:

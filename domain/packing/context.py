@@ -7,11 +7,11 @@ from treenail.domain.packing.existing.existing_nodes import ExistingNodes
 from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.offers.relaxed_offers import with_relaxed_offers
-from treenail.domain.packing.offers.templates import Templates
+from treenail.domain.packing.offers.templates import NodeTemplates
 from treenail.domain.packing.parsed_problem import read
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.topology.blockers import Blockers
-from treenail.domain.packing.topology.choices import Choices
+from treenail.domain.packing.topology.choices import DomainChoices
 from treenail.domain.packing.topology.constraints import ConstraintReader
 from treenail.domain.packing.topology.universe import Universe
 
@@ -30,7 +30,7 @@ class PackingContext:
         self.problem = problem
         self.parsed = read(problem)
         self.steps = Steps(problem.settings.steps)
-        templates = Templates(
+        templates = NodeTemplates(
             problem.offers,
             problem.daemons,
             self.parsed.axis,
@@ -41,7 +41,7 @@ class PackingContext:
         self.option_order = OptionOrder(self.options)
         self.existing_nodes = ExistingNodes(problem.existing_nodes, self.parsed.axis)
         self.universe = Universe(templates, problem.existing_nodes)
-        self.choices = Choices(self.option_order, self.parsed.demands, self.universe)
+        self.choices = DomainChoices(self.option_order, self.parsed.demands, self.universe)
         self.constraint_reader = ConstraintReader(self.parsed.groups)
         self.blockers = Blockers(
             problem, self.constraint_reader, self.choices, self.option_order, self.universe

@@ -9,12 +9,11 @@ from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.taints import Effect
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.identity import distinct, numbering
-from treenail.domain.packing.pods.classes import Kind, PodClass, alike, by_spec
+from treenail.domain.packing.pods.classes import PodClass, PodKind, alike, by_spec
 from treenail.domain.packing.pods.demands import Demands
-from treenail.domain.packing.pods.groups import Groups
 from treenail.domain.packing.pods.relaxation import NOWHERE_SPECIAL, Relaxation, Wants, relaxation_of
-from treenail.domain.packing.pods.terms import NO_TERMS, TermReader, Terms
-from treenail.domain.packing.pods.terms import Kind as TermKind
+from treenail.domain.packing.pods.terms import NO_TERMS, TermKind, TermReader, Terms
+from treenail.domain.packing.pods.topology_groups import TopologyGroups
 from treenail.domain.packing.problem import PreferencePolicy, Problem
 from treenail.domain.packing.reasons import Reason, Refusal, Values
 
@@ -31,8 +30,8 @@ class ParsedProblem:
     """
 
     axis: Axis
-    parts: tuple[tuple[Kind, tuple[Pod, ...]], ...]
-    groups: Groups
+    parts: tuple[tuple[PodKind, tuple[Pod, ...]], ...]
+    groups: TopologyGroups
     demands: Demands
     classes: list[PodClass] = field(default_factory=list)
     refused: dict[int, Refusal] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class _ProblemParser:
         self._problem = problem
         self._by_spec = by_spec(problem.pods)
         self._terms = TermReader(_namespaces(problem))
-        self._groups = Groups(problem.existing_nodes, self._terms)
+        self._groups = TopologyGroups(problem.existing_nodes, self._terms)
         self._soft = _soft_taints(problem)
         self._demands = Demands()
         self._relaxations: dict[object, Relaxation] = {}
@@ -97,7 +96,7 @@ class _ProblemParser:
                 parsed.set_aside(index, error)
         return parsed
 
-    def _relaxation(self, kind: Kind, of: Mapping[str, str]) -> Relaxation:
+    def _relaxation(self, kind: PodKind, of: Mapping[str, str]) -> Relaxation:
         """Return the relaxation levels of a kind of pods; their terms are groups from then on."""
         # Pods of one spec may differ in these: each kind has its own.
         if kind.volumes is not None or any(spread.match_label_keys for spread in kind.spec.spread):
@@ -107,7 +106,7 @@ class _ProblemParser:
             self._of_spec[key] = self._relaxation_of(kind, of)
         return self._of_spec[key]
 
-    def _relaxation_of(self, kind: Kind, of: Mapping[str, str]) -> Relaxation:
+    def _relaxation_of(self, kind: PodKind, of: Mapping[str, str]) -> Relaxation:
         spec = kind.spec
         terms = self._read_terms(kind, of)
         volumes = kind.volumes.alternatives if kind.volumes is not None else NOWHERE_SPECIAL
@@ -127,7 +126,7 @@ class _ProblemParser:
                 self._groups.ask(term)
         return self._relaxations[key]
 
-    def _read_terms(self, kind: Kind, of: Mapping[str, str]) -> Terms:
+    def _read_terms(self, kind: PodKind, of: Mapping[str, str]) -> Terms:
         spec = kind.spec
         if not (spec.spread or spec.pod_affinity or spec.host_ports):
             return NO_TERMS
@@ -145,7 +144,7 @@ class _ProblemParser:
             self._known_terms[key] = self._terms.read(spec, kind.namespace, of)
         return self._known_terms[key]
 
-    def _class(self, index: int, kind: Kind, pods: tuple[Pod, ...], relaxation: Relaxation) -> PodClass:
+    def _class(self, index: int, kind: PodKind, pods: tuple[Pod, ...], relaxation: Relaxation) -> PodClass:
         counted = self._groups.matching(kind.namespace, kind.labels, kind.spec.host_ports)
         asked = kind.spec.requests
         row = self._rows.get(asked)
@@ -155,7 +154,7 @@ class _ProblemParser:
         return PodClass(index, kind, pods, row, relaxation, counted)
 
 
-def _refused(kind: Kind) -> Refusal | None:
+def _refused(kind: PodKind) -> Refusal | None:
     """Return why no node would do for the pods of a kind, whatever it is like."""
     if kind.spec.resource_claims:
         name = kind.spec.resource_claims[0]

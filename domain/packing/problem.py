@@ -125,7 +125,7 @@ class PoolOffer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PackingSettings:
     """How to pack.
 
     `steps` bounds the work, so that equal problems give equal plans; None is no bound. `node_overhead_cost`
@@ -156,4 +156,4 @@ class Problem:
     daemons: tuple[PodSpec, ...] = ()
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    settings: Settings = field(default_factory=Settings)
+    settings: PackingSettings = field(default_factory=PackingSettings)

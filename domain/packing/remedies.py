@@ -36,7 +36,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ManifestChange:
     """One change of one manifest.
 
     `object` is "Pod", the pool, as "NodePool default", or the node, as "Node ip-10-0-0-4"; `path` leads from
@@ -60,7 +60,7 @@ class Remedy:
     `node` is the existing node that they all go onto; "" if they get new nodes, or go onto several.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ManifestChange, ...]
     for_all: bool = True
     node: str = ""
 

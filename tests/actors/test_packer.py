@@ -13,10 +13,17 @@ from treenail.domain.cluster.planning import PackRequested, PlanDecided, Snapsho
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
-from treenail.domain.packing.problem import ExistingNode, Packing, PoolOffer, Problem, Settings, VolumeNeeds
+from treenail.domain.packing.problem import (
+    ExistingNode,
+    Packing,
+    PackingSettings,
+    PoolOffer,
+    Problem,
+    VolumeNeeds,
+)
 from treenail.domain.packing.reasons import Reason, Refusal
 
-SETTINGS = Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
+SETTINGS = PackingSettings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
 ROOM = ExistingNode(name="n1", labels={}, taints=(), free=Resources())
 OFFER = PoolOffer(pool=node_pool(), instance_types=())
 NEEDS = VolumeNeeds(fresh=(("ebs.csi.aws.com", 1),))

@@ -14,7 +14,7 @@ from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.cli.simulation_report import as_json
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 Written: TypeAlias = dict[str, Any]
 
@@ -22,9 +22,9 @@ Written: TypeAlias = dict[str, Any]
 class Treenail:
     """Decides with the instance types of a catalogue file."""
 
-    def __init__(self, catalogue: Path, settings: Settings | None = None) -> None:
+    def __init__(self, catalogue: Path, settings: PackingSettings | None = None) -> None:
         self._catalogue = FixedCatalogue(read_catalogue(catalogue))
-        self._settings = settings or Settings()
+        self._settings = settings or PackingSettings()
 
     def decide(self, items: Sequence[Manifest], *, repeat: int = 1) -> Written:
         """Return the last of so many decisions, each from fresh objects; `seconds` has one figure each.

@@ -18,7 +18,7 @@ from tests.fuzz.ours import Treenail
 from tests.fuzz.scenarios import GENERATORS
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 # How many pods of which app Karpenter v1.14.0 placed at least, in three decisions.
 PLACED_BY_KARPENTER: Mapping[tuple[str, int], Mapping[str, int]] = {
@@ -96,7 +96,7 @@ def test_nodes_of_pods_kept_apart_take_more_of_the_rest_where_there_are_too_many
     content, types = tmp_path / "pods.json", tmp_path / "types.json"
     content.write_text(json.dumps(manifests("diverse", 300, 103)))
     types.write_text(json.dumps(relaxation(FAKE_TYPES)))
-    problem = problem_of(read_scenario(content, read_catalogue(types), Settings()))
+    problem = problem_of(read_scenario(content, read_catalogue(types), PackingSettings()))
 
     plan = pack(problem)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Pod, PodSpec
-from treenail.domain.packing.advice.anew import Anew
 from treenail.domain.packing.advice.bystanders import Bystanders
 from treenail.domain.packing.advice.existing_node_topology import topology_against
+from treenail.domain.packing.advice.limit_trial import LimitTrial
 from treenail.domain.packing.advice.nearest_existing_nodes import NearestExistingNodes, against
 from treenail.domain.packing.advice.node_steps import opened, uncordon
 from treenail.domain.packing.advice.remainder import Remainder
@@ -65,7 +65,7 @@ def with_remedies(
     # A plan that refuses nobody costs nothing here.
     if not plan.refused:
         return plan
-    anew = Anew(problem, plan, whole or pack, effort.anew, effort.pods)
+    anew = LimitTrial(problem, plan, whole or pack, effort.anew, effort.pods)
     adviser = _Adviser(problem, plan, pack, anew, effort)
     refused = tuple(adviser.advised(group) for group in plan.refused)
     return replace(
@@ -90,7 +90,7 @@ class _Adviser:
         problem: Problem,
         plan: PackingPlan,
         pack: Callable[[Problem], PackingPlan],
-        anew: Anew,
+        anew: LimitTrial,
         effort: Effort,
     ) -> None:
         self.problems: list[str] = []

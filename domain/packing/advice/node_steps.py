@@ -9,7 +9,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.taints import UNSCHEDULABLE
 from treenail.domain.packing.advice.step import Step
 from treenail.domain.packing.problem import ExistingNode, Problem
-from treenail.domain.packing.remedies import Change, ChangeKind
+from treenail.domain.packing.remedies import ChangeKind, ManifestChange
 
 _UNCORDON: Final = 1.5
 
@@ -23,7 +23,7 @@ def opened(existing_node: ExistingNode) -> ExistingNode:
 def uncordon(existing_node: ExistingNode) -> Step:
     """Return the step that opens a cordoned node again."""
     node = existing_node.labels.get(labels.NODE_NAME, existing_node.name)
-    change = Change(
+    change = ManifestChange(
         kind=ChangeKind.UNCORDON,
         object=f"Node {node}",
         path="spec",

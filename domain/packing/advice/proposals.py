@@ -10,7 +10,7 @@ from treenail.domain.model.resources import amount_of
 from treenail.domain.model.taints import Taint
 from treenail.domain.packing.advice import pod_steps, pool_steps
 from treenail.domain.packing.advice.case import Case
-from treenail.domain.packing.advice.demands import corrected, demands, dropped
+from treenail.domain.packing.advice.label_demands import corrected, demands, dropped
 from treenail.domain.packing.advice.step import Step
 from treenail.domain.packing.reasons import Reason
 

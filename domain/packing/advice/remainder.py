@@ -9,7 +9,7 @@ from functools import cached_property
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import NOTHING, total
 from treenail.domain.model.usage import NODES
-from treenail.domain.packing.arrays.attachments import with_attached
+from treenail.domain.packing.arrays.attachable_volumes import with_attached
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import ExistingNode, Packing, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.residents import Residents

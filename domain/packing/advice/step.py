@@ -9,7 +9,7 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.requirements import Requirement
 from treenail.domain.packing.problem import PoolOffer, Problem
-from treenail.domain.packing.remedies import Change, ChangeKind, Fragment
+from treenail.domain.packing.remedies import ChangeKind, Fragment, ManifestChange
 
 POD = "Pod"
 
@@ -22,7 +22,7 @@ class Step:
     4 and more changes what a pool is for all pods.
     """
 
-    change: Change
+    change: ManifestChange
     size: float
     apply: Callable[[Problem], Problem]
 
@@ -42,7 +42,7 @@ def of_pod(
 ) -> Step:
     """Return the step that does `edit` with the spec of all pods: they are alike, and stay so."""
     before, after = change
-    made = Change(kind=kind, object=POD, path=path, before=before, after=after, condition=condition)
+    made = ManifestChange(kind=kind, object=POD, path=path, before=before, after=after, condition=condition)
 
     def apply(problem: Problem) -> Problem:
         edited = edit(problem.pods[0].spec)
@@ -63,7 +63,7 @@ def of_pool(
     """Return the step that does `edit` with the offer of `pool`."""
     before, after = change
     name = pool.name
-    made = Change(
+    made = ManifestChange(
         kind=kind,
         object=f"{pool.generation.pool_kind} {name}",
         path=path,

@@ -8,7 +8,7 @@ import numpy as np
 
 from treenail.domain.model.taints import Taint, Toleration, untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, count_fitting, holds
-from treenail.domain.packing.arrays.attachments import Attachments
+from treenail.domain.packing.arrays.attachable_volumes import AttachableVolumes
 from treenail.domain.packing.offers.masks import NodeMasks
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
@@ -34,7 +34,7 @@ class ExistingNodes:
         self._masks = NodeMasks([existing_node.labels for existing_node in existing_nodes])
         # Volumes are no column of the resources: one that is attached already takes no place, and several
         # pods may share it.
-        self._attachments = Attachments(existing_nodes)
+        self._attachments = AttachableVolumes(existing_nodes)
         self._open_to: dict[Demand, Indices] = {}
         self._at_first = self._free.copy()
         # The last answer of `fits`, for which rows and requests, until a pod is placed: a class is asked for
@@ -44,7 +44,7 @@ class ExistingNodes:
     def clear(self) -> None:
         """Take off all pods that were placed: the next attempt begins with what was free at first."""
         self._free = self._at_first.copy()
-        self._attachments = Attachments(self._existing_nodes)
+        self._attachments = AttachableVolumes(self._existing_nodes)
         self._looked = None
 
     def open_to(self, demand: Demand) -> Indices:

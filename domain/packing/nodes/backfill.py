@@ -101,7 +101,7 @@ def _same_node(
     """Return what the node becomes as one of `option` too, if it stays of its type and costs no more."""
     narrowed = options.meet(planned_node.option, option)
     # With minValues, a narrower option has less usable room.
-    if narrowed is None or (narrowed is not planned_node.option and narrowed.choice is not None):
+    if narrowed is None or (narrowed is not planned_node.option and narrowed.min_values is not None):
         return None
     rows = (narrowed.types == planned_node.option.types[planned_node.row]).nonzero()[0]
     # The price may have risen by narrowing, where the cheapest offering is not allowed any more.

@@ -15,9 +15,9 @@ from treenail.domain.packing.nodes.backfill import backfill
 from treenail.domain.packing.nodes.components import Component
 from treenail.domain.packing.nodes.merging import Merging
 from treenail.domain.packing.nodes.resizing import Resizing
-from treenail.domain.packing.nodes.separated import SeparatedPods, Stock, seeds_of
+from treenail.domain.packing.nodes.separated import SeparatedPods, Stock, separated_groups
 from treenail.domain.packing.nodes.sizing import Sizing
-from treenail.domain.packing.nodes.waiting import Waiting, asked_by, by_option, further, worth_of
+from treenail.domain.packing.nodes.waiting import WaitingUnits, asked_by, by_option, further, worth_of
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
 from treenail.domain.packing.planned.least import Bound
@@ -57,7 +57,7 @@ class _Start:
     """
 
     planned_nodes: list[PlannedNode]
-    waiting: list[Waiting]
+    waiting: list[WaitingUnits]
     settled: bool = True
     early: Sequence[PlannedNode] = ()
 
@@ -73,7 +73,7 @@ class _Pricing:
         return self.times * option.template.surcharge + self.little
 
 
-class Cheapest:
+class CheapestNodes:
     """Plans the nodes of one component anew, and keeps what costs less in all."""
 
     def __init__(
@@ -208,7 +208,7 @@ class Cheapest:
             return best
         options = {planned_node.option.index: planned_node.option for planned_node in best}
         option = next(iter(options.values()))
-        if len(options) > 1 or option.template.limited or option.choice is not None:
+        if len(options) > 1 or option.template.limited or option.min_values is not None:
             return best
         resized = Resizing(option, self._component.pod_groups, self._steps).run(best, bound)
         # Resizing minimises the whole cost alone: the two promises about numbers and prices are checked
@@ -267,9 +267,11 @@ class Cheapest:
                     template, sign * planned_node.copies * planned_node.option.capacity[planned_node.row]
                 )
 
-    def _waiting(self, wanted: Sequence[int]) -> list[Waiting]:
+    def _waiting(self, wanted: Sequence[int]) -> list[WaitingUnits]:
         of = zip(self._component.pod_groups, wanted, strict=True)
-        return [Waiting(pod_group, units, pod_group.options_in_order) for pod_group, units in of if units]
+        return [
+            WaitingUnits(pod_group, units, pod_group.options_in_order) for pod_group, units in of if units
+        ]
 
     def _plan(self, start: _Start, pricing: _Pricing, most_price: float, *, small: bool) -> list[PlannedNode]:
         """Plan nodes for the units that wait after a start, option by option, the least flexible first.
@@ -279,7 +281,7 @@ class Cheapest:
         full, waiting, planned_nodes = start.planned_nodes, start.waiting, list(start.early)
         self._count([*full, *planned_nodes], 1)
         while waiting and not self._steps.exhausted:
-            going: list[Waiting] = []
+            going: list[WaitingUnits] = []
             # First what is free on nodes that this plan opened already, then new nodes.
             for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
@@ -309,7 +311,13 @@ class Cheapest:
         )
 
     def _sized(
-        self, option: NodeOption, group: Sequence[Waiting], left: Floats, pricing: _Pricing, *, small: bool
+        self,
+        option: NodeOption,
+        group: Sequence[WaitingUnits],
+        left: Floats,
+        pricing: _Pricing,
+        *,
+        small: bool,
     ) -> list[PlannedNode]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
         # Groups that keep apart wait for their next option: sizing knows nothing of rules.
@@ -344,9 +352,11 @@ class Cheapest:
         if early:
             held = placed_in(early)
             rest = [(each, each.units - held.get(each.pod_group.index, 0)) for each in waiting]
-            waiting = [Waiting(each.pod_group, units, each.options_in_order) for each, units in rest if units]
+            waiting = [
+                WaitingUnits(each.pod_group, units, each.options_in_order) for each, units in rest if units
+            ]
         left = {each.pod_group.index: each.units for each in waiting}
-        seeds = seeds_of([each.pod_group for each in waiting], left)
+        seeds = separated_groups([each.pod_group for each in waiting], left)
         if not seeds:
             self._count(early, -1)
             return _Start([], waiting, early=early)
@@ -359,17 +369,17 @@ class Cheapest:
         planned_nodes = separated.planned_nodes(seeds, ration)
         self._count([*early, *planned_nodes], -1)
         still = [
-            Waiting(each.pod_group, left[each.pod_group.index], each.options_in_order)
+            WaitingUnits(each.pod_group, left[each.pod_group.index], each.options_in_order)
             for each in waiting
             if left[each.pod_group.index]
         ]
         return _Start(planned_nodes, still, separated.settled, early)
 
-    def _early(self, waiting: list[Waiting]) -> list[PlannedNode]:
+    def _early(self, waiting: list[WaitingUnits]) -> list[PlannedNode]:
         """Return nodes for those pods that nothing keeps apart; the remaining limits count them."""
         planned_nodes: list[PlannedNode] = []
         while waiting:
-            going: list[Waiting] = []
+            going: list[WaitingUnits] = []
             for option, group in by_option(waiting):
                 left = np.array([each.units for each in group], dtype=np.float64)
                 planned_nodes += self._sized(option, group, left, _Pricing(1.0, 0.0), small=True)

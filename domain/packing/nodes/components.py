@@ -14,12 +14,12 @@ from treenail.domain.packing.arrays.arrays import Bools, Floats
 from treenail.domain.packing.identity import IdentityMap, numbering
 from treenail.domain.packing.nodes.bound import Apart, lower_bound
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions, may_meet
-from treenail.domain.packing.offers.templates import Template
+from treenail.domain.packing.offers.templates import NodeTemplate
 from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.rules import FREE, Rules
-from treenail.domain.packing.pods.terms import Kind, Term
+from treenail.domain.packing.pods.terms import Term, TermKind
 
 # So many groups of pods that keep apart are looked at: those that need the most nodes.
 _MOST_APART: Final = 4
@@ -97,7 +97,7 @@ def _apart(rules: Sequence[Rules], units: Floats, terms: Mapping[int, Term]) -> 
                 found[group] = ([*members, i], pods + count * float(units[i]))
     needed = []
     for group, (members, pods) in found.items():
-        most = terms[group].max_skew if terms[group].kind is Kind.SPREAD else 1
+        most = terms[group].max_skew if terms[group].kind is TermKind.SPREAD else 1
         # A term that counts its own pods allows `most` on a node, so together they need that many nodes.
         needed.append((ceil(pods / max(most, 1)), members))
     needed.sort(key=lambda each: -each[0])
@@ -110,7 +110,7 @@ def _mask(members: Sequence[int], size: int) -> Bools:
     return mask
 
 
-def _prices(templates: Sequence[Template], reach: Sequence[NodeOption]) -> Floats:
+def _prices(templates: Sequence[NodeTemplate], reach: Sequence[NodeOption]) -> Floats:
     """Return what each type of each template costs at least with a pod of the group on it, or infinity."""
     first, rows = {}, 0
     for template in templates:

@@ -102,6 +102,6 @@ def _cheapest(option: NodeOption, load: Floats, allowed: Bools) -> int | None:
     """Return the row of the cheapest type that holds `load` (R), of those that leave enough choice."""
     able = holds(option.whole, load) & allowed
     row = int(able.argmax())
-    if not able[row] or (option.choice is not None and not option.choice.enough(able)):
+    if not able[row] or (option.min_values is not None and not option.min_values.enough(able)):
         return None
     return row

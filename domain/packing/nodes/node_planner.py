@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Final
 
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.nodes.cheapest import Cheapest
+from treenail.domain.packing.nodes.cheapest import CheapestNodes
 from treenail.domain.packing.nodes.components import Component, components
 from treenail.domain.packing.nodes.first_fit import FirstFit
 from treenail.domain.packing.nodes.late_placement import LatePlacement
@@ -22,7 +22,7 @@ from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.node_rules import NodeRules
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, nodes_in, placed_in
 from treenail.domain.packing.planned.pod_groups import PodGroup
-from treenail.domain.packing.problem import Packing, Settings
+from treenail.domain.packing.problem import Packing, PackingSettings
 
 # With more pod groups than this, and rules per node, first-fit is only made where something needs it: its
 # time grows with the groups times the claims, and each pair must be checked for rules.
@@ -36,7 +36,9 @@ class NodePlanner:
     its place.
     """
 
-    def __init__(self, options: NodeOptions, parsed: ParsedProblem, settings: Settings, steps: Steps) -> None:
+    def __init__(
+        self, options: NodeOptions, parsed: ParsedProblem, settings: PackingSettings, steps: Steps
+    ) -> None:
         self.remaining_limits = RemainingLimits()
         self.problems: list[str] = []
         self._options = options
@@ -257,7 +259,9 @@ class NodePlanner:
         # The few nodes that may be more than first-fit's are for the whole plan. Each component gets its
         # share.
         share = nodes_in(first) / max(self._first_nodes, 1) if first is not None else 0.0
-        cheapest = Cheapest(component, self._options, remaining_limits, self._steps, self._rules, share=share)
+        cheapest = CheapestNodes(
+            component, self._options, remaining_limits, self._steps, self._rules, share=share
+        )
         try:
             if first is None:
                 planned_nodes = cheapest.fresh(wanted)
@@ -295,7 +299,7 @@ class NodePlanner:
 
 def _may_lack_choice(planned_nodes: Sequence[PlannedNode]) -> bool:
     return any(
-        planned_node.option.choice is not None and planned_node.option.template.limited
+        planned_node.option.min_values is not None and planned_node.option.template.limited
         for planned_node in planned_nodes
     )
 

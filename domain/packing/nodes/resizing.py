@@ -37,7 +37,7 @@ _WORTH_IT: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Node:
+class _SizedNode:
     """A node that costs so much ($/h), and how many units of each pod group are on it (I)."""
 
     cost: float
@@ -64,7 +64,7 @@ class Resizing:
         Stops when they cost next to no more than `bound` ($/h).
         """
         nodes = [
-            _Node(planned_node.cost, self._counts(planned_node))
+            _SizedNode(planned_node.cost, self._counts(planned_node))
             for planned_node in planned_nodes
             for _ in range(planned_node.copies)
         ]
@@ -80,7 +80,7 @@ class Resizing:
             nodes, changed = found, True
         return [self._planned_node(node) for node in nodes] if changed else list(planned_nodes)
 
-    def _changed(self, nodes: list[_Node]) -> list[_Node] | None:
+    def _changed(self, nodes: list[_SizedNode]) -> list[_SizedNode] | None:
         """Return cheaper nodes for what is on `nodes`, some of which are still the same; None without any."""
         # A node wastes what it costs beyond the worth of its pods. The one that wastes most is in every try.
         worst = sorted(nodes, key=self._wasted, reverse=True)
@@ -93,11 +93,11 @@ class Resizing:
                 return [*worst[some:], *found]
         return None
 
-    def _worth_of(self, nodes: Sequence[_Node]) -> Floats:
+    def _worth_of(self, nodes: Sequence[_SizedNode]) -> Floats:
         demand = np.sum([node.counts for node in nodes], axis=0) @ self._requests
         return fractional_cover(demand, self._room, self._costs).worth
 
-    def _wasted(self, node: _Node) -> float:
+    def _wasted(self, node: _SizedNode) -> float:
         """Return what a node costs beyond what its pods are worth ($/h)."""
         return node.cost - float(node.counts @ self._requests @ self._worth)
 
@@ -112,7 +112,7 @@ class Resizing:
         """Costs and room of the types, and of no type at all, which comes last."""
         return np.append(self._costs, 0.0), np.vstack([self._room, np.zeros(self._room.shape[1])])
 
-    def _instead(self, units: Floats, below: float) -> list[_Node] | None:
+    def _instead(self, units: Floats, below: float) -> list[_SizedNode] | None:
         """Return nodes, a few, that hold `units` (I) and cost less than `below`; None without any."""
         self._steps.spend()
         load = units @ self._requests
@@ -130,7 +130,7 @@ class Resizing:
             found = self._held(units, np.vstack([choices, roomy]), _LARGE_FIRST)
         return found
 
-    def _held(self, units: Floats, choices: Indices, shares: Floats) -> list[_Node] | None:
+    def _held(self, units: Floats, choices: Indices, shares: Floats) -> list[_SizedNode] | None:
         """Return the nodes of the first of `choices` (C, N), by row, that `units` (I) fit into, if any.
 
         They are filled in that order, with about such `shares` (S) of the average mix to begin with.
@@ -152,13 +152,13 @@ class Resizing:
             return None
         best = int(done[0])
         of = zip(rows[best].tolist(), held, strict=True)
-        return [_Node(float(self._costs[row]), counts[best]) for row, counts in of if counts[best].any()]
+        return [_SizedNode(float(self._costs[row]), counts[best]) for row, counts in of if counts[best].any()]
 
     @Lazy
     def _order(self) -> Indices:
         return by_proportions(self._requests)
 
-    def _planned_node(self, node: _Node) -> PlannedNode:
+    def _planned_node(self, node: _SizedNode) -> PlannedNode:
         load = node.counts @ self._whole_requests
         # The type it was filled as, or a cheaper one if it was not filled up.
         row = self._option.cheapest_holding(load)

@@ -44,7 +44,7 @@ class Stock:
 
 
 @dataclass(slots=True, eq=False)
-class _Node:
+class _OpenNode:
     """A node while it is filled, of one type (its row in the template), which counts with `capacity` (L).
 
     `met` is what it becomes with units of another node option, by its index; None where they cannot join.
@@ -180,13 +180,13 @@ class SeparatedPods:
 
     def _opened(
         self, units: Sequence[PodGroup], seconds: Sequence[PodGroup | None], ration: float
-    ) -> tuple[list[_Node], Floats]:
+    ) -> tuple[list[_OpenNode], Floats]:
         """Return a node for each unit and its second, and what is free on each (N, R)."""
         # What all waiting pods are worth, shared out evenly: a node need not be larger than its own pods and
         # this.
         spare = sum([a * b for a, b in zip(self._values, self._units, strict=True)]) / max(len(units), 1)
         rows: dict[tuple[int, int, int | None], int | None] = {}
-        nodes: list[_Node] = []
+        nodes: list[_OpenNode] = []
         free: list[Floats] = []
         for pod_group, second in zip(units, seconds, strict=True):
             option = self._asked[pod_group.index]
@@ -211,7 +211,7 @@ class SeparatedPods:
             if self._steps.exhausted or not self._affordable(option, capacity):
                 break
             self._remaining_limits.take(option.template, capacity)
-            node = _Node(option, int(option.types[row]), capacity)
+            node = _OpenNode(option, int(option.types[row]), capacity)
             rest: Floats = option.room[row] - pod_group.requests
             self._put(node, pod_group, 1)
             if second is not None and holds(rest, second.requests) and self._join(node, second, 1):
@@ -273,7 +273,7 @@ class SeparatedPods:
             units -= copies
         return planned_nodes
 
-    def _fill(self, nodes: Sequence[_Node], free: Floats) -> None:
+    def _fill(self, nodes: Sequence[_OpenNode], free: Floats) -> None:
         """Put on `nodes`, which have so much `free` (N, R), whatever fits, the most valuable first."""
         for shape in sorted(range(len(self._queues)), key=lambda shape: -self._values[shape]):
             queue, asked = self._queues[shape], self._shapes[shape]
@@ -291,7 +291,7 @@ class SeparatedPods:
                 if not queue:
                     break
 
-    def _fill_slot(self, node: _Node, queue: Sequence[PodGroup], units: int) -> int:
+    def _fill_slot(self, node: _OpenNode, queue: Sequence[PodGroup], units: int) -> int:
         """Put up to `units` of one shape on a node; return how many found a place."""
         wanted, tried = units, 0
         for pod_group in tuple(queue):
@@ -304,7 +304,7 @@ class SeparatedPods:
                 break
         return wanted - units
 
-    def _join(self, node: _Node, pod_group: PodGroup, units: int) -> int:
+    def _join(self, node: _OpenNode, pod_group: PodGroup, units: int) -> int:
         """Put up to `units` of a pod group on a node with room for them; return how many joined."""
         both = self._met(node, self._asked[pod_group.index])
         if both is None:
@@ -323,7 +323,7 @@ class SeparatedPods:
             node.option, node.met = both, {}
         return joined
 
-    def _met(self, node: _Node, option: NodeOption) -> NodeOption | None:
+    def _met(self, node: _OpenNode, option: NodeOption) -> NodeOption | None:
         """Return what a node becomes as one of `option` too; None where its type would not do.
 
         The type is not changed here: it was bought for the pods the node was opened for.
@@ -335,11 +335,11 @@ class SeparatedPods:
             if both is not None and both is not node.option:
                 # With minValues the room of a type shrinks as the option narrows: it might not hold what is
                 # on it.
-                both = both if both.choice is None and node.type in both.types else None
+                both = both if both.min_values is None and node.type in both.types else None
             node.met[option.index] = both
         return node.met[option.index]
 
-    def _planned_nodes(self, nodes: Sequence[_Node], free: Floats) -> list[PlannedNode]:
+    def _planned_nodes(self, nodes: Sequence[_OpenNode], free: Floats) -> list[PlannedNode]:
         """Return the nodes, alike ones as copies, each of the cheapest type for what it holds."""
         rooms: Floats = np.array([node.option.template.room[node.type] for node in nodes])
         loads = rooms - free
@@ -351,7 +351,7 @@ class SeparatedPods:
             planned_nodes[key] = PlannedNode(node.option, row, load, node.parts, copies)
         return list(planned_nodes.values())
 
-    def _cheapest(self, nodes: Sequence[_Node], loads: Floats) -> list[int]:
+    def _cheapest(self, nodes: Sequence[_OpenNode], loads: Floats) -> list[int]:
         """Return the cheapest type, by row, for each node and its load (N, R). Its own type holds it, too.
 
         Narrowed by the pods that joined, or filled less than hoped, a node may be had for less now.
@@ -373,7 +373,7 @@ class SeparatedPods:
                 rows[at] = row
         return rows
 
-    def _put(self, node: _Node, pod_group: PodGroup, units: int) -> None:
+    def _put(self, node: _OpenNode, pod_group: PodGroup, units: int) -> None:
         node.parts[pod_group.index] = node.parts.get(pod_group.index, 0) + units
         self._rules.join(node.colocated, pod_group, units)
         self._take(pod_group, units)
@@ -407,7 +407,7 @@ def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list
     return group, [pod_group for pod_group, same in zip(rest, alike, strict=True) if not same]
 
 
-def seeds_of(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGroup]:
+def separated_groups(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGroup]:
     """Return the pod groups with terms per node, those whose term has the most units first.
 
     The term with the most units needs the most nodes; the others find room on these.

@@ -16,7 +16,7 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Waiting:
+class WaitingUnits:
     """Units of a pod group that still need a node, and the node options left to try."""
 
     pod_group: PodGroup
@@ -24,35 +24,35 @@ class Waiting:
     options_in_order: tuple[OrderedOption, ...]
 
 
-def by_option(waiting: Iterable[Waiting]) -> list[tuple[NodeOption, list[Waiting]]]:
+def by_option(waiting: Iterable[WaitingUnits]) -> list[tuple[NodeOption, list[WaitingUnits]]]:
     """Group what waits by the node option it asks for next, the least flexible option first.
 
     Pods that may be on few nodes open them; pods that could be anywhere fill what they leave.
     """
-    groups: dict[int, tuple[NodeOption, list[Waiting]]] = {}
+    groups: dict[int, tuple[NodeOption, list[WaitingUnits]]] = {}
     for each in waiting:
         option = each.options_in_order[0].option
         groups.setdefault(option.index, (option, []))[1].append(each)
     return sorted(groups.values(), key=lambda group: (group[0].choices, group[0].index))
 
 
-def further(group: Sequence[Waiting], left: Floats) -> list[Waiting]:
+def further(group: Sequence[WaitingUnits], left: Floats) -> list[WaitingUnits]:
     """Return what is left of `group` and has another node option to try."""
     return [
-        Waiting(each.pod_group, int(units), each.options_in_order[1:])
+        WaitingUnits(each.pod_group, int(units), each.options_in_order[1:])
         for each, units in zip(group, left, strict=True)
         if units and len(each.options_in_order) > 1
     ]
 
 
-def worth_of(waiting: Sequence[Waiting]) -> Floats:
+def worth_of(waiting: Sequence[WaitingUnits]) -> Floats:
     """Return what a unit of each resource is worth (R), by the prices of the most flexible node option."""
     first = (each.options_in_order[0].option for each in waiting)
     widest = max(first, key=lambda option: (option.choices, -option.index))
     return fractional_cover(asked_by(waiting), widest.room, widest.costs).worth
 
 
-def asked_by(waiting: Iterable[Waiting]) -> Floats:
+def asked_by(waiting: Iterable[WaitingUnits]) -> Floats:
     """Return what all units that wait request together (R)."""
     # Many pod groups share one array of requests.
     units: IdentityMap[Floats, list[int]] = grouping()

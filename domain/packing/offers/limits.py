@@ -9,7 +9,7 @@ import numpy as np
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
 from treenail.domain.packing.offers.node_options import NodeOption
-from treenail.domain.packing.offers.templates import RESERVED, Template
+from treenail.domain.packing.offers.templates import RESERVED, NodeTemplate
 
 
 class RemainingLimits:
@@ -31,7 +31,7 @@ class RemainingLimits:
         other._accounts = dict(self._accounts)
         return other
 
-    def left(self, template: Template) -> Floats:
+    def left(self, template: NodeTemplate) -> Floats:
         """Return what is left (L), in the order of `template.limited`."""
         known = self._left.get(template.index)
         if known is None:
@@ -57,7 +57,7 @@ class RemainingLimits:
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
 
-    def take(self, template: Template, capacity: Floats) -> None:
+    def take(self, template: NodeTemplate, capacity: Floats) -> None:
         """Count `capacity` (L) as used; a negative one gives back."""
         if not template.limited:
             return
@@ -70,13 +70,13 @@ class RemainingLimits:
         self._left = {template.index: left}
 
 
-def _account(template: Template, name: str) -> tuple[str, str]:
+def _account(template: NodeTemplate, name: str) -> tuple[str, str]:
     """Return what a template's limit is a limit of."""
     # No pool has an empty name, so the accounts of reservations never meet those of pools.
     return ("", template.offer.reservation) if name == RESERVED else (template.offer.pool.name, name)
 
 
-def _at_first(template: Template, name: str) -> float:
+def _at_first(template: NodeTemplate, name: str) -> float:
     if name == RESERVED:
         return float(template.offer.reserved_left)
     return float((template.offer.limits_left or NOTHING)[name])

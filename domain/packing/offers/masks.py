@@ -65,13 +65,13 @@ def _admits(own: Requirement | None, wanted: Requirement) -> bool:
 
 
 # What tells places apart: the values of these labels, "" for none.
-Place: TypeAlias = tuple[str, str, str, str, str, str]
+OfferPlace: TypeAlias = tuple[str, str, str, str, str, str]
 _OF_PLACES: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
 _NO_RESERVATION: Final = ("", "", "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cheapest:
+class CheapestOfferings:
     """The price of the cheapest offering of each of T types, infinite where there is none, and how many (T).
 
     `order` are the types that have any, the cheapest first, and by name where prices are equal.
@@ -91,7 +91,7 @@ class Offers:
     """
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
-        codes: dict[Place, int] = {}
+        codes: dict[OfferPlace, int] = {}
         rows, columns, prices = [], [], []
         for row, instance_type in enumerate(types):
             for offering in instance_type.offerings:
@@ -100,7 +100,7 @@ class Offers:
                 columns.append(codes.setdefault(place, len(codes)))
                 # What ran out stays listed, so that refusals can say that it ran out.
                 prices.append(offering.price if offering.available else np.inf)
-        self.places: tuple[Place, ...] = tuple(codes)
+        self.places: tuple[OfferPlace, ...] = tuple(codes)
         self.prices: Floats = np.full((len(types), len(codes)), np.inf)
         self.listed: Bools = np.zeros(self.prices.shape, dtype=np.bool_)
         at = (np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
@@ -111,18 +111,18 @@ class Offers:
         # By name where prices are equal: the order of a catalogue means nothing.
         names = np.array([t.name for t in types], dtype=np.str_)
         self._by_name: Indices = np.argsort(np.argsort(names, kind="stable"), kind="stable")
-        self._cheapest: dict[bytes, Cheapest] = {}
+        self._cheapest: dict[bytes, CheapestOfferings] = {}
         # What most pods ask for is looked up when the catalogue is new: one zone or any, in one way or any.
         zones, ways = ({place[at] for place in self.places} for at in (0, 1))
         for zone, way in product(sorted(zones), sorted(ways)):
             for where in ((zone, way), (zone, None), (None, way), (None, None)):
                 self._cheapest_of(np.array([_is_at(place, where) for place in self.places], dtype=np.bool_))
 
-    def cheapest(self, requirements: Requirements) -> Cheapest:
+    def cheapest(self, requirements: Requirements) -> CheapestOfferings:
         """Return the cheapest offerings that `requirements` allow."""
         return self._cheapest_of(self.within(requirements))
 
-    def _cheapest_of(self, within: Bools) -> Cheapest:
+    def _cheapest_of(self, within: Bools) -> CheapestOfferings:
         # Different requirements often allow the same places: zones a, b and c of three are any zone.
         key = within.tobytes()
         known = self._cheapest.get(key)
@@ -135,7 +135,7 @@ class Offers:
             order = np.lexsort((self._by_name, prices))
             there = np.count_nonzero(prices < np.inf)
             counts = np.add.reduce(offered < np.inf, axis=1, dtype=np.intp)
-            known = self._cheapest[key] = Cheapest(prices, counts, order[:there])
+            known = self._cheapest[key] = CheapestOfferings(prices, counts, order[:there])
         return known
 
     def within(self, requirements: Requirements) -> Bools:
@@ -150,7 +150,7 @@ class Offers:
         return mask
 
 
-def _is_at(place: Place, where: tuple[str | None, str | None]) -> bool:
+def _is_at(place: OfferPlace, where: tuple[str | None, str | None]) -> bool:
     return all(asked is None or asked == own for own, asked in zip(place[:2], where, strict=True))
 
 

@@ -14,8 +14,8 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.arrays.lazy import Lazy
-from treenail.domain.packing.offers.choice import Choice
-from treenail.domain.packing.offers.templates import Template, Templates
+from treenail.domain.packing.offers.min_values import MinValues
+from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.terms import ports_conflict
 from treenail.domain.packing.problem import MinValuesPolicy
@@ -32,18 +32,18 @@ class NodeOption:
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
     with against limits. `index` numbers options in the order they came up, `choices` is how many
     offerings a node may be bought as: the more, the more flexible. `taken` are host ports that must be free,
-    so types on which daemons take them are out. `choice` is what minValues asks for, where it does.
+    so types on which daemons take them are out. `min_values` is what minValues asks for, where it does.
     """
 
     index: int
-    template: Template
+    template: NodeTemplate
     requirements: Requirements
     present: Requirements
     types: Indices
     prices: Floats
     choices: int
     taken: tuple[HostPort, ...] = ()
-    choice: Choice | None = None
+    min_values: MinValues | None = None
 
     @Lazy
     def costs(self) -> Floats:
@@ -52,7 +52,7 @@ class NodeOption:
 
     @Lazy
     def room(self) -> Floats:
-        return self.whole if self.choice is None else self.choice.room(self.whole)
+        return self.whole if self.min_values is None else self.min_values.room(self.whole)
 
     @Lazy
     def whole(self) -> Floats:
@@ -92,7 +92,7 @@ class NodeOption:
         These are the undominated types, or all of them: for a few loads, finding out which types are
         undominated takes longer than it saves.
         """
-        few = loads * len(self.types) <= _FEW and "bargains" not in self.__dict__
+        few = loads * len(self.types) <= _FEW and "undominated" not in self.__dict__
         return slice(None) if few else self.undominated
 
     def most_within(self, cost: float) -> list[float] | None:
@@ -137,7 +137,9 @@ def may_meet(one: NodeOption, other: NodeOption) -> bool:
 class NodeOptions:
     """The node options of a problem, each made once: equal options are one object."""
 
-    def __init__(self, templates: Templates, min_values: MinValuesPolicy = MinValuesPolicy.STRICT) -> None:
+    def __init__(
+        self, templates: NodeTemplates, min_values: MinValuesPolicy = MinValuesPolicy.STRICT
+    ) -> None:
         self.templates = templates
         self._min_values = min_values
         self._by_demand: dict[tuple[int, Demand], NodeOption | None] = {}
@@ -196,7 +198,7 @@ class NodeOptions:
 
     def _option(
         self,
-        template: Template,
+        template: NodeTemplate,
         requirements: Requirements,
         present: Requirements,
         ports: tuple[HostPort, ...],
@@ -212,7 +214,7 @@ class NodeOptions:
 
     def _narrowed(
         self,
-        template: Template,
+        template: NodeTemplate,
         requirements: Requirements,
         present: Requirements,
         taken: tuple[HostPort, ...],
@@ -232,11 +234,11 @@ class NodeOptions:
         types = cheapest.order[usable[cheapest.order]]
         if not len(types):
             return None
-        choice = None
+        least = None
         if any(requirement.min_values is not None for requirement in requirements.values()):
-            choice = Choice([table.types[t] for t in types], requirements, self._min_values)
+            least = MinValues([table.types[t] for t in types], requirements, self._min_values)
             # The pool's minValues can never be met by these types: no node of this option may be bought.
-            if not choice.possible:
+            if not least.possible:
                 return None
         # Only options that have types get a number: it also ranks them, so numbers must not depend on
         # anything but the order of questions.
@@ -244,13 +246,13 @@ class NodeOptions:
         return NodeOption(
             self._count - 1,
             template,
-            requirements if choice is None else choice.requirements,
+            requirements if least is None else least.requirements,
             present,
             types,
             cheapest.prices[types],
             int(np.add.reduce(cheapest.counts[types])),
             taken,
-            choice,
+            least,
         )
 
 

@@ -37,7 +37,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Made:
+class _TemplateArrays:
     """The part of a template that follows from its pool, the catalogue and daemons alone."""
 
     admitted: Bools
@@ -48,7 +48,7 @@ class _Made:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Template:
+class NodeTemplate:
     """A pool as new nodes come from it, over its T types.
 
     `admitted` (T) are the types its requirements allow. `daemons` (T, R) is what daemons take of each,
@@ -78,7 +78,7 @@ class Template:
         return self.offer.volume_cost + self.overhead_cost
 
 
-class Templates:
+class NodeTemplates:
     """The templates of a problem's pools, each made when it is first asked for."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Templates:
         self._pods = pods
         self._daemons = daemons
         self._axis = axis
-        self._known: dict[int, Template] = {}
+        self._known: dict[int, NodeTemplate] = {}
         self._requirements: dict[int, Requirements] = {}
         self._number = len(offers)
 
@@ -118,26 +118,26 @@ class Templates:
         """Return the catalogue of the template's pool."""
         return table_of(self._offers[index].instance_types)
 
-    def __getitem__(self, index: int) -> Template:
+    def __getitem__(self, index: int) -> NodeTemplate:
         known = self._known.get(index)
         if known is None:
             known = self._known[index] = self._template(index)
         return known
 
-    def _template(self, index: int) -> Template:
+    def _template(self, index: int) -> NodeTemplate:
         offer = self._offers[index]
         requirements = self.requirements(index)
         table = table_of(offer.instance_types)
         asked = _Asked(offer.pool.taints, requirements, self._daemons, self._axis.names)
         # Kept with the catalogue, from decision to decision: daemons and pools change rarely, and pods all
         # the time.
-        made = table.kept(asked, lambda: _made(asked, table, self._axis))
+        made = table.kept(asked, lambda: _template_arrays(asked, table, self._axis))
         # Where a pool comes several times, its templates reach a limit together: each then counts with every
         # limit, however few pods there are.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
         own = offer.pool.node_overhead_cost
         limited, capacity = _limits(offer, table, inf if several else self._pods)
-        return Template(
+        return NodeTemplate(
             index=index,
             offer=offer,
             requirements=requirements,
@@ -153,7 +153,7 @@ class Templates:
         )
 
 
-def _made(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Made:
+def _template_arrays(asked: _Asked, table: CatalogueTable, axis: Axis) -> _TemplateArrays:
     whole = table.room(axis)
     # What the pool requires narrows the catalogue once; what pods require narrows it again for each demand.
     admitted = np.ones(len(whole), dtype=np.bool_)
@@ -168,7 +168,7 @@ def _made(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Made:
     # Negative room in any resource: not even the daemons fit, and no node of this type would ever be ready.
     usable = admitted & holds(room, np.zeros_like(room))
     ports = daemon_ports(daemons, asked.taints, asked.requirements, table.masks, len(room))
-    return _Made(admitted, load, room, usable, ports)
+    return _TemplateArrays(admitted, load, room, usable, ports)
 
 
 def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple[str, ...], Floats]:

@@ -9,7 +9,7 @@ from treenail.domain.model.requirements import Requirement
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.demands import Demand, Demands
-from treenail.domain.packing.pods.terms import Kind
+from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.constraints import TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
@@ -121,4 +121,4 @@ class Domains:
 
 
 def _keeps_off_only(restrictions: Sequence[Restriction]) -> bool:
-    return all(not r.owned or r.group.term.kind is Kind.APART for r in restrictions)
+    return all(not r.owned or r.group.term.kind is TermKind.APART for r in restrictions)

@@ -20,13 +20,13 @@ from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import Rules
-from treenail.domain.packing.pods.terms import Kind
-from treenail.domain.packing.topology.choices import Choice
+from treenail.domain.packing.pods.terms import TermKind
+from treenail.domain.packing.topology.choices import DomainChoice
 from treenail.domain.packing.topology.constraints import TopologyConstraints
 
 
 @dataclass(slots=True)
-class _Run:
+class _PodRun:
     """Pods of one class that stand together in the queue."""
 
     one: PodClass
@@ -102,7 +102,7 @@ class OneByOne:
             if not placed:
                 return
 
-    def _queue(self, classes: Sequence[PodClass]) -> list[_Run]:
+    def _queue(self, classes: Sequence[PodClass]) -> list[_PodRun]:
         # Karpenter's order: cpu, memory, age, uid. The youngest of a class are those without a place, for the
         # oldest are named first when the plan is written.
         waiting = [
@@ -114,9 +114,9 @@ class OneByOne:
         # Neighbours of one class are a run: their place is looked for once where they do not depend on each
         # other. Pods of equal size and different classes still alternate by age, as in Karpenter.
         ordered = groupby(sorted(waiting), key=lambda each: each[-1])
-        return [_Run(by_index[index], sum(1 for _ in members)) for index, members in ordered]
+        return [_PodRun(by_index[index], sum(1 for _ in members)) for index, members in ordered]
 
-    def _place(self, run: _Run, levels: Sequence[RelaxationLevel]) -> int:
+    def _place(self, run: _PodRun, levels: Sequence[RelaxationLevel]) -> int:
         """Place pods of a run until one finds nothing; return how many found a place."""
         before = run.pods
         while run.pods and not self._steps.exhausted:
@@ -128,7 +128,7 @@ class OneByOne:
             run.pods -= taken
         return before - run.pods
 
-    def _tried(self, run: _Run, level: RelaxationLevel) -> int:
+    def _tried(self, run: _PodRun, level: RelaxationLevel) -> int:
         """Place one pod as it asks at a level, or several that do not depend on each other.
 
         Return how many were placed.
@@ -167,13 +167,13 @@ class OneByOne:
             # else only in a domain that is certain.
             for value in () if key in choice.known else values:
                 for group in constraints.counted:
-                    if group.term.key == key and group.term.kind is Kind.APART:
+                    if group.term.key == key and group.term.kind is TermKind.APART:
                         group.count(value, pods)
                 for group in constraints.apart:
                     if group.term.key == key:
                         group.own(value, pods)
 
-    def _choice(self, demand: Demand) -> Choice:
+    def _choice(self, demand: Demand) -> DomainChoice:
         (choice,) = self._choices.of(demand, (), ())
         return choice
 

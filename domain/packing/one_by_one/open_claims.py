@@ -238,7 +238,7 @@ class OpenClaims:
         if changed is None:
             after.append((option, row, load))
         # The usual case: no claim has both minValues and limits, and the trial below is spared.
-        if all(each.choice is None or not each.template.limited for each, _, _ in after):
+        if all(each.min_values is None or not each.template.limited for each, _, _ in after):
             return True
         own = 0.0 if changed is None else changed.option.capacity[changed.row]
         remaining_limits = self.remaining_limits.copy()
@@ -258,7 +258,7 @@ class OpenClaims:
             able = holds(option.room, load)
             return able if able[able.argmax()] else None
         able = holds(option.whole, load) & allowed
-        if not able[able.argmax()] or (option.choice is not None and not option.choice.enough(able)):
+        if not able[able.argmax()] or (option.min_values is not None and not option.min_values.enough(able)):
             return None
         return able
 

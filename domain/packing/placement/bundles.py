@@ -16,11 +16,11 @@ from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
-from treenail.domain.packing.pods.groups import Group
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import Rules
 from treenail.domain.packing.pods.terms import Term
-from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.constraints import TopologyConstraints
 from treenail.domain.packing.topology.universe import Universe
 
@@ -36,13 +36,13 @@ class Bundle:
 
     load: Floats
     demands: tuple[Demand, ...]
-    choice: Choice
+    choice: DomainChoice
     number: int = 0
     parts: dict[int, int] = field(default_factory=dict)
     colocated: ColocatedPods = field(default_factory=ColocatedPods)
     placements: list[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]] = field(default_factory=list)
 
-    def has(self, group: Group) -> bool:
+    def has(self, group: TopologyGroup) -> bool:
         """Return whether the group counts some pod of the bundle."""
         return bool(self.colocated.counted.get(group.index))
 
@@ -54,7 +54,7 @@ class Bundles:
         self,
         existing_nodes: ExistingPlacement,
         option_order: OptionOrder,
-        choices: Choices,
+        choices: DomainChoices,
         universe: Universe,
         outcome: Outcome,
         terms: Mapping[int, Term],
@@ -297,16 +297,16 @@ class Bundles:
         return self._option_order.of((bundle.demands,), bundle.load)
 
 
-def _joined(bundle: Bundle, demand: Demand, choice: Choice) -> Bundle:
+def _joined(bundle: Bundle, demand: Demand, choice: DomainChoice) -> Bundle:
     """Return a copy of a bundle as it would be with others that ask for `demand` on it."""
     return replace(bundle, demands=tuple(dict.fromkeys((*bundle.demands, demand))), choice=choice)
 
 
-def _agree(one: Choice, other: Choice) -> bool:
+def _agree(one: DomainChoice, other: DomainChoice) -> bool:
     return all(other.known.get(key, value) == value for key, value in one.known.items())
 
 
-def _both(one: Choice, other: Choice) -> Choice:
+def _both(one: DomainChoice, other: DomainChoice) -> DomainChoice:
     """Return the choice of nodes that are in the domains of both. The two agree."""
     asked = one.requirements.with_(other.requirements)
     return replace(one, requirements=asked, known={**one.known, **other.known})

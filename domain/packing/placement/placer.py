@@ -19,8 +19,8 @@ from treenail.domain.packing.planned.pod_groups import PlacedPods, PodGroup
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import Relaxation, RelaxationLevel
-from treenail.domain.packing.pods.terms import Kind
-from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.pods.terms import TermKind
+from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
@@ -52,7 +52,7 @@ class Placer:
         self,
         existing_nodes: ExistingPlacement,
         option_order: OptionOrder,
-        choices: Choices,
+        choices: DomainChoices,
         constraint_reader: ConstraintReader,
         universe: Universe,
         outcome: Outcome,
@@ -116,7 +116,7 @@ class Placer:
             self._leave(placement, pods)
             self._cap(placement)
             if not self._late_placement and any(
-                r.owned and r.group.term.kind is Kind.SPREAD for r in placement.constraints.by_domain
+                r.owned and r.group.term.kind is TermKind.SPREAD for r in placement.constraints.by_domain
             ):
                 # The even spread of the pods in other domains relied on these: all are spread anew.
                 self._empty(placement)
@@ -218,7 +218,7 @@ class Placer:
                     pod_group.remove(placed_pods, pods)
                     self._leave(placed_pods.placement, pods)
 
-    def _left_in(self, one: PodClass, level: RelaxationLevel, choice: Choice) -> float:
+    def _left_in(self, one: PodClass, level: RelaxationLevel, choice: DomainChoice) -> float:
         """Return how many more pods of the class the choice may have."""
         key = (one.index, level, choice.number)
         return self._most.get(key, inf) - self._held.get(key, 0)
@@ -295,7 +295,7 @@ class Placer:
             unlimited_first=constraints.gathers,
             apart_keys=constraints.apart_keys,
         )
-        choices: Sequence[Choice] = in_order
+        choices: Sequence[DomainChoice] = in_order
         # No cap is known in the first round, so nothing is filtered then.
         if self._most:
             choices = [choice for choice in in_order if self._left_in(one, level, choice) > 0]
@@ -317,7 +317,7 @@ class Placer:
         return pods
 
     def _least_crowded(
-        self, constraints: TopologyConstraints, choices: Sequence[Choice]
+        self, constraints: TopologyConstraints, choices: Sequence[DomainChoice]
     ) -> tuple[int, float]:
         """Return the least crowded choice that may have more pods, and how many more: 0 if there is none."""
         domains = [choice.known for choice in choices]
@@ -335,7 +335,7 @@ class Placer:
         level: RelaxationLevel,
         constraints: TopologyConstraints,
         spread: Restriction,
-        choices: Sequence[Choice],
+        choices: Sequence[DomainChoice],
         left: int,
     ) -> int:
         """Spread pods over the domains of new nodes, as evenly as caps allow; return how many were placed."""
@@ -360,7 +360,7 @@ class Placer:
         one: PodClass,
         level: RelaxationLevel,
         constraints: TopologyConstraints,
-        choice: Choice,
+        choice: DomainChoice,
         pods: int,
     ) -> None:
         pod_group = self._pod_group(one, ((choice.demand,),), constraints)

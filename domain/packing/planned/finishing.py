@@ -32,7 +32,7 @@ def listed(remaining_limits: RemainingLimits, option: NodeOption, row: int, load
         own = option.capacity[row]
         # What the planned node took is given back first: it may list its own type at least.
         able &= remaining_limits.allowed(option, own)
-        if option.choice is not None and not option.choice.enough(able):
+        if option.min_values is not None and not option.min_values.enough(able):
             remaining_limits.take(option.template, -own)
             return None
         # The launch may choose any listed type, so the largest is reserved. Otherwise several claims together

@@ -10,7 +10,7 @@ from math import floor, inf
 from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.rules import FREE, Rules
-from treenail.domain.packing.pods.terms import Kind, Term
+from treenail.domain.packing.pods.terms import Term, TermKind
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Ter
         # be bound in any order.
         if colocated.owned.get(group) and group not in rules.owned:
             term = terms[group]
-            room = term.max_skew - colocated.counted.get(group, 0) if term.kind is Kind.SPREAD else 0
+            room = term.max_skew - colocated.counted.get(group, 0) if term.kind is TermKind.SPREAD else 0
             most = min(most, max(floor(room / count), 0))
     return most
 
@@ -52,7 +52,7 @@ def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> 
     there = colocated.counted.get(group, 0)
     # A spread over the hostname: the floor is 0, for an empty node could always be had, so the skew is a
     # maximum.
-    if term.kind is Kind.SPREAD:
+    if term.kind is TermKind.SPREAD:
         room = term.max_skew - there
         return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
     # Pods that keep apart from what is there, or from which an owner there keeps apart. Alone on an empty
@@ -88,7 +88,7 @@ def _marks_of(terms: Mapping[int, Term], rules: Rules) -> Marks:
     counted, owned, firm = dict(rules.counted), set(rules.owned), set(rules.firm)
     # Terms that a pod merely prefers bind itself as it joins, and nobody afterwards: they change no group.
     changed = dict.fromkeys((*counted, *rules.firm))
-    skews = {g: terms[g].max_skew if terms[g].kind is Kind.SPREAD else 0 for g in changed}
+    skews = {g: terms[g].max_skew if terms[g].kind is TermKind.SPREAD else 0 for g in changed}
     return Marks(
         # Sets, but only summed up: their order does not matter.
         sum(1 << group for group in owned - counted.keys()),

@@ -101,7 +101,7 @@ class Outcome:
         return self._why.get(index, ()) if refusal is None else (refusal,)
 
 
-class _Writer:
+class _PlanWriter:
     """Names the pods of each part: the oldest go to existing nodes, then to claims; the youngest are left.
 
     An iterator per part deals each pod once: no pod can be named twice.
@@ -161,7 +161,7 @@ def plan_of(outcome: Outcome, problems: Iterable[str] = ()) -> PackingPlan:
     """Write the plan. `problems` are errors that cost no pod its place."""
     parsed = outcome.parsed
     parts = range(len(parsed.parts))
-    writer = _Writer(outcome)
+    writer = _PlanWriter(outcome)
     # The order of these two decides who goes where: the oldest pods have a node that is there already.
     writer.name_existing_nodes()
     writer.name_claims()

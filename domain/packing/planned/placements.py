@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.topology.choices import Choice
+from treenail.domain.packing.topology.choices import DomainChoice
 from treenail.domain.packing.topology.constraints import TopologyConstraints
 
 
@@ -17,7 +17,7 @@ class Placement:
     one: PodClass
     level: RelaxationLevel
     constraints: TopologyConstraints
-    choice: Choice
+    choice: DomainChoice
 
     @property
     def key(self) -> tuple[int, RelaxationLevel, int]:

@@ -11,8 +11,8 @@ from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import CPU, MEMORY
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.identity import IdentityMap
-from treenail.domain.packing.pods.groups import Group
 from treenail.domain.packing.pods.relaxation import Relaxation
+from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
 
 _age = attrgetter("created_at", "uid")
@@ -20,7 +20,7 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PodKind:
     """What the pods of a class have in common. `labels` are those that some selector looks at, sorted.
 
     `namespace` is empty where no selector looks at pods at all.
@@ -41,11 +41,11 @@ class PodClass:
     """
 
     index: int
-    kind: Kind
+    kind: PodKind
     pods: tuple[Pod, ...]
     requests: Floats
     relaxation: Relaxation
-    counted: tuple[Group, ...] = ()
+    counted: tuple[TopologyGroup, ...] = ()
 
     @property
     def spec(self) -> PodSpec:
@@ -67,16 +67,16 @@ def alike(
     parts: Iterable[tuple[PodSpec, list[Pod]]],
     looked_at: tuple[str, ...] | None,
     volumes: Mapping[str, VolumeNeeds],
-) -> list[tuple[Kind, tuple[Pod, ...]]]:
+) -> list[tuple[PodKind, tuple[Pod, ...]]]:
     """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`.
 
     `looked_at` are the labels that selectors of pods look at; None where there is no selector.
     """
-    kinds: list[tuple[Kind, tuple[Pod, ...]]] = []
+    kinds: list[tuple[PodKind, tuple[Pod, ...]]] = []
     for spec, pods in parts:
         # No selector anywhere: labels and namespaces tell nobody apart, and all pods of a spec are one class.
         if looked_at is None and not spec.volumes:
-            kinds.append((Kind(spec), tuple(pods)))
+            kinds.append((PodKind(spec), tuple(pods)))
             continue
         members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
         keys = looked_at or ()
@@ -89,7 +89,7 @@ def alike(
             needs = volumes.get(pod.uid) if spec.volumes else None
             members.setdefault((pod.namespace, seen, needs), []).append(pod)
         # Kinds of one spec keep its order too, for dictionaries remember the order of insertion.
-        kinds += [(Kind(spec, *key), tuple(some)) for key, some in members.items()]
+        kinds += [(PodKind(spec, *key), tuple(some)) for key, some in members.items()]
     return kinds
 
 

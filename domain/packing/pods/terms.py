@@ -18,7 +18,7 @@ PUT_UP_WITH_PREFERENCES: Final = Toleration(
 )
 
 
-class Kind(Enum):
+class TermKind(Enum):
     """How a term restricts."""
 
     SPREAD = auto()
@@ -27,7 +27,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeFilter:
+class NodeInclusion:
     """The nodes a spread looks at: those that meet one of `alternatives`, and whose taints are tolerated.
 
     None of either looks at all nodes.
@@ -37,7 +37,7 @@ class NodeFilter:
     tolerations: tuple[Toleration, ...] | None = None
 
 
-EVERYWHERE = NodeFilter()
+EVERYWHERE = NodeInclusion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Term:
     per node to all pods with a conflicting port, which no selector could say.
     """
 
-    kind: Kind
+    kind: TermKind
     key: str
     namespaces: tuple[str, ...] = ()
     selector: LabelSelector | None = None
     max_skew: int = 0
     min_domains: int = 0
-    nodes: NodeFilter = EVERYWHERE
+    nodes: NodeInclusion = EVERYWHERE
     port: HostPort | None = None
 
     @property
@@ -112,7 +112,7 @@ class TermReader:
             return NO_TERMS
         hard = [self.affinity(t, namespace) for t in spec.pod_affinity if t.weight is None]
         hard += [spread_term(s, spec, namespace, of) for s in spec.spread if s.hard]
-        hard += [Term(Kind.APART, labels.HOSTNAME, port=port) for port in spec.host_ports]
+        hard += [Term(TermKind.APART, labels.HOSTNAME, port=port) for port in spec.host_ports]
         wished = [t for t in spec.pod_affinity if t.weight is not None]
         # Preferences to be together are given up before preferences to be apart, the heaviest first.
         # Sorting is stable: of equal weights the first in the manifest goes first.
@@ -133,13 +133,13 @@ class TermReader:
         # As in Kubernetes: the pod's own namespace only where neither names nor a selector are given.
         elif not named:
             named.add(namespace)
-        kind = Kind.APART if term.anti else Kind.TOGETHER
+        kind = TermKind.APART if term.anti else TermKind.TOGETHER
         return Term(kind, labels.normalized(term.topology_key), tuple(sorted(named)), term.selector)
 
 
 def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mapping[str, str]) -> Term:
     """Return a spread constraint of a pod with the labels `of`."""
-    nodes = NodeFilter(
+    nodes = NodeInclusion(
         # None looks at all nodes: pods that choose no nodes share their group with those whose policy ignores
         # it.
         spec.alternatives() if spread.honor_node_affinity and _chooses_nodes(spec) else None,
@@ -147,7 +147,7 @@ def spread_term(spread: TopologySpread, spec: PodSpec, namespace: str, of: Mappi
         (*spec.tolerations, PUT_UP_WITH_PREFERENCES) if spread.honor_node_taints else None,
     )
     return Term(
-        Kind.SPREAD,
+        TermKind.SPREAD,
         labels.normalized(spread.topology_key),
         (namespace,),
         # Pods of two revisions get two terms: each revision is spread by itself.

@@ -15,8 +15,8 @@ from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import Taint, Toleration
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices
 from treenail.domain.packing.arrays.likeness import hint, likest, likest_of
-from treenail.domain.packing.offers.templates import Template
-from treenail.domain.packing.pods.classes import Kind
+from treenail.domain.packing.offers.templates import NodeTemplate
+from treenail.domain.packing.pods.classes import PodKind
 from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 from treenail.domain.packing.pods.terms import ports_conflict
@@ -40,7 +40,7 @@ _MIB: Final = 2**20
 _FEW: Final = 12
 
 
-def resources_of(template: Template) -> list[str]:
+def resources_of(template: NodeTemplate) -> list[str]:
     """Return the resources of which any type has some."""
     names, capacities = template.table.capacities
     return [name for name, most in zip(names, capacities.max(axis=0, initial=0.0), strict=True) if most]
@@ -56,7 +56,7 @@ def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
     return Reason.UNKNOWN_RESOURCE, detail, Values(name)
 
 
-def missing(name: str, asked: float, template: Template, types: Indices, left: Floats) -> str:
+def missing(name: str, asked: float, template: NodeTemplate, types: Indices, left: Floats) -> str:
     """Return what nodes turned out to have less of `name` than one of `types` promised that would do.
 
     `left` (T) is what the types leave to pods. Empty where none would do.
@@ -86,7 +86,7 @@ def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:
     return detail, Values(str(taint), ", ".join(own), (str(taint),), near)
 
 
-def conflicting(conflict: Requirement, known: Requirements, template: Template) -> Reasoned:
+def conflicting(conflict: Requirement, known: Requirements, template: NodeTemplate) -> Reasoned:
     """Say what a pool has, or has not, of a label that is required."""
     own, asked = known.get(conflict.key), str(conflict)
     if conflict.key in _NAMES:
@@ -106,7 +106,7 @@ def conflicting(conflict: Requirement, known: Requirements, template: Template) 
     return reason, detail, Values(conflict.key, asked, tuple(sorted(own.values)) or (str(own),), near)
 
 
-def no_type(requirement: Requirement, template: Template, left: Bools) -> Reasoned:
+def no_type(requirement: Requirement, template: NodeTemplate, left: Bools) -> Reasoned:
     """Say which requirement none of the types meets that were `left` (T) by those before it."""
     masks = template.table.masks
     known = masks.values(requirement.key)
@@ -121,7 +121,7 @@ def no_type(requirement: Requirement, template: Template, left: Bools) -> Reason
     return _MISMATCHES.get(requirement.key, Reason.NO_INSTANCE_TYPE_MATCHES), detail, values
 
 
-def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
+def _values_left(key: str, template: NodeTemplate, left: Bools) -> tuple[str, ...]:
     """Return, sorted, what the types `left` (T) have for the label `key`; nothing of a long list."""
     masks = template.table.masks
     known = masks.values(key)
@@ -131,7 +131,7 @@ def _values_left(key: str, template: Template, left: Bools) -> tuple[str, ...]:
     return tuple(v for v in known if (left & masks.admitting(Requirement(key, frozenset((v,))))).any())
 
 
-def no_capacity(template: Template, able: Indices, together: Requirements) -> Reasoned:
+def no_capacity(template: NodeTemplate, able: Indices, together: Requirements) -> Reasoned:
     """Say that none of the types `able` is for sale where it would have to be, for now or ever."""
     offers = template.table.offers
     names = sorted(template.table.types[t].name for t in able)
@@ -151,7 +151,7 @@ def _shortened(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def contradiction(kind: Kind) -> Reasoned:
+def contradiction(kind: PodKind) -> Reasoned:
     """Say what leaves pods no node at all: what they ask for, by itself or with their volumes."""
     # Without its volumes the pod would have levels: so they are what contradicts it.
     if kind.volumes is not None and relaxation_of(kind.spec, Wants(wishes=False), Demands()).levels:
@@ -173,13 +173,13 @@ def out_of_reach(wanted: Requirement, own: Requirement | None, who: str) -> Said
     return detail, Values(wanted.key, str(wanted), offered, near)
 
 
-def of_types(key: str, template: Template) -> Requirement | None:
+def of_types(key: str, template: NodeTemplate) -> Requirement | None:
     """Return what the types of a pool have for the label `key`, None where they do not define it."""
     values = template.table.masks.values(key)
     return Requirement(key, frozenset(values)) if values else None
 
 
-def taken(ports: Iterable[HostPort], template: Template, types: Indices) -> Said | None:
+def taken(ports: Iterable[HostPort], template: NodeTemplate, types: Indices) -> Said | None:
     """Say which of `ports` daemons take on all of `types`, None where some type leaves all of them free."""
     free = np.ones(len(types), dtype=np.bool_)
     for port in ports:
@@ -198,7 +198,7 @@ def port_taken(port: HostPort, where: str) -> Said:
     return f"the host port {name} is taken {where}", Values(name, name)
 
 
-def too_few_values(template: Template, types: Indices) -> Said | None:
+def too_few_values(template: NodeTemplate, types: Indices) -> Said | None:
     """Say of which label `types` have fewer values than the pool's minValues, None where of none."""
     for requirement in template.requirements.in_order():
         if requirement.min_values is None:

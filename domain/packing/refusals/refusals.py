@@ -10,7 +10,7 @@ from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices, holds
 from treenail.domain.packing.arrays.likeness import hint, likest
 from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.offers.templates import NODES, Template, Templates
+from treenail.domain.packing.offers.templates import NODES, NodeTemplate, NodeTemplates
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
@@ -29,7 +29,7 @@ class Refusals:
     def __init__(
         self,
         problem: Problem,
-        templates: Templates,
+        templates: NodeTemplates,
         remaining_limits: RemainingLimits,
         axis: Axis,
         blockers: Blockers,
@@ -77,7 +77,7 @@ class Refusals:
             )
         return self._against_types(one, level, self._templates[index])
 
-    def _against_types(self, one: PodClass, level: RelaxationLevel, template: Template) -> Refusal:
+    def _against_types(self, one: PodClass, level: RelaxationLevel, template: NodeTemplate) -> Refusal:
         """Return the reason against a pod whose demands on taints and labels the pool itself meets."""
         pool = template.offer.pool.name
         together = template.requirements.with_(level.requirements)
@@ -124,7 +124,7 @@ class Refusals:
         # Nothing else is left that could have kept the pod off.
         return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
 
-    def _too_large(self, one: PodClass, template: Template, types: Indices) -> tuple[Reason, str, Values]:
+    def _too_large(self, one: PodClass, template: NodeTemplate, types: Indices) -> tuple[Reason, str, Values]:
         room = template.room[types]
         for column, name in enumerate(self._axis.names):
             largest = int(room[:, column].argmax())
@@ -148,7 +148,7 @@ class Refusals:
         # Each resource by itself fits some type: it is the combination that none holds.
         return Reason.TOO_LARGE, *self._at_once(one, template, types)
 
-    def _at_once(self, one: PodClass, template: Template, types: Indices) -> tuple[str, Values]:
+    def _at_once(self, one: PodClass, template: NodeTemplate, types: Indices) -> tuple[str, Values]:
         """Say which resource falls short by the least on the type that comes nearest to all."""
         asked = one.requests > 0
         # The nearest type is the one that gives the most of what is asked for, each resource counted up to
@@ -169,7 +169,7 @@ class Refusals:
         detail += details.missing(name, one.requests[column], template, types[[nearest]], row[[column]])
         return detail, Values(name, wanted, (left,), of)
 
-    def _limit(self, template: Template, able: Indices) -> tuple[str, Values]:
+    def _limit(self, template: NodeTemplate, able: Indices) -> tuple[str, Values]:
         left = self._remaining_limits.left(template)
         capacity = template.capacity[able]
         if not template.limited:

@@ -8,19 +8,19 @@ from typing import Final, TypeAlias
 from treenail.domain.model.pods import Expression, LabelSelector
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.groups import Group
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.pods.terms import Kind, Term
+from treenail.domain.packing.pods.terms import Term, TermKind
+from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reasons import Reason, Values
-from treenail.domain.packing.topology.choices import Choice, Choices
+from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 Blocked: TypeAlias = tuple[Reason, str, Values]
 # A choice of domains, and what lets no pod into them.
-_ByChoice: TypeAlias = tuple[Choice, list[Restriction]]
+_ByChoice: TypeAlias = tuple[DomainChoice, list[Restriction]]
 # So many domains are named in a sentence.
 _SHOWN: Final = 6
 
@@ -32,7 +32,7 @@ class Blockers:
         self,
         problem: Problem,
         constraint_reader: ConstraintReader,
-        choices: Choices,
+        choices: DomainChoices,
         option_order: OptionOrder,
         universe: Universe,
     ) -> None:
@@ -76,7 +76,7 @@ class Blockers:
         unknown = [r for r in constraints.by_domain if not has_values(r.group.term.key)]
         return sorted(unknown, key=lambda r: not r.owned)
 
-    def _blocking(self, constraints: TopologyConstraints, choice: Choice) -> list[Restriction]:
+    def _blocking(self, constraints: TopologyConstraints, choice: DomainChoice) -> list[Restriction]:
         """Return the restrictions that let no pod into the domains of a choice."""
         return [
             r
@@ -93,9 +93,9 @@ class Blockers:
         key = by.group.term.key
         domains = _domains(by, blocked)
         elsewhere = [pair for pair in blocked if by not in pair[1]]
-        if by.owned and by.group.term.kind is Kind.SPREAD:
+        if by.owned and by.group.term.kind is TermKind.SPREAD:
             reason, detail, values = self._uneven(constraints, domains, choice.known[key], by)
-        elif by.owned and by.group.term.kind is Kind.TOGETHER:
+        elif by.owned and by.group.term.kind is TermKind.TOGETHER:
             reason, detail, values = self._without_colocated(by)
         else:
             reason, detail, values = _too_near(by, domains, everywhere=not elsewhere)
@@ -167,7 +167,7 @@ class Blockers:
         return sorted(found.difference(term.namespaces))
 
 
-def _any(group: Group) -> bool:
+def _any(group: TopologyGroup) -> bool:
     """Return whether there are any pods that the group counts."""
     return bool(group.on_new or group.on_existing_nodes.any()) or any(group.counts.values())
 
@@ -179,16 +179,20 @@ def _no_domain(by: Restriction) -> Blocked:
         detail = f"{others}, by {term.key}, which the pool does not define for a new node"
         return Reason.OTHERS_ANTI_AFFINITY, detail, Values(term.key, said(term.selector))
     reason = {
-        Kind.SPREAD: Reason.TOPOLOGY_SPREAD,
-        Kind.TOGETHER: Reason.POD_AFFINITY,
-        Kind.APART: Reason.POD_ANTI_AFFINITY,
+        TermKind.SPREAD: Reason.TOPOLOGY_SPREAD,
+        TermKind.TOGETHER: Reason.POD_AFFINITY,
+        TermKind.APART: Reason.POD_ANTI_AFFINITY,
     }[term.kind]
     detail = f"its {_named(term)} needs to know the {term.key} of a new node, which the pool does not define"
     return reason, detail, Values(term.key, said(term.selector))
 
 
 def _named(term: Term) -> str:
-    names = {Kind.SPREAD: "spread", Kind.TOGETHER: "pod affinity", Kind.APART: "pod anti-affinity"}
+    names = {
+        TermKind.SPREAD: "spread",
+        TermKind.TOGETHER: "pod affinity",
+        TermKind.APART: "pod anti-affinity",
+    }
     return f"{names[term.kind]} over {term.key}"
 
 

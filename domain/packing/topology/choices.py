@@ -18,7 +18,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class DomainChoice:
     """New nodes in one domain of each topology key that was asked for.
 
     `demand` is the pods' demand, pinned to these domains. `known` are the labels that every such node has,
@@ -33,7 +33,7 @@ class Choice:
     taints: tuple[Taint, ...]
 
 
-class Choices:
+class DomainChoices:
     """The choices of each demand, made once for a problem: they depend on no counts and no limits."""
 
     def __init__(self, option_order: OptionOrder, demands: Demands, universe: Universe) -> None:
@@ -42,12 +42,13 @@ class Choices:
         self._universe = universe
         self._numbers = numbering()
         self._known: dict[
-            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[Choice, ...]
+            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[DomainChoice, ...]
         ] = {}
         self._links: dict[tuple[Demand, int], tuple[OrderedOption, ...]] = {}
         self._prices: dict[tuple[Demand, int], float] = {}
         self._by_price: dict[
-            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...], int, bool], tuple[Choice, ...]
+            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...], int, bool],
+            tuple[DomainChoice, ...],
         ] = {}
 
     def of(
@@ -56,7 +57,7 @@ class Choices:
         keys: tuple[str, ...],
         targets: tuple[str, ...],
         apart_keys: tuple[str, ...] = (),
-    ) -> tuple[Choice, ...]:
+    ) -> tuple[DomainChoice, ...]:
         """Return the choices for nodes that meet `demand`: one for each combination of domains of `keys`.
 
         A label among `apart_keys` adds the choice of nodes without it. `targets` are treated like `keys`, but
@@ -80,7 +81,7 @@ class Choices:
         *,
         unlimited_first: bool,
         apart_keys: tuple[str, ...] = (),
-    ) -> tuple[Choice, ...]:
+    ) -> tuple[DomainChoice, ...]:
         """Return the choices that have a type for `requests` (R), the cheapest first.
 
         With `unlimited_first`, those come before that no limit can end.
@@ -120,7 +121,7 @@ class Choices:
         wanted = own is not None and not own.negative
         return [] if wanted or not self._universe.any_lacking(key) else [None]
 
-    def links(self, choice: Choice, requests: Floats) -> tuple[OrderedOption, ...]:
+    def links(self, choice: DomainChoice, requests: Floats) -> tuple[OrderedOption, ...]:
         """Return the node options of a choice that hold `requests` (R), in the order they are tried."""
         key = (choice.demand, self._numbers[requests])
         known = self._links.get(key)
@@ -128,13 +129,13 @@ class Choices:
             known = self._links[key] = self._option_order.of(((choice.demand,),), requests)
         return known
 
-    def limited(self, choice: Choice, requests: Floats) -> bool:
+    def limited(self, choice: DomainChoice, requests: Floats) -> bool:
         """Return whether limits may be reached by nodes of a choice that hold `requests` (R)."""
         links = self.links(choice, requests)
         # The chain ends at the first pool without limits. If its last one has limits, every one has.
         return not links or bool(links[-1].option.template.limited)
 
-    def price(self, choice: Choice, requests: Floats) -> float:
+    def price(self, choice: DomainChoice, requests: Floats) -> float:
         """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
 
         It is of the first pool that has one; infinite where there is none.
@@ -145,8 +146,8 @@ class Choices:
             self._prices[key] = _cheapest(links[0].option, requests) if links else inf
         return self._prices[key]
 
-    def _made(self, demand: Demand, keys: tuple[str, ...], apart_keys: tuple[str, ...]) -> list[Choice]:
-        choices: list[Choice] = []
+    def _made(self, demand: Demand, keys: tuple[str, ...], apart_keys: tuple[str, ...]) -> list[DomainChoice]:
+        choices: list[DomainChoice] = []
         values: list[list[str | None]] = [
             [*self._values(demand, key), *self._none(demand, key, apart_keys)] for key in keys
         ]
@@ -167,7 +168,7 @@ class Choices:
             if some:
                 first = some[0]
                 taints = first.template.offer.pool.taints
-                choices.append(Choice(len(choices), pinned, _sure(some), first.requirements, taints))
+                choices.append(DomainChoice(len(choices), pinned, _sure(some), first.requirements, taints))
         return choices
 
 

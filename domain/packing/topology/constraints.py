@@ -13,11 +13,11 @@ from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.groups import Group, Groups
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import FREE, Rules
-from treenail.domain.packing.pods.terms import EVERYWHERE, Kind, Term
-from treenail.domain.packing.topology.choices import Choice
+from treenail.domain.packing.pods.terms import EVERYWHERE, Term, TermKind
+from treenail.domain.packing.pods.topology_groups import TopologyGroup, TopologyGroups
+from treenail.domain.packing.topology.choices import DomainChoice
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
@@ -44,11 +44,11 @@ class TopologyConstraints:
     by_domain: tuple[Restriction, ...]
     by_node: tuple[Restriction, ...]
     together: tuple[Restriction, ...]
-    counted: tuple[Group, ...]
-    apart: tuple[Group, ...]
+    counted: tuple[TopologyGroup, ...]
+    apart: tuple[TopologyGroup, ...]
     rules: Rules
     given_up: int
-    spreads: tuple[Group, ...] = ()
+    spreads: tuple[TopologyGroup, ...] = ()
     sole_spread: Restriction | None = None
 
     @property
@@ -66,13 +66,13 @@ class TopologyConstraints:
         """Whether the pods may stay in their place only while other pods stay in theirs."""
         # Anti-affinity is not among them: it is never broken by pods that go away.
         return bool(self.together) or any(
-            r.owned and r.group.term.kind is not Kind.APART for r in self.by_domain
+            r.owned and r.group.term.kind is not TermKind.APART for r in self.by_domain
         )
 
     @property
     def gathers(self) -> bool:
         """Whether all of the pods must go to one domain: they have an affinity by it."""
-        return any(r.owned and r.group.term.kind is Kind.TOGETHER for r in self.by_domain)
+        return any(r.owned and r.group.term.kind is TermKind.TOGETHER for r in self.by_domain)
 
     @property
     def may_begin(self) -> bool:
@@ -97,7 +97,7 @@ class TopologyConstraints:
             elif group.term.key in labels:
                 group.own(labels[group.term.key], pods)
 
-    def note_new(self, choice: Choice, pods: int) -> None:
+    def note_new(self, choice: DomainChoice, pods: int) -> None:
         """Count `pods` more on new nodes of a choice; fewer where negative."""
         for group in self.counted:
             if group.term.nodes is not EVERYWHERE and not _looks_at(group, choice):
@@ -151,7 +151,7 @@ class TopologyConstraints:
         return crowd
 
 
-def _looks_at(group: Group, choice: Choice) -> bool:
+def _looks_at(group: TopologyGroup, choice: DomainChoice) -> bool:
     """Return whether the node filter of a spread lets it count pods on new nodes of a choice."""
     alternatives, tolerations = group.term.nodes.alternatives, group.term.nodes.tolerations
     if alternatives is not None and not any(choice.requirements.intersects(a) for a in alternatives):
@@ -166,24 +166,24 @@ def _most_on(restriction: Restriction, rows: Indices) -> Floats:
     if not restriction.owned:
         return np.where(owners > 0, 0.0, np.inf)
     match group.term.kind:
-        case Kind.SPREAD:
+        case TermKind.SPREAD:
             # By node the floor is always 0: the next new node would be empty. So the skew is a plain maximum
             # per node.
             left = group.term.max_skew - there
             if restriction.selects:
                 return np.maximum(left, 0.0)
             return np.where(left >= 0, np.inf, 0.0)
-        case Kind.APART:
+        case TermKind.APART:
             # One pod fills a node where the term counts its owner; others may still come where it does not.
             barred = (there > 0) | ((owners > 0) & restriction.selects)
             return np.where(barred, 0.0, 1.0 if restriction.selects else np.inf)
-        case Kind.TOGETHER:
+        case TermKind.TOGETHER:
             return np.where(there > 0, np.inf, 0.0)
 
 
 def _apart_keys(by_domain: Sequence[Restriction], keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return those of `keys` that only anti-affinity looks at: a node may be without such a label."""
-    others = {r.group.term.key for r in by_domain if r.owned and r.group.term.kind is not Kind.APART}
+    others = {r.group.term.key for r in by_domain if r.owned and r.group.term.kind is not TermKind.APART}
     return tuple(key for key in keys if key not in others)
 
 
@@ -193,15 +193,15 @@ def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
     if len(by_domain) != 1:
         return None
     only = by_domain[0]
-    return only if only.owned and only.selects and only.group.term.kind is Kind.SPREAD else None
+    return only if only.owned and only.selects and only.group.term.kind is TermKind.SPREAD else None
 
 
 class ConstraintReader:
     """Makes the topology constraints of each pod class and relaxation level once."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: TopologyGroups) -> None:
         self._groups = groups
-        self._known: dict[tuple[RelaxationLevel, tuple[Group, ...]], TopologyConstraints] = {}
+        self._known: dict[tuple[RelaxationLevel, tuple[TopologyGroup, ...]], TopologyConstraints] = {}
         # The key above hashes the whole tuple of groups, and this is asked for every class in every round.
         self._numbers = numbering()
         self._same: dict[tuple[RelaxationLevel, int], TopologyConstraints] = {}
@@ -223,7 +223,7 @@ class ConstraintReader:
             same = self._same[key] = self._known[level, counted]
         return same
 
-    def _constraints(self, level: RelaxationLevel, counted: tuple[Group, ...]) -> TopologyConstraints:
+    def _constraints(self, level: RelaxationLevel, counted: tuple[TopologyGroup, ...]) -> TopologyConstraints:
         owned = tuple(self._groups.of(term) for term in level.terms)
         # First the pods' own terms. Then the terms of others that keep these pods off, unless they are the
         # same.
@@ -231,10 +231,10 @@ class ConstraintReader:
         found += [Restriction(g, owned=False, selects=True) for g in counted if g.opposed and g not in owned]
         by_domain = tuple(r for r in found if not r.group.term.per_node)
         per_node = [r for r in found if r.group.term.per_node]
-        together = tuple(r for r in per_node if r.owned and r.group.term.kind is Kind.TOGETHER)
+        together = tuple(r for r in per_node if r.owned and r.group.term.kind is TermKind.TOGETHER)
         # A group that somebody asks for is a target.
         # Where others are to be near these pods, it must be known where they are.
-        targets = [g for g in counted if g.asked and g.term.kind is Kind.TOGETHER and not g.term.per_node]
+        targets = [g for g in counted if g.asked and g.term.kind is TermKind.TOGETHER and not g.term.per_node]
         keys = tuple(sorted({r.group.term.key for r in by_domain}))
         # Sorted, so that equal constraints find equal choices, whatever order the terms came in.
         aimed = tuple(sorted({g.term.key for g in targets}.difference(keys)))
@@ -251,16 +251,16 @@ class ConstraintReader:
             apart=tuple(g for g in owned if g.opposed),
             rules=self._rules_of(owned, counted, level),
             given_up=level.given_up,
-            spreads=tuple(r.group for r in by_domain if r.group.term.kind is Kind.SPREAD),
+            spreads=tuple(r.group for r in by_domain if r.group.term.kind is TermKind.SPREAD),
             # A target adds a second key to choose: the spread alone no longer says where the pods go.
             sole_spread=None if aimed else _sole_spread(by_domain),
         )
 
     def _rules_of(
-        self, owned: tuple[Group, ...], counted: tuple[Group, ...], level: RelaxationLevel
+        self, owned: tuple[TopologyGroup, ...], counted: tuple[TopologyGroup, ...], level: RelaxationLevel
     ) -> Rules:
         # Affinity per node is no rule of a node group: pods that must share a node are bundled before.
-        of_nodes = (Kind.SPREAD, Kind.APART)
+        of_nodes = (TermKind.SPREAD, TermKind.APART)
         own = tuple(sorted(g.index for g in owned if g.term.per_node and g.term.kind in of_nodes))
         others = tuple(
             # Groups that no pod of this problem asks for cannot be broken on a new node: leaving them out

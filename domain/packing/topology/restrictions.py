@@ -11,8 +11,8 @@ import numpy as np
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.arrays.dealing import evenly
-from treenail.domain.packing.pods.groups import Group
-from treenail.domain.packing.pods.terms import Kind
+from treenail.domain.packing.pods.terms import TermKind
+from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.topology.universe import Universe
 
 
@@ -23,7 +23,7 @@ class Restriction:
     `owned` says that the pods have its term, `selects` that the term counts them. At least one is true.
     """
 
-    group: Group
+    group: TopologyGroup
     owned: bool
     selects: bool
 
@@ -40,19 +40,19 @@ class Restriction:
             return 0.0 if group.owners.get(domain) else inf
         count = group.counts.get(domain, 0)
         match group.term.kind:
-            case Kind.SPREAD:
+            case TermKind.SPREAD:
                 # The scheduler compares the count with the lowest one at the time of placing. A pod that its
                 # own spread does not count leaves the skew as it is: it may go wherever the skew holds
                 # already.
                 left = group.term.max_skew + floor - count
                 return max(left, 0.0) if self.selects else (inf if left >= 0 else 0.0)
-            case Kind.APART:
+            case TermKind.APART:
                 # An owner that the term counts too keeps others off, and they keep it off: one of them fills
                 # the domain.
                 if count or (self.selects and group.owners.get(domain)):
                     return 0.0
                 return 1.0 if self.selects else inf
-            case Kind.TOGETHER:
+            case TermKind.TOGETHER:
                 # Without a pod to be near there is no domain, unless the pods may begin: see `may_begin`.
                 return inf if count else 0.0
 
@@ -71,10 +71,10 @@ class Restriction:
         domains = [each.get(key) for each in many]
         # A node without the label is in no domain. Nobody is too near there, so anti-affinity holds. A spread
         # or an affinity cannot be met there: the scheduler refuses such nodes.
-        nowhere = inf if not self.owned or self.group.term.kind is Kind.APART else 0.0
+        nowhere = inf if not self.owned or self.group.term.kind is TermKind.APART else 0.0
         quotas = [nowhere if domain is None else self.quota(domain, floor) for domain in domains]
         # Asked only where some domain is closed: `may_begin` walks over all counts of the group.
-        begins = self.owned and self.group.term.kind is Kind.TOGETHER and not all(quotas)
+        begins = self.owned and self.group.term.kind is TermKind.TOGETHER and not all(quotas)
         if begins and self.may_begin(strict):
             return [0.0 if domain is None else inf for domain in domains]
         return quotas
@@ -82,7 +82,7 @@ class Restriction:
     def floor(self, universe: Universe, strict: Requirements) -> float:
         """Return the least count of the domains a spread is measured over."""
         term = self.group.term
-        if term.kind is not Kind.SPREAD or term.per_node:
+        if term.kind is not TermKind.SPREAD or term.per_node:
             return 0.0
         least = self._least(universe, strict, ())
         # No domain at all is measured: then nothing raises the floor, and `max_skew` alone counts.

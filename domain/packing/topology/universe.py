@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from treenail.domain.model.labels import LEFT_OPEN
 from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
 from treenail.domain.model.taints import Toleration, untolerated
-from treenail.domain.packing.offers.templates import Templates
-from treenail.domain.packing.pods.groups import Group
+from treenail.domain.packing.offers.templates import NodeTemplates
+from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.problem import ExistingNode
 
 
 class Universe:
     """The domains of each topology key, and for each group those it is measured over."""
 
-    def __init__(self, templates: Templates, existing_nodes: Sequence[ExistingNode]) -> None:
+    def __init__(self, templates: NodeTemplates, existing_nodes: Sequence[ExistingNode]) -> None:
         self._templates = templates
         self._existing_nodes = existing_nodes
         self._new: dict[str, tuple[str, ...]] = {}
@@ -94,14 +94,14 @@ class Universe:
         # A type that does not know the label gets it from the pool.
         return sorted(filter(own.has, values) if values else listed)
 
-    def of(self, group: Group, within: Requirement | None) -> tuple[str, ...]:
+    def of(self, group: TopologyGroup, within: Requirement | None) -> tuple[str, ...]:
         """Return the domains that `group` is measured over for a pod that requires `within` of them."""
         known = self._of.get((group.index, within))
         if known is None:
             known = self._of[group.index, within] = self._measured(group, within)
         return known
 
-    def _measured(self, group: Group, within: Requirement | None) -> tuple[str, ...]:
+    def _measured(self, group: TopologyGroup, within: Requirement | None) -> tuple[str, ...]:
         """Return the domains of nodes that are there, or could be bought, and that the group looks at.
 
         A zone where no type is sold that would do is none: the scheduler, too, would see no node there.

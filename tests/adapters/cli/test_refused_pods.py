@@ -17,7 +17,7 @@ from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.cluster.planning import PlanCommitted
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.packing.reasons import Reason
 
 # What the API server takes of an event's message.
@@ -76,7 +76,7 @@ def test_the_event_on_the_pod_says_the_same(case: Case, catalogue: Path, tmp_pat
     file = tmp_path / "given.yaml"
     file.write_text(text(*case.manifests))
     decoded = decode_all(read_manifests([file]), node_classes_optional=True)
-    simulation = Simulation(decoded, FixedCatalogue(read_catalogue(catalogue)), Settings())
+    simulation = Simulation(decoded, FixedCatalogue(read_catalogue(catalogue)), PackingSettings())
     simulation.decide()
     simulation.advise()
     [group] = simulation.plan.refused

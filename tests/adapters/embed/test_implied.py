@@ -13,7 +13,7 @@ from treenail.adapters.embed.implied import Admission, namespaces_of, volume_cla
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.pods import LabelSelector, Pod, PodAffinityTerm
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 HIGH = PriorityClass(name="high", value=1_000)
 USUAL = PriorityClass(name="usual", value=10, global_default=True)
@@ -71,7 +71,7 @@ def test_a_stateful_set_has_the_claims_that_are_not_written() -> None:
 
 
 def test_the_pods_of_a_stateful_set_need_what_their_claims_do() -> None:
-    simulation = Simulation(decoded(STATEFUL_SET), FixedCatalogue(()), Settings())
+    simulation = Simulation(decoded(STATEFUL_SET), FixedCatalogue(()), PackingSettings())
     simulation.decide()
 
     needs = simulation._problem.volumes
@@ -124,7 +124,7 @@ def test_pods_that_shared_a_spec_share_one_after() -> None:
 def test_pods_that_wait_for_gates_are_left_out() -> None:
     gated = a_pod(scheduling_gates=("example.com/wait",))
 
-    simulation = Simulation(Decoded(pods=(gated, a_pod("q"))), FixedCatalogue(()), Settings())
+    simulation = Simulation(Decoded(pods=(gated, a_pod("q"))), FixedCatalogue(()), PackingSettings())
     simulation.decide()
 
     assert simulation.pod_names == {"q": "default/q"}
@@ -136,7 +136,7 @@ def test_pods_that_wait_for_gates_are_left_out() -> None:
 def test_pods_that_wait_for_the_same_gates_are_told_of_in_one_line() -> None:
     gated = tuple(a_pod(name, scheduling_gates=("example.com/wait",)) for name in ("p", "q", "r"))
 
-    simulation = Simulation(Decoded(pods=gated), FixedCatalogue(()), Settings())
+    simulation = Simulation(Decoded(pods=gated), FixedCatalogue(()), PackingSettings())
 
     assert simulation.warnings == (
         "Pod default/p: spec.schedulingGates: is left out, as are 2 more that wait for example.com/wait",

@@ -33,7 +33,7 @@ from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Packing, Problem, Resident, Settings, VolumeNeeds
+from treenail.domain.packing.problem import Packing, PackingSettings, Problem, Resident, VolumeNeeds
 
 RESIDENT = Resident(namespace="default", labels=(("app", "web"),))
 TAINT = Taint(key="a", value="b", effect=Effect.NO_EXECUTE)
@@ -71,7 +71,7 @@ def eventful() -> Problem:
         daemons=(asking("100m"),),
         volumes={p.uid: VolumeNeeds(fresh=(("ebs.csi.aws.com", 1),)) for p in owned},
         namespaces={"default": {"team": "a"}},
-        settings=Settings(packing=Packing.FIRST_FIT_DESCENDING, steps=10_000),
+        settings=PackingSettings(packing=Packing.FIRST_FIT_DESCENDING, steps=10_000),
     )
 
 

@@ -20,7 +20,7 @@ import yaml
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.embed.simulation import ShippedCatalogues, Simulation
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Packing, Settings
+from treenail.domain.packing.problem import Packing, PackingSettings
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -155,7 +155,7 @@ def decided(workload: Workload, packing: Packing) -> PackingPlan:
     items = [*_open_pool(workload), *workload.waiting]
     manifests = parse_manifests(yaml.safe_dump_all(items).encode(), "everyday")
     simulation = Simulation(
-        decode_all(manifests), _catalogues(), Settings(packing=packing), manifests=manifests
+        decode_all(manifests), _catalogues(), PackingSettings(packing=packing), manifests=manifests
     )
     simulation.decide()
     return simulation.plan

@@ -34,7 +34,7 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.packing import pack as packing
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
-from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, Problem
 from treenail.domain.packing.reasons import sentence
 
 
@@ -58,20 +58,20 @@ def main() -> None:
     answer(side, sys.stdin.buffer, sys.stdout.buffer)
 
 
-def settings_of(written: Iterable[str]) -> Settings:
+def settings_of(written: Iterable[str]) -> PackingSettings:
     """Return the packer's settings with some of them set, as "order=memory".
 
     Raises:
         ValueError: there is no such setting, or it has no such value.
     """
-    kinds = get_type_hints(Settings)
+    kinds = get_type_hints(PackingSettings)
     changed: dict[str, Any] = {}
     for one in written:
         name, _, value = one.partition("=")
-        if name not in {field.name for field in fields(Settings)}:
+        if name not in {field.name for field in fields(PackingSettings)}:
             raise ValueError(f"packing has no setting {name!r}")
         changed[name] = _value(kinds[name], value)
-    return replace(Settings(), **changed)
+    return replace(PackingSettings(), **changed)
 
 
 def _value(kind: Any, written: str) -> object:
@@ -108,7 +108,7 @@ class Scenario:
 class Treenail:
     """The packer with one catalogue and one set of settings."""
 
-    def __init__(self, types: tuple[InstanceType, ...], settings: Settings, pods: Pods) -> None:
+    def __init__(self, types: tuple[InstanceType, ...], settings: PackingSettings, pods: Pods) -> None:
         self._types = types
         self._settings = settings
         self._pods = pods
@@ -149,7 +149,9 @@ def _check(before: Mapping[str, int]) -> None:
         raise KeptError(f"packing keeps something in {', '.join(grown)}: have freshness.py forget it")
 
 
-def read_scenario(path: Path, types: tuple[InstanceType, ...], settings: Settings) -> simulation.Simulation:
+def read_scenario(
+    path: Path, types: tuple[InstanceType, ...], settings: PackingSettings
+) -> simulation.Simulation:
     """Read manifests as `treenail simulate` does."""
     manifests = read_manifests([path])
     decoded = decode_all(manifests, node_classes_optional=True)

@@ -15,7 +15,7 @@ from tests.bench.packing.zone_order import in_no_order
 from tests.fuzz.check.faults import Fault, Kind
 from tests.fuzz.check.verdict import check
 from treenail.adapters.kwok.catalogue import read_catalogue
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 TYPES = relaxation(40)
 ZONES = ("test-zone-1", "test-zone-2", "test-zone-3")
@@ -24,7 +24,7 @@ ZONES = ("test-zone-1", "test-zone-2", "test-zone-3")
 def decide(content: Manifest, folder: Path) -> Decision:
     (folder / "types.json").write_text(json.dumps(TYPES))
     (folder / "pods.json").write_text(json.dumps(content))
-    side = Treenail(read_catalogue(folder / "types.json"), Settings(), Pods.BARE)
+    side = Treenail(read_catalogue(folder / "types.json"), PackingSettings(), Pods.BARE)
     return side.decide(side.read(folder / "pods.json"))
 
 

@@ -14,7 +14,7 @@ from tests.bench.packing.ours import problem_of, read_scenario
 from tests.bench.packing.workloads import manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 PODS = 400
 
@@ -36,7 +36,7 @@ def test_packing_leaves_less_than_an_object_in_ten_pods_to_the_garbage_collector
     (tmp_path / "pods.json").write_text(json.dumps(manifests(workload, PODS, 1)))
     types = read_catalogue(tmp_path / "types.json")
     problem = Pristine(
-        problem_of(read_scenario(tmp_path / "pods.json", types, Settings())), Pods.BARE
+        problem_of(read_scenario(tmp_path / "pods.json", types, PackingSettings())), Pods.BARE
     ).fresh()
     gc.collect()
 

@@ -15,12 +15,12 @@ from tests.bench.packing.ours import Treenail, answer, settings_of
 from tests.bench.packing.workloads import manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import PackingOrder, Problem, Settings
+from treenail.domain.packing.problem import PackingOrder, PackingSettings, Problem
 
 
 def ask(lines: list[str], folder: Path) -> list[bytes]:
     (folder / "types.json").write_text(json.dumps(relaxation(10)))
-    side = Treenail(read_catalogue(folder / "types.json"), Settings(), Pods.BARE)
+    side = Treenail(read_catalogue(folder / "types.json"), PackingSettings(), Pods.BARE)
     to = io.BytesIO()
     answer(side, io.BytesIO("".join(f"{line}\n" for line in lines).encode()), to)
     return to.getvalue().splitlines()
@@ -80,7 +80,7 @@ def test_a_plan_for_which_something_failed_is_no_decision(
 
 
 def test_settings_are_read_by_their_names() -> None:
-    assert settings_of(["order=memory", "steps=7"]) == Settings(order=PackingOrder.MEMORY, steps=7)
+    assert settings_of(["order=memory", "steps=7"]) == PackingSettings(order=PackingOrder.MEMORY, steps=7)
     assert settings_of(["node_overhead_cost=0"]).node_overhead_cost == 0.0
     with pytest.raises(ValueError, match="no setting 'colour'"):
         settings_of(["colour=blue"])

@@ -13,7 +13,7 @@ from tests.bench.packing.workloads import REQUIRED, WORKLOADS, ZONE, manifests
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, Problem
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def types(tmp_path: Path) -> tuple[InstanceType, ...]:
 def read(content: object, folder: Path, types: tuple[InstanceType, ...]) -> Problem:
     path = folder / "manifests.json"
     path.write_text(json.dumps(content))
-    return problem_of(read_scenario(path, types, Settings()))
+    return problem_of(read_scenario(path, types, PackingSettings()))
 
 
 @pytest.mark.parametrize("name", sorted(WORKLOADS))

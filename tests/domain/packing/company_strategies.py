@@ -25,10 +25,10 @@ from treenail.domain.model.requirements import Operator, Requirements
 from treenail.domain.packing.problem import (
     ExistingNode,
     Packing,
+    PackingSettings,
     PoolOffer,
     Problem,
     Resident,
-    Settings,
     VolumeNeeds,
 )
 
@@ -228,7 +228,7 @@ def sociable_problems(
         daemons=(replace(asking("50m"), host_ports=ports),) if ports else (),
         volumes=volumes,
         namespaces=NAMESPACES,
-        settings=Settings(
+        settings=PackingSettings(
             packing=draw(st.sampled_from(Packing)),
             steps=draw(steps) if steps is not None else None,
         ),
@@ -276,7 +276,7 @@ def crowds(draw: st.DrawFn, *, limited: bool = True) -> Problem:
         pods=tuple(pod_groups),
         existing_nodes=tuple(draw(sociable_rooms(number)) for number in range(draw(st.integers(0, 3)))),
         offers=(offer(types=draw(some_types()), limits=limits),),
-        settings=Settings(packing=draw(st.sampled_from(Packing))),
+        settings=PackingSettings(packing=draw(st.sampled_from(Packing))),
     )
 
 

@@ -14,7 +14,7 @@ from treenail.domain.model.pods import Expression, NodeAffinity, Pod, PodSpec
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint, Toleration
-from treenail.domain.packing.problem import ExistingNode, PoolOffer, Problem, Settings
+from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem
 
 ZONES = ("zone-a", "zone-b")
 # As on an EKS cluster: what its four daemons request together.
@@ -176,4 +176,4 @@ def problem(
 
 
 def first_fit(of: Problem, **more: object) -> Problem:
-    return replace(of, settings=Settings(packing="first-fit-descending", **more))  # type: ignore[arg-type]
+    return replace(of, settings=PackingSettings(packing="first-fit-descending", **more))  # type: ignore[arg-type]

@@ -23,7 +23,14 @@ from treenail.domain.model.pods import HostPort, Pod, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
-from treenail.domain.packing.problem import ExistingNode, Packing, PackingOrder, PoolOffer, Problem, Settings
+from treenail.domain.packing.problem import (
+    ExistingNode,
+    Packing,
+    PackingOrder,
+    PackingSettings,
+    PoolOffer,
+    Problem,
+)
 
 TEAM = "team"
 DEDICATED = Taint("dedicated", Effect.NO_SCHEDULE, "x")
@@ -176,7 +183,7 @@ def problems(
         existing_nodes=tuple(draw(existing_nodes(number)) for number in range(draw(st.integers(0, 3)))),
         offers=draw(offers(limited=limited)),
         daemons=draw(daemons()),
-        settings=Settings(
+        settings=PackingSettings(
             packing=draw(st.sampled_from(Packing)),
             order=draw(st.sampled_from(PackingOrder)),
             steps=draw(steps) if steps is not None else None,

@@ -15,7 +15,7 @@ from treenail.domain.model.pods import HostPort
 from treenail.domain.model.resources import PODS
 from treenail.domain.packing.nodes.alike import nodes_for
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Settings
+from treenail.domain.packing.problem import PackingSettings
 
 SMALL = instance_type("c5.large", cpu=2, memory=4, price=0.085, pods=6)
 HUGE = instance_type("c5.18xlarge", cpu=72, memory=144, price=3.0, pods=700)
@@ -123,7 +123,9 @@ def test_alike_pods_never_cost_more_than_nodes_of_one_type(seed: int) -> None:
     spec = asking(dice.choice(("50m", "250m", "500m", "1900m")), dice.choice(("16Mi", "256Mi", "3000Mi")))
     alike = pods("web", count, spec)
 
-    plan = pack(problem(alike, offers=(offer(types=types),), settings=Settings(node_overhead_cost=0.0)))
+    plan = pack(
+        problem(alike, offers=(offer(types=types),), settings=PackingSettings(node_overhead_cost=0.0))
+    )
 
     of_one_type = [
         ceil(count / held) * min(offering.price for offering in each.offerings)

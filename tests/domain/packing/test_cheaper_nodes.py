@@ -26,7 +26,7 @@ from treenail.domain.model.pods import HostPort, Pod, PodSpec
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import total
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import Packing, PackingOrder, Problem, Settings
+from treenail.domain.packing.problem import Packing, PackingOrder, PackingSettings, Problem
 
 CPUS = ("100m", "250m", "500m", "1", "1500m")
 MEMORIES = ("100Mi", "256Mi", "512Mi", "1Gi", "2Gi", "4Gi")
@@ -77,7 +77,7 @@ def on_a_ladder(asked: Sequence[tuple[int, str | int, str]]) -> Problem:
     return problem(
         *(pods(f"web{number}", count, asking(*each)) for number, (count, *each) in enumerate(asked)),
         offers=(offer(types=tuple(types)),),
-        settings=Settings(node_overhead_cost=0.0),
+        settings=PackingSettings(node_overhead_cost=0.0),
     )
 
 
@@ -244,14 +244,14 @@ def test_no_way_to_group_pods_costs_less_than_the_bound(specs: list[PodSpec], ty
 
 def test_steps_run_out_and_what_is_decided_stands() -> None:
     of = mixed(60)
-    plans = [pack(replace(of, settings=Settings(steps=steps))) for steps in (0, 30, 45, 60, 10_000)]
+    plans = [pack(replace(of, settings=PackingSettings(steps=steps))) for steps in (0, 30, 45, 60, 10_000)]
 
     deferred = [len(plan.deferred) for plan in plans]
     assert deferred[0] == 60
     assert deferred == sorted(deferred, reverse=True)
     assert 0 < deferred[2] < 60
     assert (deferred[-1], plans[-1].exhausted) == (0, False)
-    assert all(faults(replace(of, settings=Settings(steps=1)), plan) == [] for plan in plans)
+    assert all(faults(replace(of, settings=PackingSettings(steps=1)), plan) == [] for plan in plans)
 
 
 def test_a_wish_does_not_cost_the_bound_its_truth() -> None:

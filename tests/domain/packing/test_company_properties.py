@@ -15,7 +15,7 @@ from tests.domain.packing.validity import could_host, faults
 from tests.domain.packing.wishes import in_order, possible, required
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import ExistingNode, Packing, Problem, Settings
+from treenail.domain.packing.problem import ExistingNode, Packing, PackingSettings, Problem
 
 
 def refused(plan: PackingPlan) -> set[str]:
@@ -84,8 +84,8 @@ def test_a_crowd_is_seated_as_all_in_it_ask_and_nobody_is_left_out(problem: Prob
 
 @given(problem=crowds(limited=False))
 def test_the_cheapest_places_no_fewer_than_first_fit_and_costs_no_more(problem: Problem) -> None:
-    classic = pack(replace(problem, settings=Settings(packing=Packing.FIRST_FIT_DESCENDING)))
-    cheapest = pack(replace(problem, settings=Settings()))
+    classic = pack(replace(problem, settings=PackingSettings(packing=Packing.FIRST_FIT_DESCENDING)))
+    cheapest = pack(replace(problem, settings=PackingSettings()))
 
     assert len(refused(cheapest)) <= len(refused(classic))
     if refused(cheapest) == refused(classic) and cheapest.nominations == classic.nominations:

@@ -29,13 +29,13 @@ def decide(*daemons: str) -> Problem:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     table._table_of.cache_clear()
     asked: list[object] = []
-    make = templates._made
+    make = templates._template_arrays
 
     def noted(*of: object) -> object:
         asked.append(of[0])
         return make(*of)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(templates, "_made", noted)
+    monkeypatch.setattr(templates, "_template_arrays", noted)
     return asked
 
 

@@ -28,7 +28,7 @@ from tests.domain.packing.colocated import (
 from tests.domain.packing.problems import asking, expression, instance_type, is_in, offer, pool, problem
 from treenail.domain.model import labels
 from treenail.domain.model.requirements import Operator, Requirement
-from treenail.domain.packing.problem import Packing, Problem, Settings
+from treenail.domain.packing.problem import Packing, PackingSettings, Problem
 
 BY_ZONE, BY_NODE = with_terms(near()), with_terms(near(key=labels.HOSTNAME))
 TEAM = "team"
@@ -337,7 +337,7 @@ def test_nobody_gets_a_node_near_those_for_whom_no_limit_is_left(packing: Packin
     offers = (offer(pool(), (small,)), ours)
 
     some = (app("web", 1, asking("100m")), app("db", 2, large))
-    of = problem(*some, offers=offers, settings=Settings(packing=packing))
+    of = problem(*some, offers=offers, settings=PackingSettings(packing=packing))
 
     # Whoever is placed: no db may be where no web is.
     assert solved(of)

@@ -31,7 +31,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint, Toleration
-from treenail.domain.packing.problem import PreferencePolicy, Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, PreferencePolicy, Problem
 
 SOFT = Taint("soft", Effect.PREFER_NO_SCHEDULE)
 
@@ -174,7 +174,7 @@ def test_a_disliked_node_is_better_than_none() -> None:
 
 
 def ignoring(of: Problem) -> Problem:
-    return replace(of, settings=Settings(preferences=PreferencePolicy.IGNORE))
+    return replace(of, settings=PackingSettings(preferences=PreferencePolicy.IGNORE))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.domain.packing.problems import asking, expression, offer, pool, probl
 from treenail.domain.model import labels
 from treenail.domain.model.pods import PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
-from treenail.domain.packing.problem import Packing, Settings
+from treenail.domain.packing.problem import Packing, PackingSettings
 
 BOTH = pytest.mark.parametrize("packing", Packing)
 FULL = (offer(pool(), limits={"cpu": 0}),)
@@ -28,7 +28,7 @@ def test_a_placeholder_takes_no_room_that_a_pod_needs(packing: Packing) -> None:
         app("web", 4),
         existing_nodes=(node("n1", A),),
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert refused(of) == ["placeholder-0", "placeholder-1"]
@@ -40,7 +40,7 @@ def test_a_placeholder_takes_nothing_of_a_limit_that_a_pod_needs(packing: Packin
         app("placeholder", 3, placeholder(7)),
         app("web", 6),
         offers=(offer(pool(), limits={"cpu": 8}),),
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert refused(of) == ["placeholder-0", "placeholder-1", "placeholder-2"]
@@ -53,7 +53,7 @@ def test_a_placeholder_gets_what_is_left(packing: Packing) -> None:
         app("web", 3),
         existing_nodes=(node("n1", A),),
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert len(refused(of)) == 1
@@ -62,7 +62,9 @@ def test_a_placeholder_gets_what_is_left(packing: Packing) -> None:
 
 @BOTH
 def test_placeholders_get_nodes_where_there_are_no_limits(packing: Packing) -> None:
-    of = problem(app("placeholder", 3, placeholder(3)), app("web", 2), settings=Settings(packing=packing))
+    of = problem(
+        app("placeholder", 3, placeholder(3)), app("web", 2), settings=PackingSettings(packing=packing)
+    )
 
     assert refused(of) == []
 
@@ -81,7 +83,7 @@ def test_a_placeholder_with_terms_waits_too(packing: Packing, kind: str) -> None
         app("db", 4),
         existing_nodes=(node("n1", A),),
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert refused(of) == ["placeholder-0", "placeholder-1"]
@@ -97,7 +99,7 @@ def test_a_placeholder_that_can_go_nowhere_else_has_no_first_choice_of_a_room(pa
         app("web", 4),
         existing_nodes=existing_nodes,
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert refused(of) == ["placeholder-0"]
@@ -111,7 +113,7 @@ def test_other_priorities_do_not_matter(packing: Packing) -> None:
         app("large", 1, asking(4)),
         existing_nodes=(node("n1", A),),
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert solved(of).nominations == {"large-0": "n1"}
@@ -126,7 +128,7 @@ def test_a_placeholder_takes_no_room_that_a_pod_would_like_less_but_needs(packin
         app("web", 4, wish),
         existing_nodes=(node("n1", A),),
         offers=FULL,
-        settings=Settings(packing=packing),
+        settings=PackingSettings(packing=packing),
     )
 
     assert refused(of) == ["placeholder-0", "placeholder-1"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.domain.packing.strategies import existing_nodes, problems
 from tests.domain.packing.validity import faults
 from treenail.domain.packing.pack import pack
-from treenail.domain.packing.problem import ExistingNode, Packing, Problem, Settings
+from treenail.domain.packing.problem import ExistingNode, Packing, PackingSettings, Problem
 
 
 @given(problem=problems())
@@ -46,8 +46,8 @@ def test_a_room_more_makes_no_pod_unschedulable_that_a_pool_would_take(
 
 @given(problem=problems())
 def test_the_cheapest_is_never_dearer_than_first_fit_nor_are_its_prices_higher(problem: Problem) -> None:
-    classic = pack(replace(problem, settings=Settings(packing=Packing.FIRST_FIT_DESCENDING)))
-    cheapest = pack(replace(problem, settings=Settings()))
+    classic = pack(replace(problem, settings=PackingSettings(packing=Packing.FIRST_FIT_DESCENDING)))
+    cheapest = pack(replace(problem, settings=PackingSettings()))
 
     placed = [sum(len(claim.pods) for claim in plan.claims) for plan in (classic, cheapest)]
     assert placed[1] >= placed[0]

@@ -23,7 +23,7 @@ from treenail.domain.model.taints import UNSCHEDULABLE, Effect, Taint
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import ExistingNode, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal, Values
-from treenail.domain.packing.remedies import Change, ChangeKind
+from treenail.domain.packing.remedies import ChangeKind, ManifestChange
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/gpu": 1})
@@ -31,7 +31,7 @@ GPU = instance_type("g5.xlarge", cpu=4, memory=16, price=1.0, more={"nvidia.com/
 
 def advice(
     spec: PodSpec, *offers: PoolOffer, existing_nodes: tuple[ExistingNode, ...] = (), count: int = 2
-) -> tuple[Change, ...]:
+) -> tuple[ManifestChange, ...]:
     (group,) = advised(
         problem(pods("web", count, spec), offers=offers or (offer(),), existing_nodes=existing_nodes)
     )
@@ -51,7 +51,7 @@ def only(
 
 def test_a_taint_would_have_to_be_tolerated() -> None:
     assert advice(asking(), offer(pool(taints=(TEAM,)))) == (
-        Change(
+        ManifestChange(
             kind=ChangeKind.ADD_TOLERATION,
             object="Pod",
             path="spec.tolerations[]",
@@ -69,7 +69,7 @@ def test_a_slip_of_the_pen_is_put_right_in_a_selector() -> None:
     of = offer(pool(node_labels={"example.com/team": "a"}))
 
     assert advice(asking(selector={"example.com/taem": "a"}), of) == (
-        Change(
+        ManifestChange(
             kind=ChangeKind.CORRECT_REQUIREMENT,
             object="Pod",
             path="spec.nodeSelector",
@@ -103,7 +103,7 @@ def test_a_slip_of_the_pen_is_put_right_in_an_affinity() -> None:
 
 def test_what_no_pool_offers_would_have_to_be_dropped() -> None:
     assert advice(asking(selector={"colour": "red", labels.ARCH: "amd64"})) == (
-        Change(
+        ManifestChange(
             kind=ChangeKind.DROP_REQUIREMENT,
             object="Pod",
             path="spec.nodeSelector",
@@ -283,7 +283,7 @@ def test_a_cordoned_node_that_would_hold_the_pods_could_be_opened() -> None:
 
     assert group.remedy is not None
     assert group.remedy.changes == (
-        Change(
+        ManifestChange(
             kind=ChangeKind.UNCORDON,
             object="Node node-worn",
             path="spec",

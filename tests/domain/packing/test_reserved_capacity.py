@@ -14,7 +14,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
-from treenail.domain.packing.problem import Packing, PoolOffer, Settings
+from treenail.domain.packing.problem import Packing, PackingSettings, PoolOffer
 from treenail.domain.packing.reasons import Reason
 from treenail.domain.scheduling.reserved_offers import Stock
 
@@ -47,7 +47,7 @@ def count_of(name: str = "cr-1", *, left: int, of: str = "c5.xlarge", zone: str 
 
 @PACKINGS
 def test_what_is_reserved_is_used_up_first_and_never_exceeded(packing: Packing) -> None:
-    settings = Settings(packing=packing)
+    settings = PackingSettings(packing=packing)
 
     plan = pack(problem(pods("web", 5, asking(3)), offers=offers(count_of(left=2)), settings=settings))
 
@@ -66,7 +66,7 @@ def test_two_pools_share_what_is_left_of_a_reservation(packing: Packing) -> None
     both = (*offers(count_of(left=3), of=one), *offers(count_of(left=3), of=other))
     pod_groups = (pods(name, 2, asking(3, selector={"team": name})) for name in ("one", "other"))
 
-    plan = pack(problem(*pod_groups, offers=both, settings=Settings(packing=packing)))
+    plan = pack(problem(*pod_groups, offers=both, settings=PackingSettings(packing=packing)))
 
     assert ways(plan)["cr-1"] == 3
     assert not plan.refused
@@ -80,7 +80,7 @@ def test_the_limits_of_a_pool_hold_for_reserved_and_other_capacity_together(pack
         problem(
             pods("web", 5, asking(3)),
             offers=offers(count_of(left=2), limits=limits),
-            settings=Settings(packing=packing),
+            settings=PackingSettings(packing=packing),
         )
     )
 

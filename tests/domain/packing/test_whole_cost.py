@@ -15,7 +15,7 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.pods import HostPort
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import Problem, Settings
+from treenail.domain.packing.problem import PackingSettings, Problem
 
 # Per core, the small ones cost least.
 TINY = instance_type("t4g.small", cpu=2, memory=3, price=0.0168, ways={"on-demand": 1.0})
@@ -39,7 +39,7 @@ def replace_zones(one: InstanceType, zones: Sequence[str]) -> InstanceType:
 
 def web(count: int, **settings: object) -> Problem:
     """So many pods of one core and 1 GiB, and types of which the smallest is cheapest for each of them."""
-    of = Settings(**settings)  # type: ignore[arg-type]
+    of = PackingSettings(**settings)  # type: ignore[arg-type]
     return problem(pods("web", count, asking(1, "1Gi")), offers=(offer(types=TYPES),), settings=of)
 
 
@@ -125,7 +125,7 @@ def test_of_nodes_that_cost_the_same_there_are_fewer() -> None:
     of = problem(
         pods("web", 14, asking(1, "1Gi")),
         offers=(offer(types=(half, whole)),),
-        settings=Settings(node_overhead_cost=0.0),
+        settings=PackingSettings(node_overhead_cost=0.0),
     )
 
     assert types_of(pack(of)) == ["m5.xlarge"]
@@ -171,7 +171,7 @@ def test_prices_are_never_higher_than_first_fits_nor_is_the_whole_cost(seed: int
         for number in range(dice.randint(1, 5))
     ]
     overhead = dice.choice((0.0, 0.02, 0.02, 0.2))
-    of = problem(*some, offers=(offer(types=types),), settings=Settings(node_overhead_cost=overhead))
+    of = problem(*some, offers=(offer(types=types),), settings=PackingSettings(node_overhead_cost=overhead))
 
     plan, classic = pack(of), pack(first_fit(of, node_overhead_cost=overhead))
 

@@ -9,7 +9,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode
 from treenail.domain.packing.reasons import Reason, Refusal
-from treenail.domain.packing.remedies import Change, ChangeKind, Remedy
+from treenail.domain.packing.remedies import ChangeKind, ManifestChange, Remedy
 from treenail.domain.scheduling.decision_trace import decision_spans
 from treenail.domain.telemetry.span_trees import grow
 from treenail.domain.telemetry.tracing import Attribute, Span
@@ -18,7 +18,7 @@ MADE = Decision(id="3f2a", opened_at=at(0), closed_at=at(1), pods=4, urgent="spo
 REFUSALS = (Refusal("a", Reason.TOO_LARGE, "too large"), Refusal("b", Reason.LIMIT_REACHED, "limit reached"))
 REMEDY = Remedy(
     tuple(
-        Change(
+        ManifestChange(
             kind=ChangeKind.LOWER_REQUEST,
             object="Pod",
             path="spec",

@@ -16,7 +16,7 @@ from treenail.domain.packing.remedies import ChangeKind
 Steps: TypeAlias = tuple[Step, ...]
 
 
-class Anew:
+class LimitTrial:
     """Decides anew with limits raised for some, and raises them further where that is not enough.
 
     What is to come into a limit may go to pods that had a place elsewhere, or on smaller nodes. Packs at

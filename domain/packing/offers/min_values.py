@@ -13,7 +13,7 @@ from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, holds
 from treenail.domain.packing.problem import MinValuesPolicy
 
 
-class Choice:
+class MinValues:
     """How many values of which labels a claim's types must offer, by minValues.
 
     `types` are those a claim may be of. As in Karpenter, each counts with all the values it may have, for

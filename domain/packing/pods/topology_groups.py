@@ -15,7 +15,7 @@ from treenail.domain.packing.pods.terms import Term, TermReader
 from treenail.domain.packing.problem import ExistingNode, Resident
 
 
-class Group:
+class TopologyGroup:
     """A topology term and the pods it counts.
 
     - `counts`: how many pods it selects, by domain; `owners`: how many pods have it themselves and must keep
@@ -70,15 +70,15 @@ class Group:
         self.owners[domain] = self.owners.get(domain, 0) + pods
 
 
-class Groups:
+class TopologyGroups:
     """The topology groups of a problem, each made when first asked for, with residents counted in it."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode], reader: TermReader) -> None:
         self._existing_nodes = existing_nodes
         self._reader = reader
-        self._known: dict[Term, Group] = {}
+        self._known: dict[Term, TopologyGroup] = {}
         self._matching: dict[
-            tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[Group, ...]
+            tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[TopologyGroup, ...]
         ] = {}
         # Alike residents are one object, held by the problem. Each is matched with a term once, whatever the
         # number of nodes it is on: large clusters run thousands of pods of a few hundred kinds.
@@ -92,12 +92,12 @@ class Groups:
         """The terms of the groups there are, by their number."""
         return {group.index: term for term, group in self._known.items()}
 
-    def of(self, term: Term) -> Group:
+    def of(self, term: Term) -> TopologyGroup:
         """Return the group of `term`."""
         group = self._known.get(term)
         if group is None:
             # A group made late must know what is there, as those made at first do.
-            group = self._known[term] = Group(
+            group = self._known[term] = TopologyGroup(
                 len(self._known), term, len(self._existing_nodes), self._seen(term)
             )
             self._count_residents(group)
@@ -105,13 +105,13 @@ class Groups:
             self._matching.clear()
         return group
 
-    def ask(self, term: Term) -> Group:
+    def ask(self, term: Term) -> TopologyGroup:
         """Return the group of `term`, and note that pods to be placed have it."""
         group = self.of(term)
         group.asked = True
         return group
 
-    def keep_apart(self, term: Term) -> Group:
+    def keep_apart(self, term: Term) -> TopologyGroup:
         """Return the group of `term`, and note that some pods require it: it keeps others off."""
         # Opposed groups restrict pods that do not have the term themselves.
         group = self.of(term)
@@ -135,7 +135,7 @@ class Groups:
 
     def matching(
         self, namespace: str, of: tuple[tuple[str, str], ...], ports: tuple[HostPort, ...]
-    ) -> tuple[Group, ...]:
+    ) -> tuple[TopologyGroup, ...]:
         """Return the groups that count a pod with the labels `of`, sorted, and `ports`."""
         # The usual case in clusters without any term: no labels are looked at.
         if not self._known:
@@ -158,7 +158,7 @@ class Groups:
             for existing_node in self._existing_nodes
         ]
 
-    def _count_residents(self, group: Group) -> None:
+    def _count_residents(self, group: TopologyGroup) -> None:
         for resident, places in self._residents.items():
             ports = resident.host_ports
             # Leaving pods do not count, as in the scheduler, but they keep their host ports until they are
@@ -168,7 +168,7 @@ class Groups:
             if _counts(group.term, resident.namespace, dict(resident.labels), ports):
                 self._add(group, places, owned=False)
 
-    def _add(self, group: Group, places: Iterable[tuple[int, int]], *, owned: bool) -> None:
+    def _add(self, group: TopologyGroup, places: Iterable[tuple[int, int]], *, owned: bool) -> None:
         key = group.term.key
         for at, count in places:
             # The node filter of a spread: nodes the pods could not go to do not make it uneven.

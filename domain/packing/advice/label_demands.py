@@ -24,7 +24,7 @@ _DROP: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class LabelDemand:
     """One entry of a node selector, or one expression of a required term (`term`; -1 for the selector)."""
 
     expression: Expression
@@ -41,14 +41,14 @@ class Demand:
         return labels.normalized(self.expression.key)
 
 
-def demands(spec: PodSpec) -> tuple[Demand, ...]:
+def demands(spec: PodSpec) -> tuple[LabelDemand, ...]:
     """Return all that a pod requires of a node's labels."""
-    selected = (Demand(Expression(key, Operator.IN, (value,))) for key, value in spec.node_selector)
+    selected = (LabelDemand(Expression(key, Operator.IN, (value,))) for key, value in spec.node_selector)
     terms = enumerate(spec.node_affinity.required)
-    return (*selected, *(Demand(e, term) for term, expressions in terms for e in expressions))
+    return (*selected, *(LabelDemand(e, term) for term, expressions in terms for e in expressions))
 
 
-def dropped(spec: PodSpec, demand: Demand, *, size: float = _DROP) -> Iterable[Step]:
+def dropped(spec: PodSpec, demand: LabelDemand, *, size: float = _DROP) -> Iterable[Step]:
     """Yield the step that drops `demand`, where a manifest without it is a valid one.
 
     A term of which nothing is left would select no node: it goes as a whole where it is the only one.
@@ -70,7 +70,7 @@ def dropped(spec: PodSpec, demand: Demand, *, size: float = _DROP) -> Iterable[S
         yield of_pod(kind, _AFFINITY, (whole, None), condition, size, _with_terms(()))
 
 
-def corrected(demand: Demand, *, key: str = "", value: str = "", size: float = _CORRECT) -> Step:
+def corrected(demand: LabelDemand, *, key: str = "", value: str = "", size: float = _CORRECT) -> Step:
     """Return the step that puts another key, or another value for the most alike, into `demand`."""
     old = demand.expression
     new = replace(old, key=key) if key else replace(old, values=_with_value(old.values, value))
@@ -123,7 +123,7 @@ def _with_terms(terms: tuple[tuple[Expression, ...], ...]) -> Callable[[PodSpec]
     return lambda spec: replace(spec, node_affinity=replace(spec.node_affinity, required=terms))
 
 
-def _with_expression(demand: Demand, new: tuple[Expression, ...]) -> Callable[[PodSpec], PodSpec]:
+def _with_expression(demand: LabelDemand, new: tuple[Expression, ...]) -> Callable[[PodSpec], PodSpec]:
     """Put `new` in the place of the demand's expression."""
 
     def edit(spec: PodSpec) -> PodSpec:

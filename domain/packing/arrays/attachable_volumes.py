@@ -11,7 +11,7 @@ from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
-class Attachments:
+class AttachableVolumes:
     """How many volumes N existing nodes can still attach, by driver. Only named drivers have a limit."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
