@@ -19,7 +19,7 @@ from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.model.selection import CatalogueKey, OfferingKey, Sold, catalogue_key, what_is_sold
+from treenail.domain.model.selection import CatalogueKey, OfferingKey, catalogue_key, sell_alike
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
@@ -93,7 +93,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
         self._ran_out = unavailable_offerings(clock)
         self._back_at: deque[float] = deque()
-        self._sold: LRUCache[tuple[NodeClassRef, Kubelet], Sold] = LRUCache(_MOST_CATALOGUES)
+        self._sold = LRUCache[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]](_MOST_CATALOGUES)
         self._broken = BrokenClasses()
         self._waiting: SnapshotTaken | None = None
         self._excluded: dict[str, object] = {}
@@ -141,11 +141,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             self._back_at.popleft()
         self._await_return()
 
-    def _tell_news(self, key: CatalogueKey, sold: Sold) -> None:
+    def _tell_news(self, key: CatalogueKey, sold: tuple[InstanceType, ...]) -> None:
         """Tell where other types are sold than when the catalogue was last read; none are where it fails."""
         one = (key.node_class, key.kubelet)
         before, self._sold[one] = self._sold.get(one), sold
-        if sold and before is not None and before != sold:
+        if sold and before is not None and not sell_alike(before, sold):
             self._cluster.tell(MoreToBuy(again=False))
 
     def _unlearn(self, learned: CapacityObserved) -> None:
@@ -161,7 +161,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
-                self._tell_news(read.key, what_is_sold(types))
+                self._tell_news(read.key, types)
                 if not any(observation.disproves(types) for observation in observations):
                     self._catalogues[read.key] = Stock.of(types)
             case failed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
@@ -15,8 +15,6 @@ from treenail.domain.model.resources import Resources
 # place of the zone.
 OfferingKey = tuple[str, str, str]
 ANY: Final = "*"
-# What a catalogue sells, whatever it costs: of each type what pods may have of it, and where it is sold how.
-Sold: TypeAlias = tuple[tuple[str, Resources, tuple[tuple[str, str, bool], ...]], ...]
 # Where spot cannot be bought at all.
 ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
 
@@ -38,9 +36,20 @@ def catalogue_key(pool: NodePool, node_class: NodeClass) -> CatalogueKey:
     return CatalogueKey(pool.node_class, node_class.resource_version, pool.kubelet or node_class.kubelet)
 
 
-def what_is_sold(types: tuple[InstanceType, ...]) -> Sold:
-    """Return what there is to buy of a catalogue: where that is the same, prices alone may differ."""
-    return tuple((one.name, one.allocatable, tuple(map(_place, one.offerings))) for one in types)
+def sell_alike(some: tuple[InstanceType, ...], others: tuple[InstanceType, ...]) -> bool:
+    """Return whether two catalogues sell the same types, of the same size, in the same places.
+
+    Prices may differ.
+    """
+    if some is others:
+        return True
+    return len(some) == len(others) and all(
+        one is other or _sold(one) == _sold(other) for one, other in zip(some, others, strict=True)
+    )
+
+
+def _sold(one: InstanceType) -> tuple[str, Resources, tuple[tuple[str, str, bool], ...]]:
+    return one.name, one.allocatable, tuple(map(_place, one.offerings))
 
 
 def _place(offering: Offering) -> tuple[str, str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from math import pi, sin
-from typing import Final
+from typing import Final, TypeAlias
 
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 
@@ -13,6 +13,8 @@ _EPOCH_SECONDS: Final = 600
 _SWING: Final = 0.15
 _PERIOD_SECONDS: Final = (21_600.0, 86_400.0)
 _DEEPEST: Final = 10
+# A spot price's mean (a factor of the price on demand), its period (seconds) and its phase (0 to 1).
+_Curve: TypeAlias = tuple[float, float, float]
 
 
 class SpotMarket:
@@ -23,6 +25,7 @@ class SpotMarket:
         self._catalogue = catalogue
         self._factor = factor
         self._moving = moving
+        self._curves: dict[tuple[str, str], _Curve] = {}
 
     def epoch(self, now: float) -> int:
         """Return the number of the span of time, at monotonic second `now`, within which prices stay."""
@@ -33,12 +36,11 @@ class SpotMarket:
         on_demand = self._catalogue.on_demand_price(instance_type)
         if on_demand is None:
             return None
-        low, high = self._factor
-        factor = low + (high - low) * self._drawn("factor", instance_type, zone)
+        curve = self._curves.get((instance_type, zone))
+        if curve is None:
+            curve = self._curves[instance_type, zone] = self._curve(instance_type, zone)
+        factor, period, phase = curve
         if self._moving:
-            short, long = _PERIOD_SECONDS
-            period = short + (long - short) * self._drawn("period", instance_type, zone)
-            phase = self._drawn("phase", instance_type, zone)
             factor *= 1 + _SWING * sin(2 * pi * (epoch * _EPOCH_SECONDS / period + phase))
         return round(on_demand * factor, 6)
 
@@ -49,6 +51,12 @@ class SpotMarket:
     def depth(self, instance_type: str, zone: str) -> int:
         """Return how much spare capacity there is, from 1 to 10."""
         return 1 + int(self._drawn("depth", instance_type, zone) * _DEEPEST)
+
+    def _curve(self, instance_type: str, zone: str) -> _Curve:
+        (low, high), (short, long) = self._factor, _PERIOD_SECONDS
+        factor = low + (high - low) * self._drawn("factor", instance_type, zone)
+        period = short + (long - short) * self._drawn("period", instance_type, zone)
+        return factor, period, self._drawn("phase", instance_type, zone)
 
     def _drawn(self, what: str, instance_type: str, zone: str) -> float:
         text = f"{self._seed}/{what}/{instance_type}/{zone}"

@@ -144,6 +144,7 @@ class Shop:
             (t.name, o.zone): price
             for t in plain
             for o in t.offerings
-            if (price := self._market.price(t.name, o.zone, epoch)) is not None
+            if o.capacity_type == labels.SPOT
+            and (price := self._market.price(t.name, o.zone, epoch)) is not None
         }
         return self._catalogue.instance_types(node_class, kubelet, zones=zones, spot_prices=prices)

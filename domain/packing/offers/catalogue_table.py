@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.requirements import Requirements
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.identity import Same
@@ -27,7 +28,8 @@ class CatalogueTable:
 
     def __init__(self, types: tuple[InstanceType, ...]) -> None:
         self.types = types
-        self.masks = TypeMasks(types)
+        # By identity, as the catalogue itself. One whose prices are new has the labels of the one before.
+        self.masks = _masks_of(tuple(Same(one.requirements) for one in types))
         self.offers = Offers(types)
         self._rooms: dict[tuple[str, ...], Floats] = {}
         self._kept: dict[Hashable, Any] = {}
@@ -72,6 +74,11 @@ class CatalogueTable:
         names = tuple(sorted({name for t in self.types for name in t.capacity}))
         rows = [[t.capacity.get(name, 0) for name in names] for t in self.types]
         return names, np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+@lru_cache(maxsize=_KEPT)
+def _masks_of(labels: tuple[Same[Requirements], ...]) -> TypeMasks:
+    return TypeMasks([one.one for one in labels])
 
 
 @lru_cache(maxsize=_KEPT)

@@ -18,12 +18,12 @@ from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices
 class TypeMasks:
     """What the labels of T instance types allow."""
 
-    def __init__(self, types: Sequence[InstanceType]) -> None:
+    def __init__(self, types: Sequence[Requirements]) -> None:
         self._types = types
         self._by_key: dict[str, tuple[list[Requirement | None], Indices]] = {}
         self._known: dict[Requirement, Bools] = {}
         # What a catalogue knows is looked up when it is new, not when the first pod asks for a label.
-        for key in sorted({key for one in types for key in one.requirements}):
+        for key in sorted({key for one in types for key in one}):
             self._kinds(key)
 
     def admitting(self, requirement: Requirement) -> Bools:
@@ -53,7 +53,7 @@ class TypeMasks:
             # Types share few different requirements on a label: each is judged once, and the verdicts are
             # spread by code.
             codes: dict[Requirement | None, int] = {}
-            column = [codes.setdefault(t.requirements.get(key), len(codes)) for t in self._types]
+            column = [codes.setdefault(one.get(key), len(codes)) for one in self._types]
             known = self._by_key[key] = (list(codes), np.array(column, dtype=np.intp))
         return known
 
