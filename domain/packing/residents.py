@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, TypeAlias
 
 from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
@@ -23,7 +24,7 @@ class Residents:
         # What of a spec matters to others, numbered by value. It is found by the spec object that pods share,
         # so that a whole spec is hashed once, not for each pod of the cluster.
         self._numbers: dict[_Marks, int] = {}
-        self._of_spec = IdentityMap(self._marks)
+        self._of_spec = IdentityMap(partial(_numbered, self._numbers))
         self._sweep_at = _FEWEST_SWEPT
 
     def count(self, pods: Iterable[Pod]) -> tuple[tuple[Resident, int], ...]:
@@ -50,17 +51,13 @@ class Residents:
             )
         return known
 
-    def _marks(self, spec: PodSpec) -> tuple[int, _Marks]:
-        required = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None)
-        marks = (required, spec.host_ports)
-        return self._numbers.setdefault(marks, len(self._numbers)), marks
-
     def sweep(self, existing_nodes: Iterable[ExistingNode | None]) -> None:
         """Forget those that are in none of `existing_nodes`, once enough of them have gathered."""
         if len(self._known) + len(self._of_spec) < self._sweep_at:
             return
         # Rebuilt from who is still there: nobody tells this object when the last pod of a kind has gone.
-        self._known, self._numbers, self._of_spec = {}, {}, IdentityMap(self._marks)
+        self._known, self._numbers = {}, {}
+        self._of_spec = IdentityMap(partial(_numbered, self._numbers))
         for existing_node in existing_nodes:
             for resident, _ in existing_node.residents if existing_node is not None else ():
                 marks = (resident.anti_affinity, resident.host_ports)
@@ -68,3 +65,9 @@ class Residents:
                 self._known[resident.namespace, resident.labels, number, resident.leaving] = resident
         # Twice what is left: sweeping costs O(1) a pod on average, however large the cluster.
         self._sweep_at = max(_FEWEST_SWEPT, 2 * len(self._known))
+
+
+def _numbered(numbers: dict[_Marks, int], spec: PodSpec) -> tuple[int, _Marks]:
+    """Return what of a spec matters to other pods, and the number of that."""
+    marks = tuple(t for t in spec.pod_affinity if t.anti and t.weight is None), spec.host_ports
+    return numbers.setdefault(marks, len(numbers)), marks
