@@ -231,8 +231,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._standard = standard = replace(standard, survey=self._survey)
         of_now = standard.node_class
         if stood is not None and of_now is not None and says_the_same(stood.node_class, of_now):
-            self._standard = replace(standard, meaning=stood.standing.meaning)
-            self._brake.meant(stood.standing.meaning, self._timers.now())
+            self._standard = replace(standard, meaning=stood.status.meaning)
+            self._brake.meant(stood.status.meaning, self._timers.now())
         self._compare_all()
 
     def _compare_all(self) -> None:

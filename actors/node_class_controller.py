@@ -120,7 +120,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
             case _Held():
                 self._note_held(message)
             case _LookedUp():
-                self._note_standing(message)
+                self._note_status(message)
             case _Freed():
                 self._note_freed(message)
             case _Swept():
@@ -162,7 +162,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         cloud = self._cloud
         self._tasks.run(
             _key(node_class),
-            lambda: cloud.standing(node_class),
+            lambda: cloud.node_class_status(node_class),
             self.me,
             lambda outcome: _LookedUp(node_class, outcome),
         )
@@ -173,17 +173,17 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         elif not isinstance(held.outcome.error, NotFoundError):
             self._complain("cannot hold node class", held.node_class, held.outcome)
 
-    def _note_standing(self, looked_up: _LookedUp) -> None:
+    def _note_status(self, looked_up: _LookedUp) -> None:
         node_class = looked_up.node_class
         match looked_up.outcome:
-            case Done(value=standing):
-                for found in self._discoveries.of(node_class, standing.meaning):
+            case Done(value=status):
+                for found in self._discoveries.of(node_class, status.meaning):
                     self.log(found.message, logger="controller.nodeclass", **found.fields)
-                self._book.stands(node_class, standing)
+                self._book.status_seen(node_class, status)
                 if not node_class.ref.inline:
-                    self._tell(NodeClassStatusSeen(node_class=node_class, standing=standing))
+                    self._tell(NodeClassStatusSeen(node_class=node_class, status=status))
             case failed:
-                self._book.stands(node_class, None)
+                self._book.status_seen(node_class, None)
                 self._complain("cannot look up node class", node_class, failed)
         self._look_later()
 

@@ -124,7 +124,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
             case NodeClassChecked():
                 return self._board.check(fact)
             case NodeClassStatusSeen():
-                return self._board.stand(fact)
+                return self._board.node_class_seen(fact)
             case ObjectSetAside():
                 self._write_event(warning_of(fact))
                 return self._board.set_aside(fact)

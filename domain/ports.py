@@ -246,7 +246,7 @@ class Cloud(Protocol):
             InvalidError: they cannot be given: they would be too many, or it is not allowed.
         """
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there.
 
         What fails to be looked up is told by the conditions and not raised.

@@ -57,7 +57,7 @@ _EXISTING: Final = matching("instance-state-name", _STATES)
 class LearningNodeClasses(NodeClasses, Protocol):
     """Node classes that say how they stand, and take in what their nodes turn out to be."""
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus: ...
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus: ...
     def learn(self, observation: CapacityObserved) -> bool: ...
 
 
@@ -223,9 +223,9 @@ class EC2Cloud:
         create = partial(self._aws.clients.ec2.create_tags, Resources=[instance_id], Tags=written(tags))
         self._aws.gate.call("ec2", "CreateTags", create)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there."""
-        found = self._node_classes.standing(node_class)
+        found = self._node_classes.node_class_status(node_class)
         if node_class.launch_template:
             return found
         profile, condition = look_up(INSTANCE_PROFILE_READY, lambda: self._profiles.of(node_class))

@@ -18,9 +18,9 @@ from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.node_class_status import node_class_status_of
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.prices import OnDemand, OnDemandPrices, Spot
-from treenail.adapters.ec2.discovery.standing import standing_of
 from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, SoldIn
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings
@@ -165,9 +165,9 @@ class LiveCatalogue:
             if one.of.zone in ids
         )
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what the selectors of `node_class` find, and how each stands."""
-        return standing_of(
+        return node_class_status_of(
             node_class,
             subnets=self._subnets,
             groups=self._groups,

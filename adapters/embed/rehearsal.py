@@ -256,15 +256,17 @@ class Rehearsal:
         Raises:
             ValueError: there is no such node, or no spot node at all.
         """
-        return self._to_instance("SpotInterruptionAnnounced", self.ec2.interrupt, node, spot=True)
+        return self._to_instance("SpotInterruptionAnnounced", self.ec2.outside.interrupt, node, spot=True)
 
     def recommend_rebalance(self, node: str | None = None) -> str:
         """Announce that a spot node is at risk; return its name."""
-        return self._to_instance("RebalanceRecommended", self.ec2.recommend_rebalance, node, spot=True)
+        return self._to_instance(
+            "RebalanceRecommended", self.ec2.outside.recommend_rebalance, node, spot=True
+        )
 
     def terminate_outside(self, node: str | None = None) -> str:
         """Terminate a node's instance behind the controller's back; return its name."""
-        return self._to_instance("TerminatedOutside", self.ec2.terminate_outside, node)
+        return self._to_instance("TerminatedOutside", self.ec2.outside.terminate, node)
 
     def impair(self, node: str | None = None) -> str:
         """Let the status check of a node's instance fail from now on; return its name."""
@@ -288,17 +290,17 @@ class Rehearsal:
     def run_out(self, instance_type: str, zone: str) -> None:
         """Let EC2 have no more of a type in a zone; "*" is any."""
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
-        self.ec2.run_out(instance_type, zone)
+        self.ec2.outside.run_out(instance_type, zone)
 
     def ec2_under(self, spell: Spell, seconds: float) -> None:
         """Let something be wrong with all of EC2 for a while."""
         self.timeline.add("SpellBegan", {"spell": spell.value, "seconds": seconds})
-        self.ec2.begin(spell, seconds)
+        self.ec2.outside.begin(spell, seconds)
 
     def delete_templates(self) -> None:
         """Delete the launch templates behind the controller's back."""
         self.timeline.add("TemplatesDeleted", {})
-        self.ec2.delete_templates()
+        self.ec2.outside.delete_templates()
 
     def queue_gone(self, seconds: float) -> None:
         """Delete the interruption queue with all that is in it, and make it anew after a while."""

@@ -63,7 +63,7 @@ class KwokCloud:
         del node_class, kubelet
         return tuple(self._types.values())
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return that node classes mean nothing here."""
         del node_class
         return NodeClassStatus()

@@ -68,7 +68,7 @@ class NodeClassMeaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassStatus:
-    """How a node class stands in the cloud: what it means, and a condition for each part of that.
+    """The status of a node class in the cloud: what it means, and a condition for each part of that.
 
     A condition is False where the class says something that is not there, Unknown where nobody could tell.
     Without conditions node classes mean nothing to this cloud.
@@ -80,7 +80,7 @@ class NodeClassStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassStatusSeen:
-    """How a node class, as it was then, stands in the cloud."""
+    """The status that EC2 told of a node class, as the class was then."""
 
     node_class: NodeClass
-    standing: NodeClassStatus
+    status: NodeClassStatus

@@ -61,15 +61,15 @@ class NodeClassBook:
         self._asked |= {one.ref: one for one in due}
         return due
 
-    def stands(self, node_class: NodeClass, standing: NodeClassStatus | None) -> None:
-        """Take in how a class stands, None where nobody could tell."""
-        self._well[node_class.ref] = standing is not None and all(
-            c.status is Status.TRUE for c in standing.conditions
+    def status_seen(self, node_class: NodeClass, status: NodeClassStatus | None) -> None:
+        """Take in the status of a class, None where EC2 did not tell it."""
+        self._well[node_class.ref] = status is not None and all(
+            c.status is Status.TRUE for c in status.conditions
         )
 
     @property
     def settled(self) -> bool:
-        """Whether all classes are held that should be, and all of them stand well."""
+        """Whether all classes are held that should be, and all of them are ready."""
         return not self.to_hold(anew=False) and all(self._well.get(one.ref, False) for one in self._living())
 
     def leaving(self) -> tuple[NodeClass, ...]:

@@ -92,14 +92,14 @@ def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
 
 
 def node_class_conditions(
-    checked: NodeClassChecked, standing: NodeClassStatus = _NOTHING_MEANT
+    checked: NodeClassChecked, status: NodeClassStatus = _NOTHING_MEANT
 ) -> tuple[Condition, ...]:
     """Return the conditions of a node class that is understood: its parts, whether it is valid, and `Ready`.
 
     `Ready` says which of them fails first, by its reason and message.
     """
     ref = checked.key.node_class
-    parts = tuple(replace(c, message=_part_spoken(ref, c)) for c in standing.conditions)
+    parts = tuple(replace(c, message=_part_spoken(ref, c)) for c in status.conditions)
     validated = _validated(checked, parts)
     dependents = (*parts, validated)
     failed = next((c for c in dependents if c.status is Status.FALSE), None)

@@ -109,7 +109,7 @@ class StatusBoard:
         self._aside: dict[_Name, ObjectSetAside] = {}
         self._checks: dict[_Asked, NodeClassChecked] = {}
         self._asked: dict[_Asked, int] = {}
-        self._standings: dict[NodeClassRef, NodeClassStatus] = {}
+        self._node_class_statuses: dict[NodeClassRef, NodeClassStatus] = {}
         self._shown: dict[_Name, _Shown] = {}
         # What was to be shown and could not be written: people were told of it, the object does not show it.
         self._unwritten: dict[_Name, None] = {}
@@ -144,7 +144,7 @@ class StatusBoard:
         for known in (self._checks, self._asked):
             for key in [key for key in known if key[0] == ref]:
                 del known[key]
-        self._standings.pop(ref, None)
+        self._node_class_statuses.pop(ref, None)
 
     def set_aside(self, fact: ObjectSetAside) -> bool:
         """Take in that an object is not understood; return whether it shows conditions."""
@@ -170,18 +170,18 @@ class StatusBoard:
         self._checks[key] = checked
         return known is None or replace(checked, key=known.key) != known
 
-    def stand(self, stood: NodeClassStatusSeen) -> bool:
+    def node_class_seen(self, seen: NodeClassStatusSeen) -> bool:
         """Take in how a node class stands in the cloud; return whether that is news."""
-        ref = stood.node_class.ref
+        ref = seen.node_class.ref
         # This may be about what the class said before.
-        if not says_the_same(stood.node_class, self._classes.get(str(ref))):
+        if not says_the_same(seen.node_class, self._classes.get(str(ref))):
             return False
-        known = self._standings.get(ref)
-        unanswered = any(c.status is Status.UNKNOWN for c in stood.standing.conditions)
+        known = self._node_class_statuses.get(ref)
+        unanswered = any(c.status is Status.UNKNOWN for c in seen.status.conditions)
         if known is not None and unanswered:
             return False
-        self._standings[ref] = stood.standing
-        return known != stood.standing
+        self._node_class_statuses[ref] = seen.status
+        return known != seen.status
 
     # --- what follows
 
@@ -259,7 +259,7 @@ class StatusBoard:
                 shown = _Shown(subject, told, annotations=stamps, class_generation=generation)
                 yield Kind.NODE_POOL, about, shown
             else:
-                meaning = replace(self._standings[thing.ref].meaning, generation=thing.generation)
+                meaning = replace(self._node_class_statuses[thing.ref].meaning, generation=thing.generation)
                 yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning, stamps)
 
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
@@ -272,8 +272,8 @@ class StatusBoard:
 
     def _of_class(self, node_class: NodeClass) -> tuple[Condition, ...] | None:
         checked = self._checks.get((node_class.ref, node_class.kubelet))
-        standing = self._standings.get(node_class.ref)
-        return None if checked is None or standing is None else node_class_conditions(checked, standing)
+        status = self._node_class_statuses.get(node_class.ref)
+        return None if checked is None or status is None else node_class_conditions(checked, status)
 
     def _of_pool(self, pool: NodePool) -> tuple[Condition, ...] | None:
         ref, node_class = pool.node_class, self._classes.get(str(pool.node_class))

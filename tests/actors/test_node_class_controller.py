@@ -85,7 +85,7 @@ def test_a_class_is_held_and_then_looked_up() -> None:
     (there,) = stage.classes()
     assert there.finalizers == (FINALIZER,)
     (stood,) = stage.reporter.of(NodeClassStatusSeen)
-    assert (stood.node_class.ref, stood.standing) == (DEFAULT_CLASS, stage.cloud.stands)
+    assert (stood.node_class.ref, stood.status) == (DEFAULT_CLASS, stage.cloud.stands)
 
 
 def test_a_class_that_says_the_same_is_not_looked_up_again_but_now_and_then() -> None:
@@ -93,10 +93,10 @@ def test_a_class_that_says_the_same_is_not_looked_up_again_but_now_and_then() ->
     stage.see()
 
     stage.see()
-    assert stage.asked("standing") == 1
+    assert stage.asked("node_class_status") == 1
     stage.run(1200)
 
-    assert stage.asked("standing") == 5
+    assert stage.asked("node_class_status") == 5
 
 
 def test_a_class_that_says_something_else_is_looked_up_at_once() -> None:
@@ -116,7 +116,7 @@ def test_a_class_that_lacks_something_is_looked_up_every_half_minute() -> None:
     stage.see(seconds=0)
     stage.run(100)
 
-    assert stage.asked("standing") == 4
+    assert stage.asked("node_class_status") == 4
 
 
 def test_only_classes_that_ask_for_things_to_be_made_are_held() -> None:
@@ -222,7 +222,7 @@ def test_a_process_that_starts_sees_out_what_the_one_before_it_held() -> None:
     stage.see()
 
     assert stage.classes() == ()
-    assert (stage.asked("release"), stage.asked("standing")) == (1, 0)
+    assert (stage.asked("release"), stage.asked("node_class_status")) == (1, 0)
 
 
 def test_a_class_that_somebody_else_holds_is_cleared_away_after_once() -> None:

@@ -105,7 +105,7 @@ def checked(problem: str = "") -> NodeClassChecked:
     return NodeClassChecked(key=key, problem=problem, selector=selector)
 
 
-STOOD = NodeClassStatusSeen(node_class=node_class(), standing=NodeClassStatus())
+STOOD = NodeClassStatusSeen(node_class=node_class(), status=NodeClassStatus())
 
 
 def set_aside(kind: Kind = Kind.NODE_POOL, about: ObjectRef = POOL) -> ObjectSetAside:

@@ -160,8 +160,8 @@ class StubCloud:
         del kubelet
         return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
-        return self.troubles.run("standing", node_class.ref.name, lambda: self.stands)
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
+        return self.troubles.run("node_class_status", node_class.ref.name, lambda: self.stands)
 
     def release(self, node_class: NodeClass) -> None:
         self.troubles.run("release", node_class.ref.name, lambda: None)

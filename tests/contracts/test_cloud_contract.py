@@ -233,7 +233,7 @@ def test_a_listing_says_where_in_the_network_an_instance_is(setup: Setup) -> Non
 
     (listed,) = setup.cloud.instances()
 
-    meant = setup.cloud.standing(node_class()).meaning
+    meant = setup.cloud.node_class_status(node_class()).meaning
     assert listed.subnet_id in {subnet.id for subnet in meant.subnets}
     assert listed.security_groups == tuple(sorted(group.id for group in meant.security_groups))
 

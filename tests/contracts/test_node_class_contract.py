@@ -18,15 +18,15 @@ from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
 
 @of_ec2
 def test_a_node_class_stands_well_where_all_it_wants_is_there(setup: Setup) -> None:
-    standing = setup.cloud.standing(OF_ROLE)
+    status = setup.cloud.node_class_status(OF_ROLE)
 
-    assert {c.type: c.status.value for c in standing.conditions} == {
+    assert {c.type: c.status.value for c in status.conditions} == {
         "AMIsReady": "True",
         "SubnetsReady": "True",
         "SecurityGroupsReady": "True",
         "InstanceProfileReady": "True",
     }
-    meaning = standing.meaning
+    meaning = status.meaning
     assert sorted({one.zone for one in meaning.subnets}) == list(ZONES)
     assert all(one.id.startswith("sg-") for one in meaning.security_groups)
     assert {"amd64", "arm64"} == {
@@ -37,15 +37,15 @@ def test_a_node_class_stands_well_where_all_it_wants_is_there(setup: Setup) -> N
 
 @of_ec2
 def test_what_a_node_class_lacks_is_false_and_the_rest_is_told_nevertheless(setup: Setup) -> None:
-    standing = setup.cloud.standing(replace(OF_ROLE, subnet_terms=NOWHERE.subnet_terms))
+    status = setup.cloud.node_class_status(replace(OF_ROLE, subnet_terms=NOWHERE.subnet_terms))
 
-    lacking = [c for c in standing.conditions if c.status is not Status.TRUE]
+    lacking = [c for c in status.conditions if c.status is not Status.TRUE]
     assert [(c.type, c.status, c.reason) for c in lacking] == [
         ("SubnetsReady", Status.FALSE, "SubnetsNotFound")
     ]
-    assert standing.meaning.subnets == ()
-    assert standing.meaning.security_groups
-    assert standing.meaning.images
+    assert status.meaning.subnets == ()
+    assert status.meaning.security_groups
+    assert status.meaning.images
 
 
 @of_ec2
@@ -53,14 +53,14 @@ def test_instances_are_in_the_placement_group_that_their_class_names(setup: Setu
     group = PlacementGroupRef(id=setup.group("close"), name="close")
     of = replace(OF_ROLE, placement_group=SelectorTerm(name="close"))
 
-    standing = setup.cloud.standing(of)
+    status = setup.cloud.node_class_status(of)
     setup.cloud.launch(request(of=of))
     setup.cloud.launch(request(of=OF_ROLE, call="call-2"))
     setup.settle()
 
-    assert Condition("PlacementGroupReady", Status.TRUE, "PlacementGroupReady") in standing.conditions
-    assert standing.meaning.placement_group == group
-    assert setup.cloud.standing(OF_ROLE).meaning.placement_group == NO_GROUP
+    assert Condition("PlacementGroupReady", Status.TRUE, "PlacementGroupReady") in status.conditions
+    assert status.meaning.placement_group == group
+    assert setup.cloud.node_class_status(OF_ROLE).meaning.placement_group == NO_GROUP
     told = {one.tags[LAUNCH_TAG]: one.placement_group for one in setup.cloud.instances()}
     assert told == {"call-1": group, "call-2": NO_GROUP}
 
@@ -69,11 +69,11 @@ def test_instances_are_in_the_placement_group_that_their_class_names(setup: Setu
 def test_a_placement_group_that_is_not_there_keeps_a_class_from_launching(setup: Setup) -> None:
     of = replace(OF_ROLE, placement_group=SelectorTerm(name="nowhere"))
 
-    standing = setup.cloud.standing(of)
+    status = setup.cloud.node_class_status(of)
 
-    (lacking,) = (c for c in standing.conditions if c.status is not Status.TRUE)
+    (lacking,) = (c for c in status.conditions if c.status is not Status.TRUE)
     assert (lacking.type, lacking.reason) == ("PlacementGroupReady", "PlacementGroupNotFound")
-    assert standing.meaning.placement_group == NO_GROUP
+    assert status.meaning.placement_group == NO_GROUP
     with pytest.raises(NodeClassNotReadyError, match=r"finds no group that is available \(name nowhere\)"):
         setup.cloud.instance_types(of, Kubelet())
 
@@ -82,9 +82,9 @@ def test_a_placement_group_that_is_not_there_keeps_a_class_from_launching(setup:
 def test_a_role_that_is_not_there_keeps_a_class_from_launching(setup: Setup) -> None:
     of = replace(OF_ROLE, role="nobody")
 
-    standing = setup.cloud.standing(of)
+    status = setup.cloud.node_class_status(of)
 
-    (lacking,) = (c for c in standing.conditions if c.status is not Status.TRUE)
+    (lacking,) = (c for c in status.conditions if c.status is not Status.TRUE)
     assert (lacking.type, lacking.reason) == ("InstanceProfileReady", "RoleNotFound")
     for ask in (
         lambda: setup.cloud.instance_types(of, Kubelet()),
@@ -96,7 +96,7 @@ def test_a_role_that_is_not_there_keeps_a_class_from_launching(setup: Setup) -> 
 
 @of_ec2
 def test_the_profile_of_a_role_serves_and_goes_with_the_class(setup: Setup) -> None:
-    name = setup.cloud.standing(OF_ROLE).meaning.instance_profile
+    name = setup.cloud.node_class_status(OF_ROLE).meaning.instance_profile
     (launched,) = setup.cloud.launch(request(of=OF_ROLE)).instances
     assert setup.profiles() == [name]
 
@@ -111,7 +111,7 @@ def test_the_profile_of_a_role_serves_and_goes_with_the_class(setup: Setup) -> N
 
 @of_ec2
 def test_a_profile_that_was_needed_within_the_hour_is_not_collected(setup: Setup) -> None:
-    name = setup.cloud.standing(OF_ROLE).meaning.instance_profile
+    name = setup.cloud.node_class_status(OF_ROLE).meaning.instance_profile
 
     assert setup.cloud.collect_profiles(()) == ()
     assert setup.profiles() == [name]
@@ -121,4 +121,4 @@ def test_nothing_is_wrong_with_a_cloud_that_node_classes_mean_nothing_to(setup: 
     setup.cloud.release(OF_ROLE)
 
     assert setup.cloud.collect_profiles(()) == ()
-    assert all(c.status is Status.TRUE for c in setup.cloud.standing(OF_ROLE).conditions)
+    assert all(c.status is Status.TRUE for c in setup.cloud.node_class_status(OF_ROLE).conditions)

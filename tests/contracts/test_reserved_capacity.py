@@ -37,7 +37,7 @@ def test_what_is_reserved_for_a_class_is_on_offer_to_it_alone(setup: Setup) -> N
     assert (offering.zone, offering.capacity_type, offering.left) == (ZONES[0], labels.RESERVED, 2)
     assert 0 < offering.price < 0.000001
     assert reserved(setup.cloud, node_class()) == ()
-    assert [one.zone for one in setup.cloud.standing(of).meaning.reservations] == [ZONES[0]]
+    assert [one.zone for one in setup.cloud.node_class_status(of).meaning.reservations] == [ZONES[0]]
 
 
 @of_ec2

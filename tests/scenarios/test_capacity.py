@@ -43,7 +43,7 @@ def test_a_zone_without_capacity_is_left_for_another() -> None:
 
 def test_spot_that_runs_out_falls_over_to_on_demand() -> None:
     with Rehearsal(seed=2) as rehearsal:
-        rehearsal.ec2.run_out("*", "*", labels.SPOT)
+        rehearsal.ec2.outside.run_out("*", "*", labels.SPOT)
         pool = node_pool(capacity_types=("spot", "on-demand"))
         rehearsal.apply(text(node_class(), pool, deployment(replicas=3)))
 
@@ -81,7 +81,7 @@ def test_pods_nothing_can_be_bought_for_wait_with_a_reason_and_run_when_capacity
         assert all("the capacity of all types that would do has run out" in text for text in warnings)
         assert warnings
 
-        rehearsal.ec2.restock()
+        rehearsal.ec2.outside.restock()
         rehearsal.run("6m")
 
         assert rehearsal.running() == 3
@@ -163,7 +163,7 @@ def test_when_the_heavy_pool_runs_out_half_way_the_rest_land_on_the_light_one_wi
     with Rehearsal(seed=8) as rehearsal:
         till = Till(rehearsal)
         for zone, most in (("us-east-1a", 200), ("us-east-1b", 200), ("us-east-1c", 100)):
-            rehearsal.ec2.limit("c5.large", zone, "on-demand", most=most)
+            rehearsal.ec2.outside.limit("c5.large", zone, "on-demand", most=most)
         heavy, light = one_type("heavy", "c5.large", 100), one_type("light", "m5.large", 10)
         rehearsal.apply(text(node_class(), heavy, light, deployment(replicas=1000, cpu="1500m")))
 

@@ -84,7 +84,7 @@ def test_nothing_is_left_however_often_a_call_fails(seed: int) -> None:
 def test_an_instance_that_nobody_knows_of_is_collected_meanwhile() -> None:
     with in_use(3) as rehearsal:
         (known, *_) = rehearsal.ec2.all_instances()
-        rehearsal.ec2.launch_outside(replace(known.request, token="another", count=1))  # noqa: S106 (no secret)
+        rehearsal.ec2.outside.launch(replace(known.request, token="another", count=1))  # noqa: S106 (no secret)
 
         uninstall(rehearsal)
         rehearsal.run("3m")

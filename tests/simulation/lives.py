@@ -116,7 +116,7 @@ class Lives:
 
     def _end_outside(self) -> None:
         if live := self.rehearsal.ec2.live():
-            self.rehearsal.ec2.terminate_outside(self.dice.choice(live).instance.id)
+            self.rehearsal.ec2.outside.terminate(self.dice.choice(live).instance.id)
 
     def _crash(self) -> None:
         world = self.rehearsal.world
@@ -133,7 +133,7 @@ class Lives:
 
     def _give_back(self) -> None:
         self.rehearsal.cluster.faults, self.rehearsal.ec2.faults = ClusterFaults(), EC2Faults()
-        self.rehearsal.ec2.restock()
+        self.rehearsal.ec2.outside.restock()
         for app in _APPS:
             self.rehearsal.scale(app, 0)
         self.rehearsal.run(_EMPTYING)

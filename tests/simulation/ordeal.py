@@ -91,7 +91,7 @@ class Ordeal:
     def _interrupt(self) -> None:
         spot = [r for r in self.rehearsal.ec2.live() if r.instance.capacity_type == "spot"]
         if spot:
-            self.rehearsal.ec2.terminate_outside(self.dice.choice(spot).instance.id)
+            self.rehearsal.ec2.outside.terminate(self.dice.choice(spot).instance.id)
 
     def _delete(self) -> None:
         claims = sorted(c.name for c in self.rehearsal.claims() if not c.leaving)

@@ -171,7 +171,7 @@ class Storm:
     def _lose_capacity(self) -> None:
         zone = self.dice.choice(("us-east-1a", "us-east-1b", "us-east-1c", "*"))
         until = self.rehearsal.seconds + self.dice.uniform(30, 300)
-        self.rehearsal.ec2.run_out(self.dice.choice(("c5.large", "m5.large", "*")), zone, until=until)
+        self.rehearsal.ec2.outside.run_out(self.dice.choice(("c5.large", "m5.large", "*")), zone, until=until)
 
     def _somebody_deletes_something(self) -> None:
         things = [("NodeClaim", c.name) for c in self.rehearsal.claims() if not c.leaving]
@@ -184,7 +184,7 @@ class Storm:
         rehearsal = self.rehearsal
         rehearsal.cluster.faults = ClusterFaults()
         rehearsal.ec2.faults = EC2Faults()
-        rehearsal.ec2.restock()
+        rehearsal.ec2.outside.restock()
         if not rehearsal.process.alive:
             rehearsal.restart()
         rehearsal.run(60 * (CALM_MINUTES - QUIET_MINUTES))

@@ -55,7 +55,7 @@ def test_the_judge_sees_an_instance_that_is_nobodys() -> None:
         (record,) = rehearsal.ec2.all_instances()
         request = replace(record.request, token="stray", count=1)  # noqa: S106 (no secret)
 
-        rehearsal.ec2.launch_outside(request)
+        rehearsal.ec2.outside.launch(request)
 
         with pytest.raises(AssertionError, match="differ"):
             judge.settled()

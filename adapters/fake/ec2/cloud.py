@@ -11,22 +11,22 @@ from typing import TypeAlias
 
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.fleets import Fleets
-from treenail.adapters.fake.ec2.happenings import Happenings
 from treenail.adapters.fake.ec2.health import Health
 from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.latency import latency_of
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
 from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.node_class_statuses import NodeClassStatuses
 from treenail.adapters.fake.ec2.node_names import node_name_of
 from treenail.adapters.fake.ec2.node_sizes import NodeSizes, Shortfall
+from treenail.adapters.fake.ec2.outside_events import OutsideEvents
 from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.region import Layout, Region
 from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell
-from treenail.adapters.fake.ec2.standings import Standings
 from treenail.adapters.fake.ec2.throttle import (
     CREATE_FLEET,
     CREATE_LAUNCH_TEMPLATE,
@@ -36,7 +36,6 @@ from treenail.adapters.fake.ec2.throttle import (
     TERMINATE_INSTANCES,
     Throttle,
 )
-from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.interruption.impairments import Impairments
@@ -54,14 +53,14 @@ OnRunning: TypeAlias = Callable[[Instance, FleetRequest], None]
 OnGone: TypeAlias = Callable[[Instance], None]
 
 
-class FakeEC2(Happenings):
+class FakeEC2:
     """EC2 in memory, in virtual time. Implements the port `Cloud`; its calls meet limits and `faults`.
 
     The agenda gives the time and calls back; `dice` decides all that is left to chance. `faults` may be
-    set anew at any time. What happens to instances is told through `queue`, if there is one. Without
-    `subnets`, there is one in each of `zones` (the first three of the catalogue). Without `roles`, IAM has
-    every role it is asked for. Methods that are not of
-    the port never fail by chance, and raise ValueError where they are asked for what cannot happen.
+    set anew at any time, and `outside` causes events from outside the cluster. What happens to instances is
+    told through `queue`, if there is one. Without `subnets`, there is one in each of `zones` (the first three
+    of the catalogue). Without `roles`, IAM has every role it is asked for. Methods that are not of the port
+    never fail by chance, and raise ValueError where they are asked for what cannot happen.
     """
 
     def __init__(  # noqa: PLR0913 (what can be set is set by name)
@@ -97,9 +96,9 @@ class FakeEC2(Happenings):
         self._spells = self._region.spells
         self._templates = LaunchTemplates(self._spells)
         self._fleets = Fleets(self._region)
-        self._standings = Standings(self._region, self._admit, cluster=cluster_name)
+        self._node_class_statuses = NodeClassStatuses(self._region, self._admit, cluster=cluster_name)
         self._sizes = NodeSizes()
-        self._troubles = Troubles(self._region, queue)
+        self.outside = OutsideEvents(self._region, self._fleets, self._templates, queue)
         self.health = Health(self._region, self._admit, cluster=cluster_name)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []
@@ -204,17 +203,17 @@ class FakeEC2(Happenings):
         self._admit(CREATE_TAGS)
         self._machines.tag(instance_id, self.cluster_name, tags)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made."""
-        return self._standings.of(node_class)
+        return self._node_class_statuses.of(node_class)
 
     def release(self, node_class: NodeClass) -> None:
         """Delete what was made for a node class."""
-        self._standings.release(node_class)
+        self._node_class_statuses.release(node_class)
 
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
         """Delete the instance profiles that nobody needs, and return their names."""
-        return self._standings.collect(node_classes)
+        return self._node_class_statuses.collect(node_classes)
 
     def _admit(self, api: str, resources: int = 1) -> None:
         self._throttle.note(api)

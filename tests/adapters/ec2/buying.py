@@ -38,7 +38,7 @@ class Shelf:
     def resolve(self, _node_class: NodeClass) -> Resolved:
         return self.resolved
 
-    def standing(self, _node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, _node_class: NodeClass) -> NodeClassStatus:
         return NodeClassStatus()
 
     def instance_types(self, _node_class: NodeClass, _kubelet: Kubelet) -> tuple[InstanceType, ...]:

@@ -49,7 +49,7 @@ def stood(
         for part in (IMAGES_READY, SUBNETS_READY)
     )
     return NodeClassStatusSeen(
-        node_class=of or node_class(), standing=NodeClassStatus(meaning=meaning, conditions=conditions)
+        node_class=of or node_class(), status=NodeClassStatus(meaning=meaning, conditions=conditions)
     )
 
 
@@ -65,7 +65,7 @@ def a_fresh_board(problem: str = "") -> StatusBoard:
     board = StatusBoard()
     board.see(seen())
     board.wanted(anew=False)
-    board.stand(stood())
+    board.node_class_seen(stood())
     board.check(checked(problem))
     return board
 
@@ -82,7 +82,7 @@ def test_nothing_is_due_before_the_cloud_has_answered() -> None:
     assert board.wanted(anew=False) == ((node_class(), DEFAULT_KUBELET),)
     assert board.check(checked())
     assert ready(board.due()) == {"NodePool/default": "True"}
-    assert board.stand(stood())
+    assert board.node_class_seen(stood())
     assert ready(board.due()) == {"EC2NodeClass/default": "True"}
 
 
@@ -161,7 +161,7 @@ def test_what_is_ready_from_the_first_has_not_recovered() -> None:
     board = StatusBoard()
     board.see(seen())
     board.wanted(anew=False)
-    board.stand(stood())
+    board.node_class_seen(stood())
     board.check(checked())
 
     assert not any(showing.recovered for showing in board.due())
@@ -177,8 +177,8 @@ def test_a_node_class_that_says_something_new_is_asked_about_and_an_old_answer_c
     assert not board.check(checked("no subnets", version=1))
     assert board.due() == ()
     assert board.check(checked(version=9))
-    assert not board.stand(stood(SUBNETS_READY))
-    assert board.stand(stood(of=new))
+    assert not board.node_class_seen(stood(SUBNETS_READY))
+    assert board.node_class_seen(stood(of=new))
     assert ready(board.due()) == {"EC2NodeClass/default": "True"}
 
 
@@ -194,7 +194,7 @@ def test_before_anything_is_known_no_answer_is_shown_as_such() -> None:
     fresh = StatusBoard()
     fresh.see(seen())
     fresh.wanted(anew=False)
-    fresh.stand(stood())
+    fresh.node_class_seen(stood())
 
     assert fresh.check(checked("no answer", certain=False))
 
@@ -209,16 +209,16 @@ def test_a_part_that_cannot_be_looked_up_changes_nothing_of_what_is_known() -> N
     board = a_board()
     unanswered = NodeClassStatus(conditions=(Condition(SUBNETS_READY, Status.UNKNOWN, "LookupFailed"),))
 
-    assert not board.stand(NodeClassStatusSeen(node_class=node_class(), standing=unanswered))
+    assert not board.node_class_seen(NodeClassStatusSeen(node_class=node_class(), status=unanswered))
     assert board.due() == ()
 
 
 def test_each_part_that_is_not_there_is_news_and_ready_gives_the_first() -> None:
     board = a_board()
 
-    board.stand(stood(IMAGES_READY))
+    board.node_class_seen(stood(IMAGES_READY))
     (first,) = board.due()
-    board.stand(stood(IMAGES_READY, SUBNETS_READY))
+    board.node_class_seen(stood(IMAGES_READY, SUBNETS_READY))
     (second,) = board.due()
 
     assert [news.message for news in first.news] == ["spec.amiSelectorTerms: no AMIsReady"]
@@ -234,9 +234,9 @@ def test_what_a_node_class_means_is_written_with_its_conditions_and_where_it_cha
     board.check(checked())
     meaning = NodeClassMeaning(subnets=(SubnetMeant(id="subnet-1", zone="a"),))
 
-    board.stand(stood(of=of, meaning=meaning))
+    board.node_class_seen(stood(of=of, meaning=meaning))
     (due,) = (one for one in board.due() if one.kind is Kind.NODE_CLASS)
-    board.stand(stood(of=of))
+    board.node_class_seen(stood(of=of))
     (again,) = board.due()
 
     assert due.meaning == replace(meaning, generation=3)
@@ -256,7 +256,7 @@ def test_a_pool_with_kubelet_settings_of_its_own_is_asked_about_apart() -> None:
 
     assert {kubelet for _, kubelet in board.wanted(anew=False)} == {DEFAULT_KUBELET, own}
     board.check(checked("no subnets"))
-    board.stand(stood())
+    board.node_class_seen(stood())
     assert ready(board.due()) == {"EC2NodeClass/default": "False"}
 
 

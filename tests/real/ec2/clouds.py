@@ -57,7 +57,7 @@ class LaidOut:
             images=self.images,
         )
 
-    def standing(self, _node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, _node_class: NodeClass) -> NodeClassStatus:
         return NodeClassStatus()
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:

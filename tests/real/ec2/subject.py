@@ -52,8 +52,8 @@ class NodeClassesOnLab:
     def resolve(self, node_class: NodeClass) -> Resolved:
         return self._live.resolve(node_class)
 
-    def standing(self, node_class: NodeClass) -> NodeClassStatus:
-        return self._live.standing(node_class)
+    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
+        return self._live.node_class_status(node_class)
 
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         resolved = self.resolve(node_class)

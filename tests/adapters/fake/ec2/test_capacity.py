@@ -11,7 +11,7 @@ from treenail.domain.model import labels
 
 def test_a_pool_that_has_run_out_is_an_error_and_the_next_is_taken() -> None:
     rig = Rig()
-    rig.ec2.run_out("c5.large", A)
+    rig.ec2.outside.run_out("c5.large", A)
 
     answer = rig.ec2.launch(request("c5.large/a", "m5.large/a", count=2))
 
@@ -23,7 +23,7 @@ def test_a_pool_that_has_run_out_is_an_error_and_the_next_is_taken() -> None:
 
 def test_a_fleet_that_finds_nothing_left_names_all_its_overrides() -> None:
     rig = Rig()
-    rig.ec2.run_out("*", "*")
+    rig.ec2.outside.run_out("*", "*")
 
     answer = rig.ec2.launch(spot_request("c5.large/a", "m5.large/b"))
 
@@ -47,7 +47,7 @@ def test_a_fleet_that_finds_nothing_left_names_all_its_overrides() -> None:
 )
 def test_a_shortage_covers_the_pools_of_its_pattern_and_no_others(gone: Any, left: list[str]) -> None:
     rig = Rig()
-    rig.ec2.run_out(*gone)
+    rig.ec2.outside.run_out(*gone)
 
     bought = [
         zone for zone in "abc" if rig.ec2.launch(request(f"m5.large/{zone}", call=f"t-{zone}")).instances
@@ -58,14 +58,14 @@ def test_a_shortage_covers_the_pools_of_its_pattern_and_no_others(gone: Any, lef
 
 def test_a_shortage_ends_in_time_or_by_restocking() -> None:
     rig = Rig()
-    rig.ec2.run_out("m5.large", A, until=100)
-    rig.ec2.run_out("m5.large", B)
+    rig.ec2.outside.run_out("m5.large", A, until=100)
+    rig.ec2.outside.run_out("m5.large", B)
 
     rig.agenda.run(99)
     early = rig.ec2.launch(request("m5.large/a", call="early"))
     rig.agenda.run(1)
     late = rig.ec2.launch(request("m5.large/a", call="late"))
-    rig.ec2.restock(zone=B)
+    rig.ec2.outside.restock(zone=B)
     restocked = rig.ec2.launch(request("m5.large/b", call="restocked"))
 
     assert [len(answer.instances) for answer in (early, late, restocked)] == [0, 1, 1]
@@ -73,7 +73,7 @@ def test_a_shortage_ends_in_time_or_by_restocking() -> None:
 
 def test_a_limited_pool_gives_what_it_has_and_gets_it_back() -> None:
     rig = Rig()
-    rig.ec2.limit("m5.large", A, most=2)
+    rig.ec2.outside.limit("m5.large", A, most=2)
 
     first = rig.ec2.launch(request("m5.large/a", count=3, call="first"))
     rig.ec2.terminate((first.instances[0].id,))
@@ -87,7 +87,7 @@ def test_a_limited_pool_gives_what_it_has_and_gets_it_back() -> None:
 
 def test_a_limit_below_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="-1"):
-        Rig().ec2.limit("m5.large", A, most=-1)
+        Rig().ec2.outside.limit("m5.large", A, most=-1)
 
 
 def test_addresses_are_used_up_and_released() -> None:

@@ -57,9 +57,9 @@ def test_the_same_call_again_gets_the_same_answer_and_buys_nothing() -> None:
 
 def test_a_call_that_bought_nothing_buys_nothing_when_repeated_either() -> None:
     rig = Rig()
-    rig.ec2.run_out("*", "*")
+    rig.ec2.outside.run_out("*", "*")
     first = rig.ec2.launch(request())
-    rig.ec2.restock()
+    rig.ec2.outside.restock()
 
     assert rig.ec2.launch(request()) == first
     assert rig.ec2.all_instances() == ()

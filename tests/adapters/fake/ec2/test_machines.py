@@ -71,7 +71,7 @@ def test_terminating_again_or_something_unknown_does_not_matter() -> None:
 def test_an_instance_of_another_cluster_is_neither_seen_nor_terminated() -> None:
     rig = Rig()
     own = rig.launch_one()
-    (other,) = rig.ec2.launch_outside(request(cluster="other", call="other"))
+    (other,) = rig.ec2.outside.launch(request(cluster="other", call="other"))
 
     with pytest.raises(InvalidError, match=other.id):
         rig.ec2.terminate((own.id, other.id))
@@ -84,7 +84,7 @@ def test_an_instance_of_another_cluster_is_neither_seen_nor_terminated() -> None
 def test_an_instance_somebody_else_launched_into_the_cluster_is_seen() -> None:
     rig = Rig()
 
-    (stray,) = rig.ec2.launch_outside(request(call="by-hand"))
+    (stray,) = rig.ec2.outside.launch(request(call="by-hand"))
 
     assert [i.id for i in rig.ec2.instances()] == [stray.id]
 
@@ -95,7 +95,7 @@ def test_those_who_embed_it_hear_of_machines_that_come_and_go() -> None:
     went: list[tuple[float, str]] = []
     rig.ec2.on_running(lambda i, r: came.append((rig.agenda.monotonic(), i.id, r)))
     rig.ec2.on_gone(lambda i: went.append((rig.agenda.monotonic(), i.id)))
-    rig.ec2.launch_outside(request(cluster="other", call="other"))
+    rig.ec2.outside.launch(request(cluster="other", call="other"))
     asked = request(call="own")
     (instance,) = rig.ec2.launch(asked).instances
 
@@ -148,7 +148,7 @@ def test_a_stopped_instance_stays_in_listings_and_costs_nothing() -> None:
     instance = rig.launch_one("m5.large/a")
     rig.agenda.run(1800)
 
-    rig.ec2.stop_outside(instance.id)
+    rig.ec2.outside.stop(instance.id)
     stopping = rig.state(instance)
     rig.agenda.run(3600)
 

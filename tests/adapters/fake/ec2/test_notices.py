@@ -33,7 +33,7 @@ def test_a_spot_interruption_is_told_as_aws_documents_it_and_comes_two_minutes_l
     rig.agenda.run(60)
 
     event, notice = said(
-        rig, lambda: rig.ec2.interrupt(instance.id), of="EC2 Spot Instance Interruption Warning"
+        rig, lambda: rig.ec2.outside.interrupt(instance.id), of="EC2 Spot Instance Interruption Warning"
     )
 
     identity = event.pop("id")
@@ -62,7 +62,7 @@ def test_a_spot_interruption_is_told_as_aws_documents_it_and_comes_two_minutes_l
 def test_an_instance_given_back_before_its_notice_is_over_was_ended_by_the_controller() -> None:
     rig = Rig()
     instance = rig.launch_spot()
-    rig.ec2.interrupt(instance.id, notice_seconds=30)
+    rig.ec2.outside.interrupt(instance.id, notice_seconds=30)
 
     rig.ec2.terminate((instance.id,))
     rig.agenda.run(60)
@@ -75,7 +75,9 @@ def test_a_rebalance_recommendation_ends_nothing() -> None:
     instance = rig.launch_spot()
 
     event, notice = said(
-        rig, lambda: rig.ec2.recommend_rebalance(instance.id), of="EC2 Instance Rebalance Recommendation"
+        rig,
+        lambda: rig.ec2.outside.recommend_rebalance(instance.id),
+        of="EC2 Instance Rebalance Recommendation",
     )
     rig.agenda.run(600)
 
@@ -111,7 +113,7 @@ def test_an_instance_terminated_at_the_console_is_told() -> None:
     rig.agenda.run(20)
 
     event, notice = said(
-        rig, lambda: rig.ec2.terminate_outside(instance.id), of="EC2 Instance State-change Notification"
+        rig, lambda: rig.ec2.outside.terminate(instance.id), of="EC2 Instance State-change Notification"
     )
 
     assert event["detail"] == {"instance-id": instance.id, "state": "shutting-down"}
@@ -125,7 +127,7 @@ def test_an_instance_stopped_at_the_console_is_told() -> None:
     rig.agenda.run(20)
 
     _, notice = said(
-        rig, lambda: rig.ec2.stop_outside(instance.id), of="EC2 Instance State-change Notification"
+        rig, lambda: rig.ec2.outside.stop(instance.id), of="EC2 Instance State-change Notification"
     )
 
     assert (notice.kind, notice.instance_ids) == (InterruptionKind.INSTANCE_STOPPED, (instance.id,))
@@ -136,7 +138,7 @@ def test_a_retirement_is_announced_and_then_happens() -> None:
     instances = rig.ec2.launch(request(count=2)).instances
     ids = tuple(i.id for i in instances)
 
-    event, notice = said(rig, lambda: rig.ec2.retire(*ids, after_seconds=3600), of="AWS Health Event")
+    event, notice = said(rig, lambda: rig.ec2.outside.retire(*ids, after_seconds=3600), of="AWS Health Event")
 
     assert event["source"] == "aws.health"
     assert event["resources"] == list(ids)
@@ -157,24 +159,24 @@ def test_what_cannot_happen_is_refused() -> None:
     rig.ec2.terminate((gone.id,))
 
     with pytest.raises(ValueError, match="no spot instance"):
-        rig.ec2.interrupt(on_demand.id)
+        rig.ec2.outside.interrupt(on_demand.id)
     with pytest.raises(ValueError, match="no spot instance"):
-        rig.ec2.recommend_rebalance(on_demand.id)
+        rig.ec2.outside.recommend_rebalance(on_demand.id)
     with pytest.raises(ValueError, match="no live instance"):
-        rig.ec2.interrupt(gone.id)
+        rig.ec2.outside.interrupt(gone.id)
     with pytest.raises(ValueError, match="no live instance"):
-        rig.ec2.terminate_outside("i-00000000000000000")
+        rig.ec2.outside.terminate("i-00000000000000000")
     with pytest.raises(ValueError, match="cannot be stopped"):
-        rig.ec2.stop_outside(spot.id)
+        rig.ec2.outside.stop(spot.id)
     with pytest.raises(ValueError, match="not running"):
-        rig.ec2.stop_outside(on_demand.id)
+        rig.ec2.outside.stop(on_demand.id)
     with pytest.raises(ValueError, match="notice of -1"):
-        rig.ec2.interrupt(spot.id, notice_seconds=-1)
+        rig.ec2.outside.interrupt(spot.id, notice_seconds=-1)
     with pytest.raises(ValueError, match="needs instances"):
-        rig.ec2.retire()
-    rig.ec2.interrupt(spot.id)
+        rig.ec2.outside.retire()
+    rig.ec2.outside.interrupt(spot.id)
     with pytest.raises(ValueError, match="already"):
-        rig.ec2.interrupt(spot.id)
+        rig.ec2.outside.interrupt(spot.id)
     assert len(rig.ec2.live()) == 2
 
 
@@ -183,7 +185,7 @@ def test_without_a_queue_instances_end_unannounced() -> None:
     ec2 = FakeEC2(agenda, random.Random(1), SmallCatalogue(), cluster_name="demo")
     (instance,) = ec2.launch(request(capacity_type="spot")).instances
 
-    ec2.interrupt(instance.id)
+    ec2.outside.interrupt(instance.id)
     agenda.run(121)
 
     assert ec2.live() == ()

@@ -92,7 +92,7 @@ def test_an_instance_costs_by_the_second_until_it_is_terminated() -> None:
 def test_the_cost_of_all_is_the_sum_and_other_clusters_pay_for_themselves() -> None:
     rig = Rig()
     rig.ec2.launch(request("m5.large/a", count=2, call="two"))
-    rig.ec2.launch_outside(request("p3.2xlarge/c", cluster="other", call="other"))
+    rig.ec2.outside.launch(request("p3.2xlarge/c", cluster="other", call="other"))
     rig.agenda.run(3600)
 
     assert rig.ec2.cost() == pytest.approx(0.192)

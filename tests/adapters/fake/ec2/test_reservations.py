@@ -138,7 +138,7 @@ def test_a_reservation_of_nothing_or_twice_is_a_mistake() -> None:
 
 
 def test_the_status_of_a_class_says_which_reservations_it_has() -> None:
-    standing = rig_with().ec2.standing(OF_RESERVED)
+    status = rig_with().ec2.node_class_status(OF_RESERVED)
 
-    assert [one.reservation.id for one in standing.meaning.reservations] == ["cr-1"]
-    assert "CapacityReservationsReady" in [c.type for c in standing.conditions]
+    assert [one.reservation.id for one in status.meaning.reservations] == ["cr-1"]
+    assert "CapacityReservationsReady" in [c.type for c in status.conditions]

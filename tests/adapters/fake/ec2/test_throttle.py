@@ -85,7 +85,7 @@ def test_every_call_through_the_port_is_counted_and_no_other() -> None:
     rig.ec2.instances()
     rig.ec2.launched_by("call-1")
     rig.ec2.terminate((instance.id,))
-    rig.ec2.launch_outside(request(call="outside"))
+    rig.ec2.outside.launch(request(call="outside"))
     rig.ec2.live()
 
     assert dict(rig.ec2.calls) == {

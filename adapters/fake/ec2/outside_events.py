@@ -6,21 +6,24 @@ from treenail.adapters.fake.ec2.capacity import ANY, Pool
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.region import Region
-from treenail.adapters.fake.ec2.spells import Spell, Spells
+from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.troubles import Troubles
+from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.model.fleets import FleetRequest, Instance
 
 
-class Happenings:
-    """What users of the fake let happen. Methods raise ValueError where it cannot."""
+class OutsideEvents:
+    """Events that users of the fake cause. Methods raise ValueError where an event cannot happen."""
 
-    _region: Region
-    _fleets: Fleets
-    _spells: Spells
-    _templates: LaunchTemplates
-    _troubles: Troubles
+    def __init__(
+        self, region: Region, fleets: Fleets, templates: LaunchTemplates, queue: FakeQueue | None
+    ) -> None:
+        self._region = region
+        self._fleets = fleets
+        self._templates = templates
+        self._troubles = Troubles(region, queue)
 
-    def launch_outside(self, request: FleetRequest) -> tuple[Instance, ...]:
+    def launch(self, request: FleetRequest) -> tuple[Instance, ...]:
         """Launch as somebody else would, who need not tag instances as this cluster's."""
         return self._fleets.create(request).instances
 
@@ -49,11 +52,11 @@ class Happenings:
         """Tell that a spot instance is at an elevated risk of interruption."""
         self._troubles.recommend_rebalance(instance_id)
 
-    def terminate_outside(self, instance_id: str) -> None:
+    def terminate(self, instance_id: str) -> None:
         """Terminate an instance as somebody at a console would."""
         self._troubles.terminate(instance_id)
 
-    def stop_outside(self, instance_id: str) -> None:
+    def stop(self, instance_id: str) -> None:
         """Stop an instance as somebody at a console would."""
         self._troubles.stop(instance_id)
 
@@ -63,7 +66,7 @@ class Happenings:
 
     def begin(self, spell: Spell, seconds: float) -> None:
         """Have something go wrong with all calls for so many seconds."""
-        self._spells.begin(spell, seconds)
+        self._region.spells.begin(spell, seconds)
 
     def delete_templates(self) -> None:
         """Delete all launch templates as somebody at a console would: the next launch finds none."""

@@ -8,8 +8,8 @@ from tests.adapters.ec2.discovery.account import Account, node_class
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.node_class_status import image_meant, node_class_status_of
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
-from treenail.adapters.ec2.discovery.standing import image_meant, standing_of
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
@@ -27,7 +27,7 @@ SUBNET = {
 
 
 def stands(account: Account, of: NodeClass) -> NodeClassStatus:
-    return standing_of(
+    return node_class_status_of(
         of,
         subnets=Subnets(account.aws, account.memory),
         groups=SecurityGroups(account.aws, account.memory),
@@ -64,22 +64,22 @@ def test_each_part_of_a_class_stands_by_itself(account: Account) -> None:
     account.answers("ec2.describe_images", {"Images": []})
     account.refuses("ec2.describe_security_groups", "UnauthorizedOperation", status=403)
 
-    standing = stands(account, node_class(images=(OWN,)))
+    status = stands(account, node_class(images=(OWN,)))
 
-    assert {c.type: (c.status, c.reason) for c in standing.conditions} == {
+    assert {c.type: (c.status, c.reason) for c in status.conditions} == {
         "AMIsReady": (Status.FALSE, "AMINotFound"),
         "SubnetsReady": (Status.TRUE, "SubnetsReady"),
         "SecurityGroupsReady": (Status.UNKNOWN, "LookupFailed"),
     }
-    (subnet,) = standing.meaning.subnets
+    (subnet,) = status.meaning.subnets
     assert (subnet.id, subnet.zone, subnet.zone_id) == ("subnet-1", "us-east-1a", "use1-az1")
-    assert standing.meaning.security_groups == ()
+    assert status.meaning.security_groups == ()
 
 
 def test_of_a_class_with_a_template_of_its_own_the_subnets_alone_are_looked_up(account: Account) -> None:
     account.answers("ec2.describe_subnets", {"Subnets": [SUBNET]})
 
-    standing = stands(account, node_class(launch_template="mine"))
+    status = stands(account, node_class(launch_template="mine"))
 
-    assert [c.type for c in standing.conditions] == ["SubnetsReady"]
-    assert len(standing.meaning.subnets) == 1
+    assert [c.type for c in status.conditions] == ["SubnetsReady"]
+    assert len(status.meaning.subnets) == 1

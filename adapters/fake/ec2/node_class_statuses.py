@@ -40,7 +40,7 @@ _ASKED: Final = {
 }
 
 
-class Standings:
+class NodeClassStatuses:
     """Looks node classes up, and takes away what was made for them.
 
     `admit` lets the call of an API through, or raises a PortError.

@@ -42,7 +42,7 @@ _NEEDS: Final = {
 }
 
 
-def standing_of(
+def node_class_status_of(
     node_class: NodeClass,
     *,
     subnets: Subnets,
