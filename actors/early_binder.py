@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from cachetools import LRUCache
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.actors.runtime.work_queue import WorkQueue
+from treenail.actors.runtime.work_queue import Look, WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.lifecycle.early_binding import BindPods, MakeNode, early_node, early_step
@@ -24,13 +24,6 @@ from treenail.domain.telemetry import metrics
 # The ordinary way is always there: what does not work soon is left to it.
 _MOST_ATTEMPTS: Final = 8
 _MOST_NAMES: Final = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Private timer tick: see what can be done for one claim."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,7 @@ class _PodBound:
     outcome: Outcome[None]
 
 
-EarlyBinderInbox: TypeAlias = NodeChanged | _Look | _InstancesFound | _NodeMade | _PodBound
+EarlyBinderInbox: TypeAlias = NodeChanged | Look | _InstancesFound | _NodeMade | _PodBound
 
 
 @dataclass(slots=True)
@@ -84,7 +77,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         self._writer = writer
         self._cloud = cloud
         self._works: dict[str, _Work] = {}
-        self._queue = WorkQueue(self, _Look)
+        self._queue = WorkQueue(self, Look)
         # What the machines are called, by provider id: one answer tells it of all a call has bought.
         self._names: LRUCache[str, str] = LRUCache(_MOST_NAMES)
         # The calls whose instances EC2 is being asked for.
@@ -94,7 +87,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
         match message:
             case NodeChanged():
                 self._note(message)
-            case _Look(name=name):
+            case Look(name=name):
                 self._look(name)
             case _InstancesFound():
                 self._found(message)

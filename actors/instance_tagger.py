@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.actors.runtime.work_queue import WorkQueue
+from treenail.actors.runtime.work_queue import Look, WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.lifecycle.tagging import TAGGED_PATCH, missing_tags, untagged
 from treenail.domain.model.backoff import Backoff
@@ -25,13 +25,6 @@ _GATHER_SECONDS: Final = 2.0
 _PACE_SECONDS: Final = 0.2
 _BACKOFF: Final = Backoff(first=10.0, longest=600.0)
 _KEY: Final[TaskKey] = ("ec2", "tags")
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Private timer tick: an instance is to be tagged with the next sweep."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class _Tagged:
     outcome: Outcome[object]
 
 
-TaggerInbox: TypeAlias = NodeChanged | _Look | _Sweep | _Listed | _Next | _Tagged
+TaggerInbox: TypeAlias = NodeChanged | Look | _Sweep | _Listed | _Next | _Tagged
 
 
 class InstanceTagger(DomainActor[TaggerInbox]):
@@ -74,7 +67,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
         self._writer = writer
         self._cloud = cloud
         self._untagged: dict[str, NodeClaim] = {}
-        self._work = WorkQueue(self, _Look, _BACKOFF)
+        self._work = WorkQueue(self, Look, _BACKOFF)
         # Those that the next sweep is for, and those that this one still has before it.
         self._due: dict[str, None] = {}
         self._queue: deque[str] = deque()
@@ -85,7 +78,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
         match message:
             case NodeChanged():
                 self._note(message)
-            case _Look(name=name):
+            case Look(name=name):
                 self._look(name)
             case _Sweep():
                 self._sweep()

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_initialized, tell_registered
-from treenail.actors.runtime.work_queue import WorkQueue
+from treenail.actors.runtime.work_queue import Look, WorkQueue
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import ClaimGivenUp
@@ -52,13 +52,6 @@ _HEAL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """Private timer tick: see what one claim needs."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Did:
     """A step of one claim was tried, which was decided for it as it was then."""
 
@@ -88,7 +81,7 @@ class _Collected:
 
 
 LifecycleInbox: TypeAlias = (
-    NodeLaunched | NodeChanged | PoolsSeen | _Look | _Did | _CollectGarbage | _GarbageFound | _Collected
+    NodeLaunched | NodeChanged | PoolsSeen | Look | _Did | _CollectGarbage | _GarbageFound | _Collected
 )
 LifecycleTells: TypeAlias = NodeRegistered | NodeInitialized | NodeNeverCame
 
@@ -125,7 +118,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._left_alone: dict[str, LeftAlone | None] = {}
         # The names of the pools whose nodes are left alone entirely.
         self._static: frozenset[str] = frozenset()
-        self._work = WorkQueue(self, _Look)
+        self._work = WorkQueue(self, Look)
         # Claims that we said are to go.
         self._given_up: dict[str, None] = {}
 
@@ -140,7 +133,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._static = frozenset(pool.name for pool in pools if pool.static)
             case NodeLaunched(claim=claim):
                 self._look(claim.name)
-            case _Look(name=name):
+            case Look(name=name):
                 self._look(name)
             case _Did():
                 self._did(message)

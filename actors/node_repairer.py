@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.publishing import ToldLately, publish
+from treenail.actors.runtime.work_queue import Look
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, UnhealthyNode
@@ -25,14 +25,7 @@ _LOOK_AGAIN: Final = timedelta(minutes=5)
 _TOLD_SECONDS: Final = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Private timer tick: a node may have been unhealthy for too long."""
-
-    name: str
-
-
-NodeRepairerInbox: TypeAlias = NodeChanged | _Look
+NodeRepairerInbox: TypeAlias = NodeChanged | Look
 
 
 class NodeRepairer(DomainActor[NodeRepairerInbox]):
@@ -61,7 +54,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
         match message:
             case NodeChanged():
                 self._note(message)
-            case _Look(name=name):
+            case Look(name=name):
                 self._look(name)
             case _:
                 assert_never(message)
@@ -75,7 +68,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
             self._look_at(name, max(diagnosis.due, self._not_before.get(name, diagnosis.due)))
 
     def _look_at(self, name: str, at: datetime) -> None:
-        self.later(name, _Look(name), seconds=max(0.0, (at - self._timers.now()).total_seconds()))
+        self.later(name, Look(name), seconds=max(0.0, (at - self._timers.now()).total_seconds()))
 
     def _look(self, name: str) -> None:
         found = self._unhealthy_node.diagnosis(name)

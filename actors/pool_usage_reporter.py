@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
@@ -14,7 +14,7 @@ from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.status.pool_usage import PoolUsage, UsageBook
+from treenail.domain.status.pool_usage import UsageBook
 
 # What changes together is written once.
 _GATHERED: Final = 5.0
@@ -73,8 +73,8 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
     def _show(self) -> None:
         for about, usage in self._book.due():
             key = ("kubernetes", "usage", f"{about.kind} {about.name}")
-            call = _setting(self._writer, about, usage)
-            self._tasks.run(key, call, self.me, _written(about), purpose=Purpose.HOUSEKEEPING)
+            call = partial(self._writer.set_usage, about, usage)
+            self._tasks.run(key, call, self.me, partial(_Written, about), purpose=Purpose.HOUSEKEEPING)
 
     def _note(self, written: _Written) -> None:
         match written.outcome:
@@ -86,11 +86,3 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
                 self._show_in(_AGAIN_SECONDS)
             case _:
                 pass
-
-
-def _setting(writer: ClusterWriter, about: ObjectRef, usage: PoolUsage) -> Callable[[], None]:
-    return lambda: writer.set_usage(about, usage)
-
-
-def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:
-    return lambda outcome: _Written(about, outcome)

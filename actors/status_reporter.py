@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
@@ -145,11 +145,13 @@ class StatusReporter(DomainActor[ReporterInbox]):
     def _show(self) -> None:
         for showing in self._board.due():
             key = ("kubernetes", "condition", f"{showing.about.kind} {showing.about.name}")
-            calls = [_setting(self._writer, showing)]
+            show = partial(self._writer.set_conditions, showing.about, showing.conditions, showing.meaning)
+            calls = [partial(show, class_generation=showing.class_generation)]
             if showing.annotations:
-                calls.append(_annotating(self._writer, showing))
+                calls.append(partial(self._writer.annotate, showing.about, showing.annotations))
+            told = partial(_Written, showing.about)
             for call in calls:
-                self._tasks.run(key, call, self.me, _written(showing.about), purpose=Purpose.HOUSEKEEPING)
+                self._tasks.run(key, call, self.me, told, purpose=Purpose.HOUSEKEEPING)
             self._tell(showing)
         self._look_later()
 
@@ -196,17 +198,3 @@ class StatusReporter(DomainActor[ReporterInbox]):
             return
         self._board.unwritten(about)
         self._look_later()
-
-
-def _setting(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
-    return lambda: writer.set_conditions(
-        showing.about, showing.conditions, showing.meaning, class_generation=showing.class_generation
-    )
-
-
-def _annotating(writer: ClusterWriter, showing: Showing) -> Callable[[], None]:
-    return lambda: writer.annotate(showing.about, showing.annotations)
-
-
-def _written(about: ObjectRef) -> Callable[[Outcome[None]], _Written]:
-    return lambda outcome: _Written(about, outcome)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from treenail.actors.runtime.base import DomainActor
 from treenail.domain.model.backoff import CALLS, Backoff
 
 KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Private timer tick of an actor: see what one claim, node or instance needs now."""
+
+    name: str
 
 
 class WorkQueue(Generic[KeyT]):

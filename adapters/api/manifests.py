@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
 from treenail.adapters.api.consistency import Entry, problems
@@ -73,15 +73,7 @@ def decode_all(
             raise error
         errors.append(error)
 
-    reading = Reading(at=at, specs=specs or PodSpecs())
-    entries: list[Entry] = []
-    for manifest in manifests:
-        if passed_over(manifest.api_version, manifest.kind):
-            continue
-        try:
-            entries.append(Entry(manifest, _translated(manifest, reading)))
-        except ManifestError as error:
-            set_aside(error)
+    entries = tuple(_entries(manifests, Reading(at=at, specs=specs or PodSpecs()), set_aside))
     left_out: set[int] = set()
     for n, problem in problems(
         entries, node_classes_optional=node_classes_optional, node_classes_there=node_classes_there
@@ -94,6 +86,18 @@ def decode_all(
         warnings=tuple(line for entry in kept for line in _warnings(entry)),
         set_aside=tuple(errors),
     )
+
+
+def _entries(
+    manifests: Sequence[Manifest], reading: Reading, set_aside: Callable[[ManifestError], None]
+) -> Iterator[Entry]:
+    for manifest in manifests:
+        if passed_over(manifest.api_version, manifest.kind):
+            continue
+        try:
+            yield Entry(manifest, _translated(manifest, reading))
+        except ManifestError as error:
+            set_aside(error)
 
 
 def to_manifest(thing: NodeClaim | Node | Pod | ClusterEvent) -> Tree:

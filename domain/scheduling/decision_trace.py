@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from datetime import datetime
 
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
@@ -15,12 +14,16 @@ from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent, SpanKi
 
 def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime) -> tuple[Span, ...]:
     """Return the spans of a decision that was committed `at`, the root last."""
-    decision, plan = decided.decision, decided.plan
+    decision, snapshot = decided.decision, decided.snapshot
     root = decision.context
     known: dict[str, Attribute] = {DECISION_ID: decision.id}
-
-    def child(name: str, start: datetime, end: datetime, more: Mapping[str, Attribute]) -> Span:
-        return Span(
+    batch: dict[str, Attribute] = {"treenail.pods": decision.pods, "treenail.urgent": decision.urgent}
+    select: dict[str, Attribute] = {
+        "treenail.revision": snapshot.revision,
+        "treenail.nodepools": decided.considered,
+    }
+    phases = tuple(
+        Span(
             context=root.child(name),
             parent=root,
             name=name,
@@ -29,37 +32,11 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             attributes={**known, **more},
             events=_class_events(decided) if name == "pack" else (),
         )
-
-    snapshot = decided.snapshot
-    batch = child(
-        "batch",
-        decision.opened_at,
-        decision.closed_at,
-        {"treenail.pods": decision.pods, "treenail.urgent": decision.urgent},
-    )
-    select = child(
-        "select",
-        snapshot.taken_at,
-        decided.selected_at,
-        {"treenail.revision": snapshot.revision, "treenail.nodepools": decided.considered},
-    )
-    pack = child(
-        "pack",
-        decided.selected_at,
-        decided.packed_at,
-        {
-            "treenail.pods": len(snapshot.pods),
-            "treenail.existing_nodes": sum(existing_node.open for existing_node in snapshot.existing_nodes),
-            "treenail.classes": len(plan.classes),
-            "treenail.nodeclaims": len(plan.claims),
-            "treenail.refused": sum(len(r.pods) for r in plan.refused),
-            "treenail.cost_usd_hour": round(plan.cost, 6),
-            "treenail.lower_bound_usd_hour": round(plan.lower_bound, 6),
-            "treenail.whole_cost_usd_hour": round(plan.whole_cost, 6),
-            "treenail.whole_lower_bound_usd_hour": round(plan.whole_lower_bound, 6),
-            "treenail.exhausted": plan.exhausted,
-            **({"treenail.problems": plan.problems} if plan.problems else {}),
-        },
+        for name, start, end, more in (
+            ("batch", decision.opened_at, decision.closed_at, batch),
+            ("select", snapshot.taken_at, decided.selected_at, select),
+            ("pack", decided.selected_at, decided.packed_at, _packed(decided)),
+        )
     )
     decide = Span(
         context=root,
@@ -76,7 +53,24 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             **_reasons(committed),
         },
     )
-    return batch, select, pack, decide
+    return (*phases, decide)
+
+
+def _packed(decided: PlanDecided) -> dict[str, Attribute]:
+    plan, snapshot = decided.plan, decided.snapshot
+    return {
+        "treenail.pods": len(snapshot.pods),
+        "treenail.existing_nodes": sum(existing_node.open for existing_node in snapshot.existing_nodes),
+        "treenail.classes": len(plan.classes),
+        "treenail.nodeclaims": len(plan.claims),
+        "treenail.refused": sum(len(r.pods) for r in plan.refused),
+        "treenail.cost_usd_hour": round(plan.cost, 6),
+        "treenail.lower_bound_usd_hour": round(plan.lower_bound, 6),
+        "treenail.whole_cost_usd_hour": round(plan.whole_cost, 6),
+        "treenail.whole_lower_bound_usd_hour": round(plan.whole_lower_bound, 6),
+        "treenail.exhausted": plan.exhausted,
+        **({"treenail.problems": plan.problems} if plan.problems else {}),
+    }
 
 
 def _reasons(committed: PlanCommitted) -> dict[str, Attribute]:
