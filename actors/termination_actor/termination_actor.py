@@ -57,10 +57,10 @@ from treenail.domain.termination.drain import (
     Step,
     Terminate,
     must_leave,
-    next_step,
-    seen_gone,
-    surely_nothing,
+    names_in,
+    note_done,
 )
+from treenail.domain.termination.drain_table import next_step
 from treenail.domain.termination.leaving import Leaving, why_it_stays
 from treenail.domain.termination.moving_out import MoveOut
 
@@ -330,32 +330,23 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state is None or view is None:
             return
         match did.outcome:
-            case Done(value=value):
-                self._work.succeeded(name)
-                self._advance(did, value, view, state)
-            case Failed(error=NotFoundError()):
-                self._work.succeeded(name)
-                # What we would change is gone; the watch says so shortly.
-                self._advance(did, None, view, state)
-            case Failed():
+            case Failed(error=error) if not isinstance(error, NotFoundError):
                 self._work.retry(name)
-            case _:
-                assert_never(did.outcome)
+            case outcome:
+                # What we would change may be gone; the watch says so shortly.
+                self._work.succeeded(name)
+                self._advance(did, outcome.value if isinstance(outcome, Done) else None, view, state)
 
     def _advance(self, did: Did, value: object, view: NodeView, state: Leaving) -> None:
-        name, now = did.name, self._timers.now()
-        wait = 1.0
+        name, wait = did.name, 1.0
+        note_done(state, did.step, value, asked_at=did.started_at, now=self._timers.now())
         match did.step:
             case Cordon(node=node):
-                state.cordoned_at = now
                 if view.claim is not None:
                     self._recorder.stage("cordon", view.claim, state, did.started_at)
                     self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
                 self.log("cordoned node", logger="controller.termination", node=node.name)
-            case Abandon() if not state.may_stay:
-                # While it was opened again, a reason came that leaves no choice.
-                state.cordoned_at = None
-            case Abandon():
+            case Abandon() if state.may_stay:  # else a reason came meanwhile that leaves no choice
                 del self._leaving[name]
                 self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name))
@@ -364,23 +355,16 @@ class TerminationActor(DomainActor[TerminationInbox]):
             case DeleteClaim(claim=claim):
                 disrupted = metrics.NODECLAIMS_DISRUPTED.name
                 self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause))
-            case FindInstance(claim=claim):
-                state.nothing_bought = not value and surely_nothing(claim, did.started_at)
+            case FindInstance():
                 wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
-            case Terminate():
-                state.terminated_at = now
-            case AwaitGone(claim=claim, draining=True):
-                state.lost = seen_gone(claim, _names(value), did.started_at)
+            case AwaitGone(draining=True):
                 wait = 0.0
             case AwaitGone(claim=claim):
-                state.gone = seen_gone(claim, _names(value), did.started_at)
                 wait = 0.0 if state.gone else _LOOK_SECONDS
                 if state.gone:
                     self._gone(claim, state)
             case AwaitDetached(kept=kept):
-                attached = _names(value)
-                state.detached = attached <= kept
-                self._teller.detaching(view, attached - kept)
+                self._teller.detaching(view, names_in(value) - kept)
                 wait = 0.0 if state.detached else wait
             case LetGo():
                 wait = _LOOK_SECONDS
@@ -411,7 +395,3 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved, error)
         if error is not None:
             self.log("failed draining node", nodeclaim=moved.name, error=str(error))
-
-
-def _names(value: object) -> frozenset[str]:
-    return value if isinstance(value, frozenset) else frozenset()

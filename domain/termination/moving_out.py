@@ -27,6 +27,10 @@ _MARGIN: Final = timedelta(seconds=10)
 _SLACK: Final = timedelta(seconds=2)
 # Places come to be ready by themselves; a look now and then heals what was not heard.
 _LOOK_AGAIN: Final = timedelta(seconds=10)
+# Of nodes that go only once their pods have other places: a decision on those is made soon, or not at all.
+_PLACED_WITHIN: Final = timedelta(seconds=30)
+# New nodes that are not ready by then are not waited for.
+_READY_WITHIN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,18 @@ class MoveOut:
 
     evict: tuple[Pod, ...]
     delete: tuple[tuple[Pod, int], ...]
+
+
+def places_awaited(pods: Sequence[Pod], state: Leaving, now: datetime) -> datetime | None:
+    """Return until when to wait for the new places of these pods; None where all are ready.
+
+    A time that is over says that they will not be had.
+    """
+    moving = [pod for pod in pods if pod.reschedulable and not pod.protected(now)]
+    if all(state.places.get(pod.uid, False) for pod in moving):
+        return None
+    decided = all(pod.uid in state.places for pod in moving)
+    return state.began_at + (_READY_WITHIN if decided else _PLACED_WITHIN)
 
 
 def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut | datetime:

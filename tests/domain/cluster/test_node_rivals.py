@@ -17,7 +17,7 @@ from treenail.domain.model.nodes import LAUNCHED, Condition, Node, NodeClaim, No
 from treenail.domain.model.pods import Owner
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.drain import LetGo
-from treenail.domain.termination.drain import next_step as next_drain_step
+from treenail.domain.termination.drain_table import next_step as next_drain_step
 from treenail.domain.termination.leaving import Leaving
 
 MACHINE = "aws:///a/i-1"

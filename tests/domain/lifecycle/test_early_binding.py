@@ -23,7 +23,7 @@ from treenail.domain.model.taints import (
 )
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.drain import DeleteNode
-from treenail.domain.termination.drain import next_step as next_drain_step
+from treenail.domain.termination.drain_table import next_step as next_drain_step
 from treenail.domain.termination.leaving import Leaving
 from treenail.domain.termination.moving_out import MoveOut
 

@@ -27,10 +27,10 @@ from treenail.domain.termination.drain import (
     LetGo,
     Step,
     Terminate,
-    next_step,
     seen_gone,
     surely_nothing,
 )
+from treenail.domain.termination.drain_table import next_step
 from treenail.domain.termination.leaving import Leaving
 from treenail.domain.termination.moving_out import MoveOut
 

@@ -10,7 +10,7 @@ from tests.domain.drains import DELETING, going, leaving
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.model.taints import Toleration, TolerationOperator
-from treenail.domain.termination.drain import next_step
+from treenail.domain.termination.drain_table import next_step
 from treenail.domain.termination.leaving import Leaving
 from treenail.domain.termination.moving_out import MoveOut
 
