@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from treenail.adapters.controller.failures import TOO_MANY, WITHIN
-from treenail.adapters.controller.pulse import STUCK_SECONDS
+from treenail.adapters.controller.liveness import STUCK_SECONDS
 from treenail.adapters.runtime.tasks import WORKERS
 from treenail.adapters.settings.karpenter_settings import IGNORED
 from treenail.adapters.settings.settings import VARIABLES

@@ -27,7 +27,7 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.said import read_settings
+from treenail.adapters.settings.sources import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 RBAC: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))

@@ -15,8 +15,8 @@ from typing import Annotated, Final
 import typer
 
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.settings.said import SettingError, Sources, read_settings
 from treenail.adapters.settings.settings import VARIABLES, Settings
+from treenail.adapters.settings.sources import SettingError, Sources, read_settings
 from treenail.domain.model.errors import PortError
 
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an

@@ -11,13 +11,13 @@ import msgspec
 import typer
 
 from treenail.adapters.ec2 import data
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.data.generate import all_of, region_record, with_figures, write, write_prices
 from treenail.adapters.ec2.data.survey import Survey, survey
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.prices import OnDemand
-from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.records import shipped_price_lists, shipped_types
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
@@ -72,10 +72,10 @@ def regenerate(
     _tell(described, len(records), surveys)
 
 
-def _account(region: str, endpoint_url: str | None) -> tuple[Aws, Memory]:
+def _account(region: str, endpoint_url: str | None) -> tuple[Aws, AnswerCaches]:
     clock, dice = SystemClock(), SystemDice()
     clients = Clients.open(region=region, endpoint_url=endpoint_url, session=boto3.Session())
-    return Aws(clients, Gate(clock, dice)), Memory(clock, dice, _log)
+    return Aws(clients, CallRetries(clock, dice)), AnswerCaches(clock, dice, _log)
 
 
 def _figures(file: Path | None) -> dict[str, int]:

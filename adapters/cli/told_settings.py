@@ -9,8 +9,8 @@ from treenail.adapters.api.documents import Manifest
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.embed.told_settings import settings_of
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.sources import SettingError
 
 
 def told_by(decoded: Decoded, manifests: Sequence[Manifest]) -> Settings:

@@ -12,18 +12,18 @@ import boto3
 from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
 from treenail.adapters.controller.ground import Ground
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.clients import Clients, region_of
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
-from treenail.adapters.ec2.discovery.memory import Memory
-from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.ec2.refresher import Refresher
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.sources import SettingError
 from treenail.adapters.sqs.queue import SqsQueue
 from treenail.adapters.sqs.settings import SqsSettings
 from treenail.domain.model.errors import UnavailableError
@@ -81,7 +81,7 @@ def eks_version(aws: Aws, name: str) -> str:
         PortError: EKS does not tell.
     """
     ask = partial(aws.clients.eks.describe_cluster, name=name)
-    version = aws.gate.call("eks", "DescribeCluster", ask).get("cluster", {}).get("version", "")
+    version = aws.retries.call("eks", "DescribeCluster", ask).get("cluster", {}).get("version", "")
     if not version:
         raise UnavailableError(f"EKS tells no version of Kubernetes for the cluster {name}")
     return str(version)
@@ -102,20 +102,20 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
     settings = ground.settings
     with _naming_settings():
         clients = Clients.open(session=_session(settings))
-    aws = Aws(clients, Gate(ground.clock, ground.dice))
-    memory = Memory(ground.clock, ground.dice, ground.telemetry.log)
+    aws = Aws(clients, CallRetries(ground.clock, ground.dice))
+    caches = AnswerCaches(ground.clock, ground.dice, ground.telemetry.log)
     identity = ClusterIdentity(
         name=settings.cluster_name,
         endpoint=settings.cluster_endpoint,
         certificate_authority=settings.cluster_ca_bundle,
     )
-    cluster = Cluster(aws, memory, identity, _version(settings, aws, connection))
+    cluster = Cluster(aws, caches, identity, _version(settings, aws, connection))
     sizes = ClusterSettings(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
     )
     catalogue = LiveCatalogue(
         aws,
-        memory,
+        caches,
         cluster,
         settings=sizes,
         periods=Periods(subnets=settings.subnet_refresh_interval, images=settings.ami_refresh_interval),

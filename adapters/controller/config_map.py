@@ -13,8 +13,8 @@ from treenail.adapters.controller.namespace import ACCOUNT, own_namespace
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.said import SettingError, Sources
 from treenail.adapters.settings.settings import VARIABLES
+from treenail.adapters.settings.sources import SettingError, Sources
 from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import NotFoundError, UnavailableError
 

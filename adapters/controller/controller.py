@@ -17,8 +17,8 @@ from treenail.actors.system import System, SystemSettings
 from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside
+from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.pages import Page, Pages, serve_pages
-from treenail.adapters.controller.pulse import Pulse
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.telemetry import open_telemetry
@@ -79,7 +79,9 @@ class Controller:
         self._watchdogs: SimpleQueue[Timer] = SimpleQueue()
         self._timers = ThreadTimers(self._clock, failed=self.failed, late=self._late)
         self._tasks = ThreadTasks(failed=self.failed, dropped=self._event_dropped)
-        self._pulse = Pulse(self._timers, self.threads, self._tasks, self.telemetry, look=self._clock.look)
+        self._liveness = Liveness(
+            self._timers, self.threads, self._tasks, self.telemetry, look=self._clock.look
+        )
         self._system: System | None = None
         self._probes: ServedPort | None = None
         self._metrics: ServedPort | None = None
@@ -155,7 +157,7 @@ class Controller:
             failed=self.failed,
         )
         self._system = System(runtime, self.threads, outside.ports, self._system_settings())
-        self._pulse.start()
+        self._liveness.start()
         self._system.start()
 
     def _serve(self, variable: str, port: int, pages: Pages) -> ServedPort:
@@ -221,7 +223,7 @@ class Controller:
     # --- what others look at
 
     def _health(self) -> Page:
-        return Page.check(self._pulse.troubles())
+        return Page.check(self._liveness.troubles())
 
     def _readiness(self) -> Page:
         synced = self.telemetry.metrics.value(metrics.CLUSTER_STATE_SYNCED.name, {}) == 1

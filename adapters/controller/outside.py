@@ -16,8 +16,8 @@ from treenail.adapters.kubernetes.connection import Connection, NotConnectedErro
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.settings.price_overrides import read_price_overrides
-from treenail.adapters.settings.said import SettingError
 from treenail.adapters.settings.settings import CloudName
+from treenail.adapters.settings.sources import SettingError
 from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides

@@ -114,13 +114,13 @@ class AwsRefusalError(Exception):
 
 
 def code_of(error: PortError) -> str:
-    """Return the AWS code behind an error that the gate raised, "" where there was no answer."""
+    """Return the AWS code behind an error that `CallRetries` raised, "" where there was no answer."""
     cause = error.__cause__
     return cause.code if isinstance(cause, AwsRefusalError) else ""
 
 
 def message_of(error: PortError) -> str:
-    """Return the text AWS gave for an error that the gate raised, without the code."""
+    """Return the text AWS gave for an error that `CallRetries` raised, without the code."""
     cause = error.__cause__
     return cause.message if isinstance(cause, AwsRefusalError) else str(error)
 

@@ -58,7 +58,7 @@ class Clients:
         """
         session = session or boto3.Session()
         found = region_of(session, region)
-        # Calls are repeated by the gate, which knows of all threads' calls, and nowhere else.
+        # Calls are repeated by `CallRetries`, which knows of all threads' calls, and nowhere else.
         config = Config(
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.cache import Log, unheard
 from treenail.adapters.ec2.discovery.capacity_reservations import described_reservations
-from treenail.adapters.ec2.discovery.memory import Log, unheard
 from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
 from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
@@ -108,7 +108,7 @@ class EC2Cloud:
         self._statuses = InstanceStatuses(aws)
         self._listing = SharedListing(clock, self._list)
         self._terminations = Terminations(
-            lambda ids, purpose: aws.gate.call(
+            lambda ids, purpose: aws.retries.call(
                 "ec2",
                 "TerminateInstances",
                 partial(aws.clients.ec2.terminate_instances, InstanceIds=ids),
@@ -123,7 +123,7 @@ class EC2Cloud:
         Raises:
             NodeClassNotReadyError: its subnets, security groups or images are not to be found, or its
                 instances would have no profile or no user data they could boot with.
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         if not node_class.launch_template:
             self._profiles.of(node_class)
@@ -145,7 +145,7 @@ class EC2Cloud:
         Raises:
             InvalidError: the request is refused as a whole, or its token was used for another one.
             NodeClassNotReadyError: the node class cannot be launched from.
-            UnavailableError, TooManyRequestsError: as the gate says.
+            UnavailableError, TooManyRequestsError: as `CallRetries` says.
         """
         if request.tags.get(CLUSTER_TAG) != self._cluster_name:
             raise InvalidError(f"instances of {self._cluster_name} bear the tag {CLUSTER_TAG}")
@@ -158,7 +158,7 @@ class EC2Cloud:
         """Return the instances tagged with `token`, as far as they are visible yet, sorted by id.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         return self._describe(matching(f"tag:{LAUNCH_TAG}", (token,)))
 
@@ -168,7 +168,7 @@ class EC2Cloud:
         What changed in EC2 within the last second may not show, but for what was done here.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         return self._listing.get()
 
@@ -178,7 +178,7 @@ class EC2Cloud:
         Statuses and reservations are looked up apart: what fails of one hides nothing of the other.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; nothing is known.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; nothing is known.
         """
         unwell, no_status = _attempt(self._statuses.impairments)
         # A status does not say whose instance it is of.
@@ -206,7 +206,7 @@ class EC2Cloud:
         """Terminate instances; those that are gone already do not matter.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; it may not be done.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; it may not be done.
         """
         try:
             self._terminations.terminate(ids, purpose)
@@ -218,10 +218,10 @@ class EC2Cloud:
 
         Raises:
             NotFoundError: there is no such instance, or it is not to be seen yet.
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         create = partial(self._aws.clients.ec2.create_tags, Resources=[instance_id], Tags=written(tags))
-        self._aws.gate.call("ec2", "CreateTags", create)
+        self._aws.retries.call("ec2", "CreateTags", create)
 
     def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there."""
@@ -238,7 +238,7 @@ class EC2Cloud:
         """Delete the instance profiles and launch templates that were made for a node class.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; some may be deleted.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; some may be deleted.
         """
         self._templates.release(node_class.ref.name)
         self._profiles.release(node_class)
@@ -247,7 +247,7 @@ class EC2Cloud:
         """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says; some may be deleted.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; some may be deleted.
         """
         return self._profiles.collect(node_classes, self._borne())
 

@@ -13,10 +13,10 @@ from cachetools import LRUCache
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.ec2.catalogue import Catalogue, Zones
 from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.discovery.images import Images
-from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.node_class_status import node_class_status_of
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
@@ -104,7 +104,7 @@ class LiveCatalogue:
     def __init__(
         self,
         aws: Aws,
-        memory: Memory,
+        caches: AnswerCaches,
         cluster: Cluster,
         *,
         settings: ClusterSettings = _DEFAULTS,
@@ -119,19 +119,19 @@ class LiveCatalogue:
         self._region = aws.clients.region
         self._settings = settings
         self._prices = prices
-        self._subnets = Subnets(aws, memory, seconds=periods.subnets)
-        self._groups = SecurityGroups(aws, memory)
-        self._placement_groups = PlacementGroups(aws, memory)
-        self._reservations = CapacityReservations(aws, memory)
-        self._images = Images(aws, memory, cluster.version, seconds=periods.images)
-        self._types = InstanceTypes(aws, memory)
-        self._offerings = Offerings(aws, memory)
-        self._on_demand = OnDemand(aws, memory, isolated=isolated)
-        self._spot = Spot(aws, memory)
+        self._subnets = Subnets(aws, caches, seconds=periods.subnets)
+        self._groups = SecurityGroups(aws, caches)
+        self._placement_groups = PlacementGroups(aws, caches)
+        self._reservations = CapacityReservations(aws, caches)
+        self._images = Images(aws, caches, cluster.version, seconds=periods.images)
+        self._types = InstanceTypes(aws, caches)
+        self._offerings = Offerings(aws, caches)
+        self._on_demand = OnDemand(aws, caches, isolated=isolated)
+        self._spot = Spot(aws, caches)
         self._lock = Lock()
         self._learning = Lock()
         self._learned = ObservedCapacity()
-        self._clock = memory.clock
+        self._clock = caches.clock
         self._stock: _Stock | None = None
         self._catalogue: Catalogue | None = None
         self._made: LRUCache[_Wanted, _Made] = LRUCache(_MOST_KEPT)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final, Protocol
 
-from treenail.adapters.ec2.discovery.memory import Log
+from treenail.adapters.ec2.discovery.cache import Log
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.runtime import Dice
 

@@ -7,8 +7,8 @@ from typing import Final
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.ec2.capacity import ClusterSettings
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.said import read_settings
 from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.sources import read_settings
 
 _CLUSTER: Final = "demo"
 

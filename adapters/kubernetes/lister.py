@@ -10,9 +10,9 @@ from typing import Any, Final
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header, read_page
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
-from treenail.adapters.kubernetes.kept import Kept
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.resource_store import ResourceStore
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.errors import InvalidError, UnavailableError
@@ -68,7 +68,9 @@ class Lister:
     watch, pages are asked for, until the next list but one; where it fails, once.
     """
 
-    def __init__(self, resource: Resource, *, connection: Connection, kept: Kept, pace: Pace) -> None:
+    def __init__(
+        self, resource: Resource, *, connection: Connection, kept: ResourceStore, pace: Pace
+    ) -> None:
         self._path = resource.path()
         self._asked = f"GET {self._path}"
         self._connection = connection

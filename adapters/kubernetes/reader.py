@@ -14,11 +14,11 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import read_page
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
+from treenail.adapters.kubernetes.fact_publisher import FactPublisher
 from treenail.adapters.kubernetes.items import items_of
-from treenail.adapters.kubernetes.kept import Kept, Shelf
-from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
+from treenail.adapters.kubernetes.resource_store import ResourceStore, WatchedResource
 from treenail.adapters.kubernetes.resources import (
     DISPENSABLE,
     MACHINE,
@@ -28,8 +28,8 @@ from treenail.adapters.kubernetes.resources import (
     WATCHED,
     Resource,
 )
-from treenail.adapters.kubernetes.teller import Teller
 from treenail.adapters.kubernetes.volume_attachments import VolumeAttachments
+from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.adapters.kubernetes.watcher import Log, Watcher
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
@@ -46,7 +46,7 @@ _OLDER_NODE_CLAIM: Final = replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1
 class _Feed:
     """What runs for one listener."""
 
-    teller: Teller
+    publisher: FactPublisher
     relister: Relister
     watchers: tuple[Watcher, ...]
     threads: tuple[threading.Thread, ...]
@@ -97,9 +97,11 @@ class KubernetesReader:
         """
         if self._feed is not None:
             raise RuntimeError("the cluster is watched already: stop that watch first")
-        ledger = Ledger(WATCHED)
+        store = WatchStore(WATCHED)
         reading = Reading()
-        teller = Teller(ledger, to, pace=self._pace, uniform=self._uniform, congested=self._congested)
+        publisher = FactPublisher(
+            store, to, pace=self._pace, uniform=self._uniform, congested=self._congested
+        )
         relister = Relister()
         watchers: list[Watcher] = []
 
@@ -108,12 +110,14 @@ class KubernetesReader:
                 watcher.server_answers()
 
         watchers += (
-            self._watcher(resource, Shelf(resource, ledger, items_of(resource, reading)), relister, answered)
+            self._watcher(
+                resource, WatchedResource(resource, store, items_of(resource, reading)), relister, answered
+            )
             for resource in WATCHED
         )
-        threads = [self._thread("tell", teller.run), self._thread("relist", relister.run)]
+        threads = [self._thread("tell", publisher.run), self._thread("relist", relister.run)]
         threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
-        self._feed = _Feed(teller, relister, tuple(watchers), tuple(threads))
+        self._feed = _Feed(publisher, relister, tuple(watchers), tuple(threads))
         for thread in threads:
             thread.start()
 
@@ -123,7 +127,7 @@ class KubernetesReader:
         threads = [self._drain] if self._drain is not None else []
         feed, self._feed = self._feed, None
         if feed is not None:
-            feed.teller.stop()
+            feed.publisher.stop()
             feed.relister.stop()
             for watcher in feed.watchers:
                 watcher.stop()
@@ -139,7 +143,7 @@ class KubernetesReader:
         self._drain = thread
 
     def _watcher(
-        self, resource: Resource, kept: Kept, relister: Relister, answered: Callable[[], None]
+        self, resource: Resource, kept: ResourceStore, relister: Relister, answered: Callable[[], None]
     ) -> Watcher:
         return Watcher(
             resource,
@@ -154,7 +158,7 @@ class KubernetesReader:
             forbidden=self._forbidden,
         )
 
-    def _watch_attachments(self, kept: Kept) -> Watcher:
+    def _watch_attachments(self, kept: ResourceStore) -> Watcher:
         """Return a watcher for as long as somebody asks, which is seen at the end of each watch."""
         return Watcher(
             VOLUME_ATTACHMENT,

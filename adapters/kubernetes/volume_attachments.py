@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from treenail.adapters.kubernetes.documents import read_header
-from treenail.adapters.kubernetes.kept import Kept
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.resource_store import ResourceStore
 from treenail.adapters.kubernetes.resources import VOLUME_ATTACHMENT
 from treenail.adapters.kubernetes.watcher import Watcher
 from treenail.domain.model.errors import PortError, UnavailableError
@@ -142,7 +142,7 @@ class VolumeAttachments:
         self,
         *,
         pace: Pace,
-        watch: Callable[[Kept], Watcher],
+        watch: Callable[[ResourceStore], Watcher],
         start: Callable[[Callable[[], None]], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -15,10 +15,10 @@ from treenail.adapters.kubernetes.errors import (
     OverloadedError,
     ThrottledError,
 )
-from treenail.adapters.kubernetes.kept import Kept
 from treenail.adapters.kubernetes.lister import Attended, Lister
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
+from treenail.adapters.kubernetes.resource_store import ResourceStore
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.backoff import Backoff, Retries
@@ -49,7 +49,7 @@ class Watcher:
         resource: Resource,
         *,
         connection: Connection,
-        kept: Kept,
+        kept: ResourceStore,
         dispensable: bool,
         relister: Relister,
         pace: Pace,

@@ -11,7 +11,7 @@ from treenail.adapters.kubernetes.claim_writes import ClaimWrites
 from treenail.adapters.kubernetes.condition_writes import ConditionWrites
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.event_writes import EventWrites
-from treenail.adapters.kubernetes.hold_writes import HoldWrites
+from treenail.adapters.kubernetes.finalizer_writes import FinalizerWrites
 from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
 from treenail.adapters.kubernetes.usage_writes import UsageWrites
@@ -41,7 +41,7 @@ class KubernetesWriter:
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
         self._annotations = AnnotationWrites(calls, retries)
         self._usage = UsageWrites(calls)
-        self._holds = HoldWrites(calls, retries)
+        self._finalizers = FinalizerWrites(calls, retries)
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create a NodeClaim, or a Machine where that is its generation."""
@@ -104,8 +104,8 @@ class KubernetesWriter:
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""
-        self._holds.hold(about, finalizer)
+        self._finalizers.hold(about, finalizer)
 
     def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Let a node class go."""
-        self._holds.release(about, finalizer)
+        self._finalizers.release(about, finalizer)

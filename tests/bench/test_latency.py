@@ -22,7 +22,7 @@ from tests.builders import DEFAULT_CLASS
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.threads import Threads
 from treenail.actors.system import Ports, System, SystemSettings
-from treenail.adapters.controller.pulse import Pulse
+from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SystemClock
@@ -225,7 +225,7 @@ class Bench:
         ports = Ports(reader=port, writer=port, cloud=port, queue=port, solver=self.solver)
         self.system = System(runtime, self.threads, ports, SystemSettings(cluster_name="demo"))
         self.system.start()
-        Pulse(self.timers, self.threads, self.tasks, self.telemetry).start()
+        Liveness(self.timers, self.threads, self.tasks, self.telemetry).start()
 
     def interrupt(self, number: int) -> None:
         body = warning(f"i-{number:08x}")

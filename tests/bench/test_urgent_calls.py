@@ -15,7 +15,7 @@ from kubernetes.client import Configuration
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from treenail.actors.runtime.publishing import publish
-from treenail.adapters.ec2.gate import Gate
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.writer import KubernetesWriter
@@ -79,9 +79,9 @@ class Load:
         self.tasks = ThreadTasks(failed=self.failures.append)
         self.connection = Connection(Configuration(host=url), qps=200, burst=300)
         self.writer = KubernetesWriter(self.connection, clock=SystemClock(), dice=SystemDice())
-        self.gate = Gate(SystemClock(), SystemDice())
+        self.retries = CallRetries(SystemClock(), SystemDice())
         self.terminations = Terminations(
-            lambda ids, purpose: self.gate.call(
+            lambda ids, purpose: self.retries.call(
                 "ec2",
                 "TerminateInstances",
                 partial(time.sleep, TERMINATE),
@@ -109,7 +109,7 @@ class Load:
         for number in range(LAUNCHES):
             bind = partial(self.writer.bind_pod, "shop", f"b-{number}", uid=f"b-{number}", node="n")
             self.run(("kubernetes", "bind", str(number)), bind, Purpose.PROVISIONING)
-            launch = partial(self.gate.call, "ec2", "CreateFleet", partial(time.sleep, FLEET))
+            launch = partial(self.retries.call, "ec2", "CreateFleet", partial(time.sleep, FLEET))
             self.run(("ec2", "fleet", str(number)), launch, Purpose.PROVISIONING)
 
     def hurry(self, number: int) -> None:

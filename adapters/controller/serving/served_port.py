@@ -18,7 +18,7 @@ from treenail.adapters.controller.serving.exchange import Answer, Request, Servi
 from treenail.adapters.controller.serving.limits import Limits, descriptors, source_of
 from treenail.adapters.controller.serving.losses import Loss, Losses, Lost
 from treenail.adapters.controller.serving.turns import Turns
-from treenail.adapters.settings.said import SettingError
+from treenail.adapters.settings.sources import SettingError
 
 # What the kernel says where it has no IPv6, or has it switched off.
 _NO_IPV6: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})

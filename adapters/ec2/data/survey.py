@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from treenail.adapters.ec2.data.generate import SoldBy
 from treenail.adapters.ec2.discovery.asking import Aws, More
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.prices import OnDemand, Spot
 from treenail.adapters.ec2.discovery.types import InstanceTypes
 from treenail.adapters.ec2.instance_types import SpotPrices
@@ -38,10 +38,10 @@ class Survey:
     spot_prices: SpotPrices
 
 
-def survey(aws: Aws, memory: Memory, *, spot: bool) -> Survey:
+def survey(aws: Aws, caches: AnswerCaches, *, spot: bool) -> Survey:
     """Ask for all types of the region of `aws`, where they are sold and what they cost.
 
-    A type that cannot be understood is left out, and told to the log of `memory`. What no API tells is as
+    A type that cannot be understood is left out, and told to the log of `caches`. What no API tells is as
     it is shipped.
 
     Raises:
@@ -49,11 +49,11 @@ def survey(aws: Aws, memory: Memory, *, spot: bool) -> Survey:
     """
     return Survey(
         region=aws.clients.region,
-        types=InstanceTypes(aws, memory).read(),
+        types=InstanceTypes(aws, caches).read(),
         by_zone=_sold_by(aws, "availability-zone"),
         by_zone_id=_sold_by(aws, "availability-zone-id"),
-        prices=OnDemand(aws, memory).listed(),
-        spot_prices=Spot(aws, memory).latest() if spot else {},
+        prices=OnDemand(aws, caches).listed(),
+        spot_prices=Spot(aws, caches).latest() if spot else {},
     )
 
 

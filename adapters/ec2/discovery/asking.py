@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.clients import Clients
-from treenail.adapters.ec2.gate import Gate
 from treenail.domain.model.errors import UnavailableError
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
@@ -28,18 +28,18 @@ class Aws:
     """AWS in one region."""
 
     clients: Clients
-    gate: Gate
+    retries: CallRetries
 
     def pages(self, service: str, action: str, ask: Callable[[More], P]) -> Iterator[P]:
         """Ask for one page after the other.
 
         Raises:
-            PortError: as the gate says; UnavailableError also where pages would never end.
+            PortError: as `CallRetries` says; UnavailableError also where pages would never end.
         """
         more = More()
         while True:
             asked = more
-            page = self.gate.call(service, action, partial(ask, asked))
+            page = self.retries.call(service, action, partial(ask, asked))
             yield page
             token = page.get("NextToken")
             if not isinstance(token, str) or not token:

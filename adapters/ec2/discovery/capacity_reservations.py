@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.call_errors import code_of
 from treenail.adapters.ec2.discovery.asking import Aws, More, bearing, matching
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.domain.model.capacity_reservations import CapacityReservation, Count, MatchCriteria
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
@@ -39,10 +39,10 @@ Terms = tuple[SelectorTerm, ...]
 class CapacityReservations:
     """Finds capacity reservations; what it found it remembers for a minute."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._clock = memory.clock
-        self._found = memory.of("capacity reservations", self._find, seconds=_SECONDS)
+        self._clock = caches.clock
+        self._found = caches.of("capacity reservations", self._find, seconds=_SECONDS)
 
     def of(self, node_class: NodeClass) -> tuple[Count, ...]:
         """Return the active reservations that a node class selects and its images may run in, sorted.

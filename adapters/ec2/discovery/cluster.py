@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
 
@@ -35,15 +35,15 @@ class Cluster:
     """
 
     def __init__(
-        self, aws: Aws, memory: Memory, settings: ClusterIdentity, server_version: Callable[[], str]
+        self, aws: Aws, caches: AnswerCaches, settings: ClusterIdentity, server_version: Callable[[], str]
     ) -> None:
         self._aws = aws
         self._settings = settings
         self._ask = server_version
-        self._log = memory.log
+        self._log = caches.log
         self._told: dict[str, object] = {}
-        self._version = memory.of("the cluster's version", self._ask_server, seconds=_SECONDS)
-        self._described = memory.of("the cluster", self._describe, seconds=_SECONDS)
+        self._version = caches.of("the cluster's version", self._ask_server, seconds=_SECONDS)
+        self._described = caches.of("the cluster", self._describe, seconds=_SECONDS)
 
     def version(self) -> str:
         """Return the version of Kubernetes, as "1.34".
@@ -96,7 +96,7 @@ class Cluster:
         """Return the settings, with what EKS tells where they are silent."""
         try:
             ask = partial(self._aws.clients.eks.describe_cluster, name=name)
-            found: Mapping[str, Any] = self._aws.gate.call("eks", "DescribeCluster", ask)["cluster"]
+            found: Mapping[str, Any] = self._aws.retries.call("eks", "DescribeCluster", ask)["cluster"]
         except (NotFoundError, InvalidError):
             return self._settings
         network = found.get("kubernetesNetworkConfig", {})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.described import ARCHITECTURES
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.parameters import Parameters
 from treenail.adapters.ec2.discovery.published_images import LATEST, published, unpublished
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
@@ -54,16 +54,16 @@ class Images:
     def __init__(
         self,
         aws: Aws,
-        memory: Memory,
+        caches: AnswerCaches,
         kubernetes_version: Callable[[], str],
         *,
         seconds: float = _SECONDS,
     ) -> None:
         self._aws = aws
-        self._clock = memory.clock
+        self._clock = caches.clock
         self._version = kubernetes_version
-        self._parameters = Parameters(aws, memory)
-        self._found = memory.of("images", self._find, seconds=seconds)
+        self._parameters = Parameters(aws, caches)
+        self._found = caches.of("images", self._find, seconds=seconds)
 
     def of(self, node_class: NodeClass) -> tuple[Image, ...]:
         """Return the images of a node class, newest first: one for each architecture and variant.

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, More
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
 from treenail.adapters.ec2.resolved import SecurityGroup, Subnet
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
@@ -33,10 +33,10 @@ Terms = tuple[SelectorTerm, ...]
 class Subnets:
     """Finds subnets; what it found it remembers for `seconds`, by default a minute."""
 
-    def __init__(self, aws: Aws, memory: Memory, *, seconds: float = _SUBNET_SECONDS) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches, *, seconds: float = _SUBNET_SECONDS) -> None:
         self._aws = aws
-        self._clock = memory.clock
-        self._found = memory.of("subnets", self._find, seconds=seconds)
+        self._clock = caches.clock
+        self._found = caches.of("subnets", self._find, seconds=seconds)
 
     def of(self, node_class: NodeClass) -> tuple[Subnet, ...]:
         """Return the subnets of a node class, those with the most free addresses first.
@@ -68,9 +68,9 @@ class Subnets:
 class SecurityGroups:
     """Finds security groups; what it found it remembers for five minutes."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._found = memory.of("security groups", self._find, seconds=_GROUP_SECONDS)
+        self._found = caches.of("security groups", self._find, seconds=_GROUP_SECONDS)
 
     def of(self, node_class: NodeClass) -> tuple[SecurityGroup, ...]:
         """Return a node class's security groups, sorted by id.

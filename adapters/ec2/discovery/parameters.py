@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.domain.model.errors import NotFoundError
 
 _PUBLISHED_SECONDS: Final = 24 * 3600.0
@@ -16,10 +16,10 @@ _OWN_SECONDS: Final = 300.0
 class Parameters:
     """Reads parameters: AWS's, remembered for a day, and users', for five minutes."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._published = memory.of("published images", self._read, seconds=_PUBLISHED_SECONDS)
-        self._own = memory.of("SSM parameters", self._read, seconds=_OWN_SECONDS)
+        self._published = caches.of("published images", self._read, seconds=_PUBLISHED_SECONDS)
+        self._own = caches.of("SSM parameters", self._read, seconds=_OWN_SECONDS)
 
     def published(self, name: str) -> str:
         """Return what AWS published under a name, "" where that is nothing.
@@ -44,6 +44,6 @@ class Parameters:
     def _read(self, name: str) -> str:
         get = partial(self._aws.clients.ssm.get_parameter, Name=name)
         try:
-            return self._aws.gate.call("ssm", "GetParameter", get)["Parameter"].get("Value", "")
+            return self._aws.retries.call("ssm", "GetParameter", get)["Parameter"].get("Value", "")
         except NotFoundError:
             return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.call_errors import code_of
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.resolved import PlacementGroup
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
@@ -24,9 +24,9 @@ _AVAILABLE: Final = "available"
 class PlacementGroups:
     """Finds placement groups; what it found it remembers for a minute."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._found = memory.of("placement groups", self._find, seconds=_SECONDS)
+        self._found = caches.of("placement groups", self._find, seconds=_SECONDS)
 
     def of(self, node_class: NodeClass) -> PlacementGroup | None:
         """Return the group that instances of a node class are launched into, None where it names none.
@@ -49,7 +49,7 @@ class PlacementGroups:
 
     def _find(self, term: SelectorTerm) -> PlacementGroup | None:
         try:
-            answer = self._aws.gate.call("ec2", "DescribePlacementGroups", partial(self._ask, term))
+            answer = self._aws.retries.call("ec2", "DescribePlacementGroups", partial(self._ask, term))
         except NotFoundError:
             return None
         except InvalidError as error:

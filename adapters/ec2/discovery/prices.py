@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from treenail.adapters.ec2.discovery.asking import Aws, More
-from treenail.adapters.ec2.discovery.memory import Memory, Remembered
+from treenail.adapters.ec2.discovery.cache import AnswerCaches, Remembered
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import shipped_price_lists, shipped_region, shipped_regions
 from treenail.domain.model.errors import UnavailableError
@@ -73,13 +73,13 @@ class OnDemand:
     is listed no more keeps its last price.
     """
 
-    def __init__(self, aws: Aws, memory: Memory, *, isolated: bool = False) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches, *, isolated: bool = False) -> None:
         self._aws = aws
         self._region = aws.clients.region
         self._currency = "CNY" if self._region.startswith("cn-") else "USD"
         self._listed = not isolated and not self._region.startswith(_UNLISTED)
         self._prices = shipped_prices(self._region)
-        self._found = memory.of(
+        self._found = caches.of(
             "on-demand prices",
             self._find,
             seconds=_SECONDS,
@@ -150,11 +150,11 @@ class Spot:
     There are none before the history was ever read. What is missing in a later reading keeps its price.
     """
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._clock = memory.clock
+        self._clock = caches.clock
         self._prices: SpotPrices = {}
-        self._found: Remembered[str, SpotPrices] = memory.of(
+        self._found: Remembered[str, SpotPrices] = caches.of(
             "spot prices",
             self._find,
             seconds=_SECONDS,

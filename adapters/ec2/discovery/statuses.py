@@ -43,7 +43,7 @@ class InstanceStatuses:
         """Return what is wrong with which instances, of whomever, sorted.
 
         Raises:
-            UnavailableError, TooManyRequestsError, InvalidError: as the gate says.
+            UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         return tuple(sorted({*self._unwell(), *self._planned()}, key=_order))
 

@@ -10,7 +10,7 @@ import msgspec
 
 from treenail.adapters.ec2.described import DescribedType, record_of
 from treenail.adapters.ec2.discovery.asking import Aws, More
-from treenail.adapters.ec2.discovery.memory import Memory
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.records import TypeRecord, shipped_types
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
@@ -35,10 +35,10 @@ msgspec.json.Decoder(DescribedType)
 class InstanceTypes:
     """Describes all types a node can run on; what it found it remembers for twelve hours."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._log = memory.log
-        self._found = memory.of("instance types", self._find, seconds=_SECONDS)
+        self._log = caches.log
+        self._found = caches.of("instance types", self._find, seconds=_SECONDS)
 
     def read(self, *, ahead: float = 0.0) -> tuple[TypeRecord, ...]:
         """Return every type, sorted by name; those that would be old in `ahead` seconds are looked up anew.
@@ -100,9 +100,9 @@ class InstanceTypes:
 class Offerings:
     """Finds which zones sell which types; what it found it remembers for twelve hours."""
 
-    def __init__(self, aws: Aws, memory: Memory) -> None:
+    def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
-        self._found = memory.of("instance type offerings", self._find, seconds=_SECONDS)
+        self._found = caches.of("instance type offerings", self._find, seconds=_SECONDS)
 
     def read(self, *, ahead: float = 0.0) -> SoldIn:
         """Return the zones of each type; what would be old in `ahead` seconds is looked up anew.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from cachetools import TTLCache
 
 from treenail.adapters.ec2.call_errors import code_of, message_of
+from treenail.adapters.ec2.call_retries import Passed
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.gate import Passed
 from treenail.adapters.ec2.launch.addresses import FreeAddresses
 from treenail.adapters.ec2.launch.descriptions import Descriptions, errors_of
 from treenail.adapters.ec2.launch.fleet_call import FleetCall, check, choices, fleet_call
@@ -111,7 +111,7 @@ class Fleets:
         Raises:
             InvalidError: the request is refused as a whole, or its token was used for another one.
             NodeClassNotReadyError: the node class cannot be launched from.
-            PortError: as the gate says.
+            PortError: as `CallRetries` says.
         """
         check(request)
         call = self._call(request)
@@ -136,7 +136,7 @@ class Fleets:
             self._templates.forget(template.name for template in call.templates)
             return True
         if request.node_class.role and any(_UNSEEN_PROFILE in error.message for error in answer.errors):
-            self._aws.gate.wait(_UNSEEN_SECONDS)
+            self._aws.retries.wait(_UNSEEN_SECONDS)
             return True
         return False
 
@@ -211,7 +211,7 @@ class Fleets:
         )
 
     def _send(self, parameters: CreateFleetRequestTypeDef) -> Passed[CreateFleetResultTypeDef]:
-        return self._aws.gate.ask(
+        return self._aws.retries.ask(
             "ec2", "CreateFleet", lambda: self._aws.clients.ec2.create_fleet(**parameters)
         )
 

@@ -1,4 +1,4 @@
-"""Instance profiles in IAM, one call at a time through the gate."""
+"""Instance profiles in IAM, one call at a time through `CallRetries`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StoredProfile:
 
 
 class Iam:
-    """What is done with instance profiles. Each call may be made twice, and raises what the gate does."""
+    """The calls about instance profiles. Each may be made twice, and raises what `CallRetries` does."""
 
     def __init__(self, aws: Aws) -> None:
         self._aws = aws
@@ -34,7 +34,7 @@ class Iam:
         """Return a profile; None where it is not there, or not to be seen yet."""
         ask = partial(self._aws.clients.iam.get_instance_profile, InstanceProfileName=name)
         try:
-            answer = self._aws.gate.call("iam", "GetInstanceProfile", ask)
+            answer = self._aws.retries.call("iam", "GetInstanceProfile", ask)
         except NotFoundError:
             return None
         return _stored(answer["InstanceProfile"])
@@ -47,7 +47,7 @@ class Iam:
             Path=path,
             Tags=[{"Key": tag["Key"], "Value": tag["Value"]} for tag in written(tags)],
         )
-        self._aws.gate.call("iam", "CreateInstanceProfile", make)
+        self._aws.retries.call("iam", "CreateInstanceProfile", make)
 
     def add_role(self, name: str, role: str) -> bool:
         """Have a profile bear a role; return whether there is such a role.
@@ -59,7 +59,7 @@ class Iam:
             self._aws.clients.iam.add_role_to_instance_profile, InstanceProfileName=name, RoleName=role
         )
         try:
-            self._aws.gate.call("iam", "AddRoleToInstanceProfile", add)
+            self._aws.retries.call("iam", "AddRoleToInstanceProfile", add)
         except NotFoundError as error:
             # IAM has one code for both, and says in the text which of them it does not find.
             if "role" in message_of(error).lower().replace(name.lower(), ""):
@@ -86,7 +86,7 @@ class Iam:
         page: dict[str, str] = {"PathPrefix": path}
         while True:
             ask = partial(self._aws.clients.iam.list_instance_profiles, **page)
-            answer = self._aws.gate.call("iam", "ListInstanceProfiles", ask)
+            answer = self._aws.retries.call("iam", "ListInstanceProfiles", ask)
             found = (_stored(one) for one in answer["InstanceProfiles"])
             yield from (one for one in found if one.path.startswith(path))
             marker = answer.get("Marker", "")
@@ -98,7 +98,7 @@ class Iam:
 
     def _forgiving(self, action: str, call: partial[object]) -> None:
         try:
-            self._aws.gate.call("iam", action, call)
+            self._aws.retries.call("iam", action, call)
         except NotFoundError:
             return
 

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, More, matching
-from treenail.adapters.ec2.discovery.memory import Log, unheard
+from treenail.adapters.ec2.discovery.cache import Log, unheard
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
 from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, PortError
@@ -81,7 +81,7 @@ class Templates:
             self._look_once()
         for name in self._unused(_UNUSED_SECONDS_WHEN_IDLE if idle else _UNUSED_SECONDS):
             try:
-                self._aws.gate.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
+                self._aws.retries.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
             except NotFoundError:
                 continue  # somebody was faster
             except PortError:
@@ -95,7 +95,7 @@ class Templates:
         """
         for name in list(self._look(matching(f"tag:{NODE_CLASS_TAG}", (node_class,)))):
             with contextlib.suppress(NotFoundError):  # somebody was faster
-                self._aws.gate.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
+                self._aws.retries.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
             self.forget((name,))
 
     def _look_once(self) -> None:
@@ -145,7 +145,7 @@ class Templates:
             TagSpecifications=[specification("launch-template", template.tags)],
         )
         with contextlib.suppress(AlreadyExistsError):  # by its name it is this very one
-            self._aws.gate.call("ec2", "CreateLaunchTemplate", create)
+            self._aws.retries.call("ec2", "CreateLaunchTemplate", create)
             self._log(
                 "created launch template",
                 logger="controller.provisioner.cloudprovider",

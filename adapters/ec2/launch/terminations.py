@@ -33,7 +33,7 @@ class Terminations:
 
     Each purpose has its own calls, so that the urgent waits for no call, or permit, of the less urgent.
 
-    `terminate` makes one call to TerminateInstances, for a purpose, and raises what the gate does.
+    `terminate` makes one call to TerminateInstances, for a purpose, and raises what `CallRetries` does.
     """
 
     def __init__(self, terminate: Callable[[list[str], Purpose], object]) -> None:

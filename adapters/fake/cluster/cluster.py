@@ -17,10 +17,10 @@ from treenail.adapters.fake.cluster.attachments import Attachments
 from treenail.adapters.fake.cluster.budget_controller import BudgetController
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
-from treenail.adapters.fake.cluster.gate import Gate
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.node_controller import NodeController
 from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
+from treenail.adapters.fake.cluster.request_faults import RequestFaults
 from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.cluster.texts import Texts, Writer
@@ -69,7 +69,7 @@ class FakeCluster:
             agenda=agenda, store=self._store, settings=self.settings, log=self._log, dice=fork(dice)
         )
         self._latency = plane.fork()
-        self._gate = Gate(plane, self._present_faults)
+        self._requests = RequestFaults(plane, self._present_faults)
         self._texts = Texts()
         self._plane = plane
         self._watch = Watch(plane, self._present_faults, self._texts)
@@ -217,7 +217,7 @@ class FakeCluster:
 
     def unavailable_until(self, at: float) -> None:
         """Answer no call of the ports before second `at`, and tell no facts: a full list comes then."""
-        self._gate.close(at)
+        self._requests.close(at)
         for watch in self._watches:
             watch.cut_off(at)
 
@@ -301,69 +301,69 @@ class FakeCluster:
         Raises:
             InvalidError: it is there, but cannot be understood.
         """
-        found = self._texts.known(self._gate.read(partial(self._server.claim, name)))
+        found = self._texts.known(self._requests.read(partial(self._server.claim, name)))
         if found.unread:
             raise InvalidError(f"NodeClaim {name}: {found.unread}")
         return found
 
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now, by name."""
-        return tuple(map(self._texts.known, self._gate.read(self._server.claims)))
+        return tuple(map(self._texts.known, self._requests.read(self._server.claims)))
 
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now, by name."""
-        return tuple(map(self._texts.known, self._gate.read(self.nodes)))
+        return tuple(map(self._texts.known, self._requests.read(self.nodes)))
 
     def attached_volumes(self, node: str) -> frozenset[str]:
         """Return the persistent volumes attached to a node now."""
-        return self._gate.read(partial(self._attachments.at, node))
+        return self._requests.read(partial(self._attachments.at, node))
 
     # --- ClusterWriter
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create a claim."""
-        return self._texts.known(self._gate.write(None, partial(self._server.create_claim, claim)))
+        return self._texts.known(self._requests.write(None, partial(self._server.create_claim, claim)))
 
     def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
         """Change a claim and its status."""
         request = partial(self._server.patch_claim, name, patch, version)
-        return self._texts.known(self._gate.write(address("NodeClaim", name), request))
+        return self._texts.known(self._requests.write(address("NodeClaim", name), request))
 
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting."""
-        self._gate.write(address("NodeClaim", name), partial(self._server.delete_claim, name, uid))
+        self._requests.write(address("NodeClaim", name), partial(self._server.delete_claim, name, uid))
 
     def create_node(self, node: Node) -> Node:
         """Create a node. It is not ready before a machine of its provider id joins."""
-        return self._texts.known(self._gate.write(None, partial(self._server.create_node, node)))
+        return self._texts.known(self._requests.write(None, partial(self._server.create_node, node)))
 
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node."""
         request = partial(self._server.patch_node, name, patch, version)
-        return self._texts.known(self._gate.write(address("Node", name), request))
+        return self._texts.known(self._requests.write(address("Node", name), request))
 
     def delete_node(self, name: str, *, uid: str) -> None:
         """Mark a node as deleting."""
-        self._gate.write(address("Node", name), partial(self._server.delete_node, name, uid))
+        self._requests.write(address("Node", name), partial(self._server.delete_node, name, uid))
 
     def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
         """Evict a pod, if the disruption budgets allow it."""
         request = partial(self._server.evict_pod, namespace, name, uid)
-        self._gate.write(address("Pod", name, namespace), request)
+        self._requests.write(address("Pod", name, namespace), request)
 
     def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
         """Delete a pod without asking any budget."""
         request = partial(self._server.delete_pod, namespace, name, uid, grace_seconds)
-        self._gate.write(address("Pod", name, namespace), request)
+        self._requests.write(address("Pod", name, namespace), request)
 
     def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
         """Bind a pod to a node."""
         request = partial(self._server.bind_pod, namespace, name, uid, node)
-        self._gate.write(address("Pod", name, namespace), request)
+        self._requests.write(address("Pod", name, namespace), request)
 
     def publish(self, event: ClusterEvent, count: int = 1) -> None:
         """Keep an event that came so often."""
-        self._gate.write(None, partial(self._log.publish, event, count))
+        self._requests.write(None, partial(self._log.publish, event, count))
 
     def set_conditions(
         self,
@@ -375,20 +375,20 @@ class FakeCluster:
     ) -> None:
         """Set conditions of a pool or a node class."""
         request = partial(self._server.statuses.set_conditions, about, conditions, meaning, class_generation)
-        self._gate.write(None, request)
+        self._requests.write(None, request)
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Annotate a pool or a node class."""
-        self._gate.write(None, partial(self._server.statuses.annotate, about, annotations))
+        self._requests.write(None, partial(self._server.statuses.annotate, about, annotations))
 
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""
-        self._gate.write(None, partial(self._server.statuses.set_usage, about, usage))
+        self._requests.write(None, partial(self._server.statuses.set_usage, about, usage))
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""
-        self._gate.write(None, partial(self._server.statuses.hold, about, finalizer))
+        self._requests.write(None, partial(self._server.statuses.hold, about, finalizer))
 
     def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Let a node class go."""
-        self._gate.write(None, partial(self._server.statuses.release, about, finalizer))
+        self._requests.write(None, partial(self._server.statuses.release, about, finalizer))

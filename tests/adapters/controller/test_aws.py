@@ -18,7 +18,7 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
-from treenail.adapters.settings.said import SettingError, read_settings
+from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.price_overrides import NO_OVERRIDES
 

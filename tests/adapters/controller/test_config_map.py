@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
 from treenail.adapters.controller.config_map import await_config_map, read_config_map
-from treenail.adapters.settings.said import Sources
+from treenail.adapters.settings.sources import Sources
 from treenail.domain.model.errors import PortError, UnavailableError
 
 PATH = "/api/v1/namespaces/{}/configmaps/karpenter-global-settings"

@@ -18,7 +18,7 @@ from treenail.adapters.controller.controller import Controller
 from treenail.adapters.controller.failures import Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
 from treenail.adapters.runtime.clock import SystemClock
-from treenail.adapters.settings.said import SettingError, read_settings
+from treenail.adapters.settings.sources import SettingError, read_settings
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "001-inflate.yaml"
 SECONDS = 60.0

@@ -20,8 +20,8 @@ from treenail.adapters.controller.outside import NoQueue
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.adapters.settings.said import SettingError, read_settings
 from treenail.adapters.settings.settings import CloudName
+from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.domain.model.node_classes import DEFAULT_KUBELET
 
 

@@ -10,7 +10,7 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
 from treenail.adapters.ec2.cloud import EC2Cloud
-from treenail.adapters.ec2.discovery.memory import Log, unheard
+from treenail.adapters.ec2.discovery.cache import Log, unheard
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus

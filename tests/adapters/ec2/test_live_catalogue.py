@@ -34,8 +34,8 @@ def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def catalogue(account: Account) -> LiveCatalogue:
-    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
-    return LiveCatalogue(account.aws, account.memory, cluster, isolated=True)
+    cluster = Cluster(account.aws, account.caches, ClusterIdentity(name="demo"), lambda: "1.34")
+    return LiveCatalogue(account.aws, account.caches, cluster, isolated=True)
 
 
 def has_network(account: Account, *zones: str) -> None:
@@ -275,9 +275,9 @@ def test_nodes_with_other_settings_of_their_kubelet_say_nothing_of_room(account:
 def test_ones_own_prices_take_the_place_of_the_public_ones(account: Account) -> None:
     has_class(account, "a")
     sells(account, "m5.large", "c5.large")
-    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
+    cluster = Cluster(account.aws, account.caches, ClusterIdentity(name="demo"), lambda: "1.34")
     own = PriceOverrides((PriceOverride(instance_types=("m5.*",), factor=0.5),))
-    live = LiveCatalogue(account.aws, account.memory, cluster, isolated=True, prices=own)
+    live = LiveCatalogue(account.aws, account.caches, cluster, isolated=True, prices=own)
 
     fast, large = live.instance_types(CLASS, DEFAULT_KUBELET)
 
@@ -288,9 +288,9 @@ def test_ones_own_prices_take_the_place_of_the_public_ones(account: Account) -> 
 def test_what_selectors_mean_is_looked_at_again_when_its_time_is_over(account: Account) -> None:
     has_class(account, "a")
     sells(account, "m5.large")
-    cluster = Cluster(account.aws, account.memory, ClusterIdentity(name="demo"), lambda: "1.34")
+    cluster = Cluster(account.aws, account.caches, ClusterIdentity(name="demo"), lambda: "1.34")
     periods = Periods(subnets=120.0, images=300.0)
-    live = LiveCatalogue(account.aws, account.memory, cluster, periods=periods, isolated=True)
+    live = LiveCatalogue(account.aws, account.caches, cluster, periods=periods, isolated=True)
     live.instance_types(CLASS, DEFAULT_KUBELET)
     account.time.seconds = 100
     live.instance_types(CLASS, DEFAULT_KUBELET)

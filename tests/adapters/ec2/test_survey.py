@@ -35,7 +35,7 @@ def test_a_survey_asks_for_types_zones_by_name_and_id_and_all_prices(account: Ac
         HISTORY, {"SpotPriceHistory": [said]}, StartTime=ANY, ProductDescriptions=ANY, MaxResults=ANY
     )
 
-    found = survey(account.aws, account.memory, spot=True)
+    found = survey(account.aws, account.caches, spot=True)
 
     assert found.region == "us-east-1"
     assert [one.name for one in found.types] == ["b9.large", "z9.large"]
@@ -49,7 +49,7 @@ def test_spot_is_asked_for_only_where_it_is_wanted(account: Account) -> None:
     answers_all_but_prices(account)
     lists(account, listed("z9.large", "0.7"))
 
-    assert survey(account.aws, account.memory, spot=False).spot_prices == {}
+    assert survey(account.aws, account.caches, spot=False).spot_prices == {}
 
 
 def test_shipped_prices_never_stand_in_for_a_list_that_cannot_be_read(account: Account) -> None:
@@ -57,4 +57,4 @@ def test_shipped_prices_never_stand_in_for_a_list_that_cannot_be_read(account: A
     account.refuses("pricing.get_products", "InternalErrorException", status=500, times=4)
 
     with pytest.raises(UnavailableError, match="InternalErrorException"):
-        survey(account.aws, account.memory, spot=False)
+        survey(account.aws, account.caches, spot=False)

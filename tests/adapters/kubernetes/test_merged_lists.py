@@ -12,10 +12,10 @@ from tests.adapters.kubernetes.objects import pod
 from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.items import items_of
-from treenail.adapters.kubernetes.kept import Shelf
-from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.listing import Listing
+from treenail.adapters.kubernetes.resource_store import WatchedResource
 from treenail.adapters.kubernetes.resources import POD
+from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen, key_of
 
 # What happens next: to a pod, or who reads on.
@@ -70,8 +70,8 @@ class Listener:
         self.believed: dict[str, int] = {}
         self._gone: set[str] = set()
 
-    def hear(self, ledger: Ledger) -> None:
-        for fact in ledger.take(100):
+    def hear(self, store: WatchStore) -> None:
+        for fact in store.take(100):
             if isinstance(fact, ObjectGone):
                 self.believed.pop(fact.key, None)
                 self._gone.add(fact.key)
@@ -86,13 +86,13 @@ class Reader:
     """Reads lists of the store, and watches it, in whichever order it is told to."""
 
     def __init__(self, store: Store) -> None:
-        self.ledger = Ledger((POD,))
+        self.store = WatchStore((POD,))
         self._store = store
-        self._shelf = Shelf(POD, self.ledger, items_of(POD, Reading()))
+        self._shelf = WatchedResource(POD, self.store, items_of(POD, Reading()))
         self._watched = 0
         self._list: OpenList | None = None
-        self.ledger.listed(POD, (), store.revision)
-        self.ledger.resynced()
+        self.store.listed(POD, (), store.revision)
+        self.store.resynced()
 
     @property
     def behind(self) -> bool:
@@ -145,7 +145,7 @@ def test_nothing_goes_backwards_and_in_the_end_all_is_right(steps: list[tuple[st
                 reader.read_on()
             case "end":
                 reader.end()
-        listener.hear(reader.ledger)
+        listener.hear(reader.store)
 
     # What a watch did not tell is mended by the next list.
     reader.end()
@@ -153,5 +153,5 @@ def test_nothing_goes_backwards_and_in_the_end_all_is_right(steps: list[tuple[st
     reader.end()
     while reader.behind:
         reader.watch()
-    listener.hear(reader.ledger)
+    listener.hear(reader.store)
     assert listener.believed == store.versions()

@@ -8,10 +8,10 @@ from tests.adapters.ec2.refusals import SleptTime
 from tests.probes import PlainDice
 from tests.real.ec2.clouds import clients_of
 from tests.real.lab.lab import Lab
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
-from treenail.adapters.ec2.discovery.memory import Memory
-from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
 
@@ -25,10 +25,10 @@ class Account:
         self.lab = lab
         self.time = SleptTime()
         self.lines: list[tuple[str, Mapping[str, object]]] = []
-        self.aws = Aws(clients_of(lab), Gate(self.time, PlainDice(), sleep=self.time.sleep))
-        self.memory = Memory(self.time, PlainDice(), self._log)
-        self.cluster = Cluster(self.aws, self.memory, ClusterIdentity(name=lab.cluster), lambda: kubernetes)
-        self.catalogue = LiveCatalogue(self.aws, self.memory, self.cluster)
+        self.aws = Aws(clients_of(lab), CallRetries(self.time, PlainDice(), sleep=self.time.sleep))
+        self.caches = AnswerCaches(self.time, PlainDice(), self._log)
+        self.cluster = Cluster(self.aws, self.caches, ClusterIdentity(name=lab.cluster), lambda: kubernetes)
+        self.catalogue = LiveCatalogue(self.aws, self.caches, self.cluster)
 
     def _log(self, message: str, /, **fields: object) -> None:
         self.lines.append((message, fields))

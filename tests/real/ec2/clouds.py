@@ -8,11 +8,11 @@ from typing import Final
 
 from tests.real.lab.lab import Lab
 from tests.real.lab.launching import ARM, X86, image
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.gate import Gate
 from treenail.adapters.ec2.resolved import ClusterFacts, Image, Resolved, Subnet
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
@@ -74,7 +74,7 @@ def clients_of(lab: Lab) -> Clients:
 
 
 def aws_of(lab: Lab) -> Aws:
-    return Aws(clients_of(lab), Gate(SystemClock(), SystemDice()))
+    return Aws(clients_of(lab), CallRetries(SystemClock(), SystemDice()))
 
 
 def cloud_of(

@@ -10,8 +10,8 @@ from typing import Final
 from tests.real.ec2.clouds import aws_of, shipped
 from tests.real.lab.lab import Lab
 from treenail.adapters.ec2.cloud import EC2Cloud
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
-from treenail.adapters.ec2.discovery.memory import Memory
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
@@ -90,13 +90,13 @@ class EC2Subject:
         lab.set_pace(pending=0.0, hidden=0.0, shutdown=0.0)
         self._ec2, self._iam = lab.client("ec2"), lab.client("iam")
         self._clock = SkippingClock()
-        aws, memory = aws_of(lab), Memory(self._clock, SystemDice(), _quiet)
-        cluster = Cluster(aws, memory, ClusterIdentity(name=CLUSTER), lambda: "v1.34.0")
+        aws, caches = aws_of(lab), AnswerCaches(self._clock, SystemDice(), _quiet)
+        cluster = Cluster(aws, caches, ClusterIdentity(name=CLUSTER), lambda: "v1.34.0")
         self.cloud = EC2Cloud(
             aws,
             self._clock,
             cluster_name=CLUSTER,
-            node_classes=NodeClassesOnLab(LiveCatalogue(aws, memory, cluster)),
+            node_classes=NodeClassesOnLab(LiveCatalogue(aws, caches, cluster)),
             facts=cluster.facts,
             default_instance_profile=lab.estate["instance_profile"],
         )

@@ -197,7 +197,7 @@ def test_without_permission_or_price_list_shipped_prices_stand_in(lab: Lab) -> N
     lab.set_on_demand_price("m5.large", 0.5)
     lab.fault("pricing", "GetProducts", code="AccessDeniedException", status=400, message="not allowed")
     account = Account(lab)
-    on_demand = OnDemand(account.aws, account.memory)
+    on_demand = OnDemand(account.aws, account.caches)
     found = [on_demand.read()["m5.large"]]
     account.time.seconds += 601
     found.append(on_demand.read()["m5.large"])
@@ -210,7 +210,7 @@ def test_spot_prices_of_all_pages_are_read(lab: Lab) -> None:
     lab.set_spot_price("m5.large", "us-east-1a", 0.0123)
     account = Account(lab)
 
-    prices = Spot(account.aws, account.memory).read()
+    prices = Spot(account.aws, account.caches).read()
 
     assert prices["m5.large", "us-east-1a"] == 0.0123
     assert prices["c5.xlarge", "us-east-1c"] == lab.spot_price("c5.xlarge", "us-east-1c")

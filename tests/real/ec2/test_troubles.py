@@ -14,8 +14,8 @@ from tests.probes import PlainDice
 from tests.real.ec2.clouds import clients_of, cloud_of, request
 from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import until
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.gate import Gate
 from treenail.domain.model.errors import InvalidError, PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.model.fleets import Instance
 
@@ -79,7 +79,7 @@ class Buyer:
     def __init__(self, lab: Lab) -> None:
         self.time = SleptTime()
         clients = replace(clients_of(lab), ec2=lab.client("ec2", read_timeout=0.4, connect_timeout=5))
-        aws = Aws(clients, Gate(self.time, PlainDice(), sleep=self.time.sleep))
+        aws = Aws(clients, CallRetries(self.time, PlainDice(), sleep=self.time.sleep))
         self.cloud = cloud_of(lab, aws=aws, clock=self.time)
         self._calls = count(1)
 

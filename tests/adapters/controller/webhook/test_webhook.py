@@ -7,7 +7,7 @@ import pytest
 
 from treenail.adapters.controller.webhook.server import ConversionServer
 from treenail.adapters.controller.webhook.webhook import Webhook, address_of
-from treenail.adapters.settings.said import read_settings
+from treenail.adapters.settings.sources import read_settings
 from treenail.domain.model.errors import UnavailableError
 
 SECONDS = 20.0

@@ -11,10 +11,10 @@ from botocore.stub import ANY, Stubber
 
 from tests.adapters.ec2.refusals import SleptTime
 from tests.probes import PlainDice
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.discovery.asking import Aws
-from treenail.adapters.ec2.discovery.memory import Memory
-from treenail.adapters.ec2.gate import Gate
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
 
 REF = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
@@ -35,8 +35,8 @@ class Account:
         self.time = SleptTime()
         self.lines: list[tuple[str, Mapping[str, object]]] = []
         own = clients(region)
-        self.aws = Aws(own, Gate(self.time, PlainDice(), sleep=self.time.sleep))
-        self.memory = Memory(self.time, PlainDice(), self._log)
+        self.aws = Aws(own, CallRetries(self.time, PlainDice(), sleep=self.time.sleep))
+        self.caches = AnswerCaches(self.time, PlainDice(), self._log)
         self._stubs = {name: Stubber(getattr(own, name)) for name in ("ec2", "ssm", "pricing", "eks", "iam")}
 
     def _log(self, message: str, /, **fields: object) -> None:

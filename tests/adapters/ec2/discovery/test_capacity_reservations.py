@@ -22,7 +22,7 @@ def families_that_may_use(account: Account, platform: str) -> set[AmiFamily]:
         "AvailableInstanceCount": 3,
     }
     account.answers(DESCRIBE, {"CapacityReservations": [reservation]})
-    reservations = CapacityReservations(account.aws, account.memory)
+    reservations = CapacityReservations(account.aws, account.caches)
     selecting = replace(node_class(), reservation_terms=(SelectorTerm(id="cr-1"),))
     return {one for one in AmiFamily if reservations.of(replace(selecting, ami_family=one))}
 

@@ -23,7 +23,7 @@ SET = ClusterIdentity(name="demo", endpoint="https://own", certificate_authority
 def cluster(
     account: Account, settings: ClusterIdentity | None = None, version: str = "v1.34.2+eks"
 ) -> Cluster:
-    return Cluster(account.aws, account.memory, settings or ClusterIdentity(name="demo"), lambda: version)
+    return Cluster(account.aws, account.caches, settings or ClusterIdentity(name="demo"), lambda: version)
 
 
 def described(**network: str) -> dict[str, object]:

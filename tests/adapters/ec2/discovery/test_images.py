@@ -18,7 +18,7 @@ LATEST = SelectorTerm(alias="al2023@latest")
 
 
 def images(account: Account) -> Images:
-    return Images(account.aws, account.memory, lambda: "1.34")
+    return Images(account.aws, account.caches, lambda: "1.34")
 
 
 def image(
@@ -242,7 +242,7 @@ def test_an_alias_of_images_that_aws_does_not_make_for_the_version_is_refused(
     of = node_class(images=(SelectorTerm(alias=alias),))
 
     with pytest.raises(NodeClassNotReadyError, match=why) as caught:
-        Images(account.aws, account.memory, lambda: kubernetes).of(of)
+        Images(account.aws, account.caches, lambda: kubernetes).of(of)
 
     assert caught.value.reason == "UnsupportedAlias"
 
@@ -253,7 +253,7 @@ def test_the_first_and_the_last_version_are_looked_for(account: Account, alias: 
         account.refuses(GET, "ParameterNotFound")
 
     with pytest.raises(NodeClassNotReadyError, match="its selector of images finds nothing"):
-        Images(account.aws, account.memory, lambda: kubernetes).of(
+        Images(account.aws, account.caches, lambda: kubernetes).of(
             node_class(images=(SelectorTerm(alias=alias),))
         )
 

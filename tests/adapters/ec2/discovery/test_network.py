@@ -29,7 +29,7 @@ def test_subnets_come_with_their_zones_those_with_most_free_addresses_first(acco
         MaxResults=500,
     )
 
-    assert Subnets(account.aws, account.memory).of(node_class()) == (
+    assert Subnets(account.aws, account.caches).of(node_class()) == (
         Subnet(id="subnet-3", zone="us-east-1a", zone_id="use1-az-a", free_addresses=9),
         Subnet(id="subnet-1", zone="us-east-1b", zone_id="use1-az-b", free_addresses=5),
         Subnet(id="subnet-2", zone="us-east-1b", zone_id="use1-az-b", free_addresses=5),
@@ -54,7 +54,7 @@ def test_all_pages_are_read_and_a_subnet_that_two_terms_mean_counts_once(account
         DESCRIBE_SUBNETS, {"Subnets": [subnet("4")]}, Filters=BY_CLUSTER, MaxResults=500, NextToken="more"
     )
 
-    found = Subnets(account.aws, account.memory).of(node_class(subnets=terms))
+    found = Subnets(account.aws, account.caches).of(node_class(subnets=terms))
 
     assert [one.id for one in found] == ["subnet-1", "subnet-4"]
 
@@ -72,7 +72,7 @@ def test_tags_of_one_term_must_all_match_and_a_star_is_any_value(account: Accoun
         MaxResults=500,
     )
 
-    assert Subnets(account.aws, account.memory).of(node_class(subnets=(term,)))
+    assert Subnets(account.aws, account.caches).of(node_class(subnets=(term,)))
 
 
 def test_more_ids_than_a_filter_takes_are_asked_for_in_several_calls(account: Account) -> None:
@@ -85,13 +85,13 @@ def test_more_ids_than_a_filter_takes_are_asked_for_in_several_calls(account: Ac
             MaxResults=500,
         )
 
-    assert len(Subnets(account.aws, account.memory).of(node_class(subnets=terms))) == 2
+    assert len(Subnets(account.aws, account.caches).of(node_class(subnets=terms))) == 2
 
 
 def test_subnets_are_looked_up_once_a_minute_for_all_classes_that_select_alike(account: Account) -> None:
     for free in (9, 8):
         account.answers(DESCRIBE_SUBNETS, {"Subnets": [subnet("1", free=free)]})
-    subnets = Subnets(account.aws, account.memory)
+    subnets = Subnets(account.aws, account.caches)
     found = [subnets.of(one)[0].free_addresses for one in (node_class(), node_class(groups=()))]
     account.time.seconds = 61
     found.append(subnets.of(node_class())[0].free_addresses)
@@ -103,7 +103,7 @@ def test_a_selector_of_subnets_that_finds_nothing_is_named(account: Account) -> 
     account.answers(DESCRIBE_SUBNETS, {"Subnets": []})
 
     with pytest.raises(NodeClassNotReadyError) as raised:
-        Subnets(account.aws, account.memory).of(node_class())
+        Subnets(account.aws, account.caches).of(node_class())
 
     assert raised.value.selector == "subnets"
     assert str(raised.value) == (
@@ -117,7 +117,7 @@ def test_a_call_that_is_throttled_is_made_again_and_subnets_stay_known_while_ec2
     account.refuses(DESCRIBE_SUBNETS, "RequestLimitExceeded", status=503)
     account.answers(DESCRIBE_SUBNETS, {"Subnets": [subnet("1")]})
     account.refuses(DESCRIBE_SUBNETS, "InternalError", status=500, times=4)
-    subnets = Subnets(account.aws, account.memory)
+    subnets = Subnets(account.aws, account.caches)
     first = subnets.of(node_class())
     account.time.seconds += 61
 
@@ -137,7 +137,7 @@ def test_while_ec2_is_down_and_nothing_is_known_the_error_says_so(
     account.refuses(DESCRIBE_SUBNETS, code, status=503, times=4)
 
     with pytest.raises(error):
-        Subnets(account.aws, account.memory).of(node_class())
+        Subnets(account.aws, account.caches).of(node_class())
 
 
 def test_a_page_that_leads_to_itself_is_no_answer(account: Account) -> None:
@@ -145,7 +145,7 @@ def test_a_page_that_leads_to_itself_is_no_answer(account: Account) -> None:
     account.answers(DESCRIBE_SUBNETS, {"Subnets": [subnet("1")], "NextToken": "again"})
 
     with pytest.raises(UnavailableError, match="ec2:DescribeSubnets"):
-        Subnets(account.aws, account.memory).of(node_class())
+        Subnets(account.aws, account.caches).of(node_class())
 
 
 def test_security_groups_are_found_by_id_name_and_tags_and_come_sorted(account: Account) -> None:
@@ -162,7 +162,7 @@ def test_security_groups_are_found_by_id_name_and_tags_and_come_sorted(account: 
             MaxResults=500,
         )
 
-    found = SecurityGroups(account.aws, account.memory).of(node_class(groups=terms))
+    found = SecurityGroups(account.aws, account.caches).of(node_class(groups=terms))
     assert [(one.id, one.name) for one in found] == [("sg-1", "1"), ("sg-3", "3"), ("sg-9", "9")]
 
 
@@ -171,7 +171,7 @@ def test_security_groups_are_looked_up_once_in_five_minutes(account: Account) ->
         account.answers(
             DESCRIBE_GROUPS, {"SecurityGroups": [{"GroupId": group}]}, Filters=ANY, MaxResults=500
         )
-    groups = SecurityGroups(account.aws, account.memory)
+    groups = SecurityGroups(account.aws, account.caches)
     found = []
     for second in (0, 200, 301):
         account.time.seconds = second
@@ -182,6 +182,6 @@ def test_security_groups_are_looked_up_once_in_five_minutes(account: Account) ->
 
 def test_a_class_without_a_selector_of_security_groups_has_none(account: Account) -> None:
     with pytest.raises(NodeClassNotReadyError, match="security groups finds nothing") as raised:
-        SecurityGroups(account.aws, account.memory).of(node_class(groups=()))
+        SecurityGroups(account.aws, account.caches).of(node_class(groups=()))
 
     assert raised.value.selector == "security groups"

@@ -29,11 +29,11 @@ SUBNET = {
 def stands(account: Account, of: NodeClass) -> NodeClassStatus:
     return node_class_status_of(
         of,
-        subnets=Subnets(account.aws, account.memory),
-        groups=SecurityGroups(account.aws, account.memory),
-        images=Images(account.aws, account.memory, lambda: "1.34"),
-        reservations=CapacityReservations(account.aws, account.memory),
-        placement_groups=PlacementGroups(account.aws, account.memory),
+        subnets=Subnets(account.aws, account.caches),
+        groups=SecurityGroups(account.aws, account.caches),
+        images=Images(account.aws, account.caches, lambda: "1.34"),
+        reservations=CapacityReservations(account.aws, account.caches),
+        placement_groups=PlacementGroups(account.aws, account.caches),
     )
 
 

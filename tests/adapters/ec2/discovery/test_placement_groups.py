@@ -23,7 +23,7 @@ def group(state: str = "available", strategy: str = "cluster") -> dict[str, str]
 
 
 def find(account: Account, node_class: NodeClass) -> PlacementGroup | None:
-    return PlacementGroups(account.aws, account.memory).of(node_class)
+    return PlacementGroups(account.aws, account.caches).of(node_class)
 
 
 def test_a_class_without_a_selector_is_in_no_group_and_nobody_is_asked(account: Account) -> None:

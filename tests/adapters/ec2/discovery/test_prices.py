@@ -59,7 +59,7 @@ def lists(account: Account, *virtual: str, metal: tuple[str, ...] = (), region: 
 def test_prices_on_demand_are_those_of_the_list_and_those_it_lacks_stay(account: Account) -> None:
     lists(account, listed("m5.large", "0.5"), listed("z9.large", "0.7"), metal=(listed("z9.metal", "9"),))
 
-    prices = OnDemand(account.aws, account.memory).read()
+    prices = OnDemand(account.aws, account.caches).read()
 
     assert (prices["m5.large"], prices["z9.large"], prices["z9.metal"]) == (0.5, 0.7, 9.0)
     assert prices["c5.large"] == shipped_prices("us-east-1")["c5.large"] > 0
@@ -79,7 +79,7 @@ def test_prices_on_demand_are_those_of_the_list_and_those_it_lacks_stay(account:
 def test_an_item_that_tells_no_price_is_passed_over(account: Account, item: str) -> None:
     lists(account, item, listed("z9.large", "0.7"))
 
-    prices = OnDemand(account.aws, account.memory).read()
+    prices = OnDemand(account.aws, account.caches).read()
 
     assert prices == {**shipped_prices("us-east-1"), "z9.large": 0.7}
 
@@ -88,14 +88,14 @@ def test_in_china_prices_are_in_yuan() -> None:
     with Account("cn-north-1") as account:
         lists(account, listed("m5.large", "3", currency="CNY"), region="cn-north-1")
 
-        assert OnDemand(account.aws, account.memory).read()["m5.large"] == 3.0
+        assert OnDemand(account.aws, account.caches).read()["m5.large"] == 3.0
 
 
 def test_while_the_list_cannot_be_read_shipped_prices_stand_in_and_it_is_tried_again(
     account: Account,
 ) -> None:
     account.refuses(PRODUCTS, "AccessDeniedException")
-    on_demand = OnDemand(account.aws, account.memory)
+    on_demand = OnDemand(account.aws, account.caches)
     found = [on_demand.read()["m5.large"], on_demand.read()["m5.large"]]
     lists(account, listed("m5.large", "0.5"))
     account.time.seconds = 601
@@ -112,7 +112,7 @@ def test_a_list_that_breaks_off_changes_nothing(account: Account) -> None:
     lists(account, listed("m5.large", "0.5"))
     account.answers(PRODUCTS, {"PriceList": [listed("m5.large", "0.9")], "NextToken": "1"})
     account.refuses(PRODUCTS, "InternalErrorException", status=500, times=4)
-    on_demand = OnDemand(account.aws, account.memory)
+    on_demand = OnDemand(account.aws, account.caches)
     on_demand.read()
     account.time.seconds = HALF_A_DAY
 
@@ -122,7 +122,7 @@ def test_a_list_that_breaks_off_changes_nothing(account: Account) -> None:
 def test_an_empty_list_is_no_list(account: Account) -> None:
     lists(account)
 
-    assert OnDemand(account.aws, account.memory).read() == shipped_prices("us-east-1")
+    assert OnDemand(account.aws, account.caches).read() == shipped_prices("us-east-1")
     assert account.lines[0][1]["error"] == "the price list has nothing for us-east-1"
 
 
@@ -136,7 +136,7 @@ def test_govcloud_has_prices_of_its_own_and_those_of_us_east_1_for_what_they_lac
 @pytest.mark.parametrize(("region", "isolated"), [("us-east-1", True), ("us-gov-west-1", False)])
 def test_where_no_list_can_be_asked_none_is(region: str, isolated: bool) -> None:  # noqa: FBT001
     with Account(region) as account:
-        on_demand = OnDemand(account.aws, account.memory, isolated=isolated)
+        on_demand = OnDemand(account.aws, account.caches, isolated=isolated)
 
         assert on_demand.fresh(ahead=HALF_A_DAY)
         assert on_demand.read() == shipped_prices(region)
@@ -186,7 +186,7 @@ def test_of_spot_prices_the_latest_of_each_type_and_zone_counts_whatever_the_pro
         NextToken="2",
     )
 
-    prices = Spot(account.aws, account.memory).read()
+    prices = Spot(account.aws, account.caches).read()
 
     assert prices == {("m5.large", "a"): 0.03, ("m5.large", "b"): 0.06}
 
@@ -194,7 +194,7 @@ def test_of_spot_prices_the_latest_of_each_type_and_zone_counts_whatever_the_pro
 def test_a_spot_price_that_is_told_no_more_stays(account: Account) -> None:
     for zone in ("a", "b"):
         account.answers(HISTORY, {"SpotPriceHistory": [sold("m5.large", zone, "0.03")]})
-    spot = Spot(account.aws, account.memory)
+    spot = Spot(account.aws, account.caches)
     spot.read()
     account.time.seconds = HALF_A_DAY
 
@@ -203,7 +203,7 @@ def test_a_spot_price_that_is_told_no_more_stays(account: Account) -> None:
 
 def test_there_are_no_spot_prices_before_they_could_be_read(account: Account) -> None:
     account.refuses(HISTORY, "UnauthorizedOperation")
-    spot = Spot(account.aws, account.memory)
+    spot = Spot(account.aws, account.caches)
 
     assert spot.read() == {}
     assert spot.fresh()
@@ -212,7 +212,7 @@ def test_there_are_no_spot_prices_before_they_could_be_read(account: Account) ->
 def test_a_history_of_nothing_is_no_history(account: Account) -> None:
     account.answers(HISTORY, {"SpotPriceHistory": [sold("m5.large", "a", "0.03")]})
     account.answers(HISTORY, {"SpotPriceHistory": []})
-    spot = Spot(account.aws, account.memory)
+    spot = Spot(account.aws, account.caches)
     spot.read()
     account.time.seconds = HALF_A_DAY
 

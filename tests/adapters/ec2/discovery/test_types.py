@@ -54,7 +54,7 @@ def test_types_come_sorted_from_all_pages_but_for_those_no_node_runs_on(account:
         NextToken="2",
     )
 
-    found = InstanceTypes(account.aws, account.memory).read()
+    found = InstanceTypes(account.aws, account.caches).read()
 
     assert [(one.name, one.arch) for one in found] == [("b9.large", "arm64"), ("z9.large", "amd64")]
 
@@ -63,7 +63,7 @@ def test_a_type_that_cannot_be_understood_is_left_out_and_told_of(account: Accou
     strange = described("q1.qubit", VCpuInfo={})
     account.answers(TYPES, {"InstanceTypes": [strange, described("z9.large")]})
 
-    found = InstanceTypes(account.aws, account.memory).read()
+    found = InstanceTypes(account.aws, account.caches).read()
 
     assert [one.name for one in found] == ["z9.large"]
     ((message, fields),) = account.lines
@@ -74,7 +74,7 @@ def test_a_type_that_cannot_be_understood_is_left_out_and_told_of(account: Accou
 def test_what_no_api_tells_comes_from_the_package_where_it_knows_the_type(account: Account) -> None:
     account.answers(TYPES, {"InstanceTypes": [described("m5.large"), described("z9.large")]})
 
-    known, new = InstanceTypes(account.aws, account.memory).read()
+    known, new = InstanceTypes(account.aws, account.caches).read()
 
     shipped = next(one for one in shipped_types() if one.name == "m5.large")
     assert (known.branch_interfaces, known.network_mbps) == (
@@ -101,7 +101,7 @@ def test_the_bandwidth_of_a_new_type_is_that_of_all_its_cards(
     }
     account.answers(TYPES, {"InstanceTypes": [described("z9.large", NetworkInfo=network)]})
 
-    (found,) = InstanceTypes(account.aws, account.memory).read()
+    (found,) = InstanceTypes(account.aws, account.caches).read()
 
     assert found.network_mbps == mbps
 
@@ -110,7 +110,7 @@ def test_types_are_read_once_in_half_a_day_and_stay_known_when_that_fails(accoun
     account.answers(TYPES, {"InstanceTypes": [described("z9.large")]})
     account.answers(TYPES, {"InstanceTypes": [described("y9.large")], "NextToken": "2"})
     account.refuses(TYPES, "InternalError", status=500, times=4)
-    types = InstanceTypes(account.aws, account.memory)
+    types = InstanceTypes(account.aws, account.caches)
     first = types.read()
     account.time.seconds = 10 * 3600
     assert types.read() is first
@@ -123,7 +123,7 @@ def test_without_any_types_ever_read_the_failure_is_told(account: Account) -> No
     account.refuses(TYPES, "InternalError", status=500, times=4)
 
     with pytest.raises(UnavailableError, match="InternalError"):
-        InstanceTypes(account.aws, account.memory).read()
+        InstanceTypes(account.aws, account.caches).read()
 
 
 def test_the_zones_that_sell_a_type_come_sorted_from_all_pages(account: Account) -> None:
@@ -143,7 +143,7 @@ def test_the_zones_that_sell_a_type_come_sorted_from_all_pages(account: Account)
         MaxResults=1000,
         NextToken="2",
     )
-    offerings = Offerings(account.aws, account.memory)
+    offerings = Offerings(account.aws, account.caches)
 
     assert offerings.read() == {"a": ("z1", "z2"), "b": ("z1",)}
     account.time.seconds = 10 * 3600

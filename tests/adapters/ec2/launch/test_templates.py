@@ -53,7 +53,7 @@ def test_that_a_template_was_made_is_told(account: Account) -> None:
     templates(account)
     creates(account)
 
-    Templates(account.aws, account.time, "demo", account.memory.log).ensure([ONE])
+    Templates(account.aws, account.time, "demo", account.caches.log).ensure([ONE])
 
     fields = {"logger": "controller.provisioner.cloudprovider", "launch_template_name": "treenail.sh/1"}
     assert account.lines == [("created launch template", fields)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.adapters.ec2.refusals import Script, SleptTime, refusal
 from tests.probes import PlainDice
-from treenail.adapters.ec2.gate import Gate
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.model.purposes import Purpose
@@ -26,9 +26,9 @@ class Ec2:
         self.begun, self.go_on = Event(), Event()
         self.go_on.set()
         time = SleptTime()
-        self._gate = Gate(time, PlainDice(), sleep=time.sleep)
+        self._retries = CallRetries(time, PlainDice(), sleep=time.sleep)
         self.terminations = Terminations(
-            lambda ids, purpose: self._gate.call(
+            lambda ids, purpose: self._retries.call(
                 "ec2",
                 "TerminateInstances",
                 partial(self._terminate, ids),
@@ -168,7 +168,7 @@ def test_a_refusal_that_names_what_nobody_asked_for_is_told() -> None:
     def terminate(_ids: list[str], _purpose: Purpose) -> None:
         time = SleptTime()
         refused = refusal("InvalidInstanceID.NotFound", next(answers))
-        Gate(time, PlainDice(), sleep=time.sleep).call("ec2", "TerminateInstances", Script(refused))
+        CallRetries(time, PlainDice(), sleep=time.sleep).call("ec2", "TerminateInstances", Script(refused))
 
     for _ in range(2):
         with pytest.raises(NotFoundError):

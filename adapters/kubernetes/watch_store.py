@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[Kind, str]
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _Objects:
     """The objects of one resource by uid, as of a revision. `withheld` are they where we may not see them."""
 
     items: dict[str, Item] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class _Pending:
     news: bool
 
 
-class Ledger:
+class WatchStore:
     """Takes in what the watches read, and gives out the facts of it in order. Safe for many threads.
 
     Of an object only the last fact is kept to be told, at the place of the first, so that what waits is
@@ -62,7 +62,7 @@ class Ledger:
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self.wake = threading.Condition()
-        self._shelves = {resource: _Shelf() for resource in resources}
+        self._resources = {resource: _Objects() for resource in resources}
         self._pending: dict[tuple[str, Kind, str], _Pending] = {}
         # Provisioners that are called as a NodePool is, by uid, as they are when that is not there.
         self._hidden: dict[str, Item] = {}
@@ -74,21 +74,21 @@ class Ledger:
     def begin(self, resource: Resource) -> Listing[Item]:
         """Note that all objects of a resource are asked for now, and return what they are to be noted in."""
         with self.wake:
-            shelf = self._shelves[resource]
-            listing = Listing[Item](since=shelf.revision)
-            shelf.listings.append(listing)
+            known = self._resources[resource]
+            listing = Listing[Item](since=known.revision)
+            known.listings.append(listing)
             return listing
 
     def holds(self, resource: Resource, uid: str, version: int) -> bool:
         """Return whether an object is known in just this version."""
         with self.wake:
-            known = self._shelves[resource].items.get(uid)
+            known = self._resources[resource].items.get(uid)
             return known is not None and known.version == version
 
     def abandon(self, resource: Resource, listing: Listing[Item]) -> None:
         """Note that a list will not be read to its end."""
         with self.wake:
-            listings = self._shelves[resource].listings
+            listings = self._resources[resource].listings
             if listing in listings:
                 listings.remove(listing)
 
@@ -99,22 +99,22 @@ class Ledger:
         tells that the store was put back to an older state: then the list is right. Return whether it was.
         """
         with self.wake:
-            shelf = self._shelves[resource]
-            if listing not in shelf.listings:
+            known = self._resources[resource]
+            if listing not in known.listings:
                 return False  # the store was put back while it was read
-            shelf.listings.remove(listing)
+            known.listings.remove(listing)
             put_back = listing.is_put_back(revision)
             if put_back:
-                shelf.listings.clear()
-            for uid in listing.lost(shelf.items, revision):
+                known.listings.clear()
+            for uid in listing.lost(known.items, revision):
                 self._lose(resource, uid)
             for item in listing.found():
                 self._see(resource, item, anew=put_back)
-            shelf.listed = revision
-            shelf.revision = revision if put_back else max(shelf.revision, revision)
-            shelf.read, shelf.served = True, True
-            self._renewed |= shelf.withheld
-            shelf.withheld = False
+            known.listed = revision
+            known.revision = revision if put_back else max(known.revision, revision)
+            known.read, known.served = True, True
+            self._renewed |= known.withheld
+            known.withheld = False
             self.wake.notify_all()
             return put_back
 
@@ -128,53 +128,53 @@ class Ledger:
     def seen(self, resource: Resource, item: Item) -> None:
         """Take in an object that is new or has changed."""
         with self.wake:
-            shelf = self._shelves[resource]
-            if item.version > shelf.listed:  # else the list knows better
+            known = self._resources[resource]
+            if item.version > known.listed:  # else the list knows better
                 self._see(resource, item)
-            shelf.revision = max(shelf.revision, item.version)
+            known.revision = max(known.revision, item.version)
             self.wake.notify_all()
 
     def gone(self, resource: Resource, uid: str, revision: int) -> None:
         """Take in that an object was deleted."""
         with self.wake:
-            shelf = self._shelves[resource]
+            known = self._resources[resource]
             self._lose(resource, uid)
-            for listing in shelf.listings:
+            for listing in known.listings:
                 listing.gone.add(uid)
-            shelf.revision = max(shelf.revision, revision)
+            known.revision = max(known.revision, revision)
             self.wake.notify_all()
 
     def reached(self, resource: Resource, revision: int) -> None:
         """Take in that nothing else happened up to `revision`."""
         with self.wake:
-            shelf = self._shelves[resource]
-            shelf.revision = max(shelf.revision, revision)
+            known = self._resources[resource]
+            known.revision = max(known.revision, revision)
 
     def not_served(self, resource: Resource) -> None:
         """Take in that the server knows no such resource (any more)."""
         self.listed(resource, (), 0)
         with self.wake:
-            self._shelves[resource].served = False
+            self._resources[resource].served = False
 
     def withheld(self, resource: Resource) -> None:
         """Take in that we may not see a resource. What was read before stays."""
         with self.wake:
-            shelf = self._shelves[resource]
-            if not shelf.read:
-                shelf.read = shelf.withheld = True
+            known = self._resources[resource]
+            if not known.read:
+                known.read = known.withheld = True
                 self.wake.notify_all()
 
     def holds_any(self, resource: Resource) -> bool:
         """Return whether any object of a resource is known."""
         with self.wake:
-            return bool(self._shelves[resource].items)
+            return bool(self._resources[resource].items)
 
     # --- what is to be told
 
     @property
     def complete(self) -> bool:
         """Return whether every resource was read once. Hold `wake`."""
-        return all(shelf.read for shelf in self._shelves.values())
+        return all(known.read for known in self._resources.values())
 
     @property
     def renewed(self) -> bool:
@@ -202,14 +202,14 @@ class Ledger:
             self._started = True
             self._renewed = False
             self._pending.clear()
-            shelves = [shelf for shelf in self._shelves.values() if shelf.served]
-            items = [item for shelf in shelves for item in shelf.items.values()]
+            resources = [known for known in self._resources.values() if known.served]
+            items = [item for known in resources for item in known.items.values()]
             return Resynced(
-                revision=min((shelf.revision for shelf in shelves), default=0),
+                revision=min((known.revision for known in resources), default=0),
                 objects=tuple(_to_list(items)),
                 set_aside=tuple(item.aside for item in items if item.aside is not None),
                 unreadable=frozenset(
-                    KINDS[resource] for resource, shelf in self._shelves.items() if shelf.withheld
+                    KINDS[resource] for resource, known in self._resources.items() if known.withheld
                 ),
             )
 
@@ -217,8 +217,8 @@ class Ledger:
 
     def _see(self, resource: Resource, item: Item, *, anew: bool = False) -> None:
         """Take in an object, unless it is known as new or newer; `anew` tells that older may be right too."""
-        shelf = self._shelves[resource]
-        old = shelf.items.get(item.uid)
+        known = self._resources[resource]
+        old = known.items.get(item.uid)
         if old is not None and item.version <= old.version and not anew:
             return
         if resource is PROVISIONER and any(p.name == item.name for p in self._items(NODE_POOL)):
@@ -227,25 +227,24 @@ class Ledger:
         if resource is NODE_POOL and old is None:
             for other in [p for p in self._items(PROVISIONER) if p.name == item.name]:
                 self._hide(other)
-        self._learn(shelf, item)
+        self._learn(known, item)
 
-    def _learn(self, shelf: _Shelf, item: Item) -> None:
-        old = shelf.items.get(item.uid)
+    def _learn(self, known: _Objects, item: Item) -> None:
+        old = known.items.get(item.uid)
         if item.aside is not None:
-            shelf.items[item.uid] = replace(item, objects=old.objects if old is not None else ())
+            known.items[item.uid] = replace(item, objects=old.objects if old is not None else ())
             if old is None or old.aside is None or not _says_the_same(item.aside, old.aside):
                 self._put(item.uid, item.aside.kind, item.aside.key, item.aside, news=old is None)
             return
         before = _by_key(old)
         told = _keys(old)
         objects = tuple(self._newer(thing, before.get(_key(thing)), old) for thing in item.objects)
-        shelf.items[item.uid] = replace(item, objects=objects)
+        known.items[item.uid] = replace(item, objects=objects)
         keys = {_key(thing) for thing in objects}
         for kind, key in [key for key in before if key not in keys]:
             self._tell_gone(item.uid, kind, key)
         for thing in objects:
-            known = before.get(_key(thing))
-            if known is not thing:
+            if before.get(_key(thing)) is not thing:
                 news = _key(thing) not in told
                 self._put(item.uid, *_key(thing), ObjectSeen(object=thing), news=news)
 
@@ -257,7 +256,7 @@ class Ledger:
         return known
 
     def _lose(self, resource: Resource, uid: str) -> None:
-        old = self._shelves[resource].items.pop(uid, None)
+        old = self._resources[resource].items.pop(uid, None)
         self._hidden.pop(uid, None)
         if old is None:
             return
@@ -266,7 +265,7 @@ class Ledger:
         if resource is NODE_POOL:
             for other in [p for p in self._hidden.values() if p.name == old.name]:
                 self._lose(PROVISIONER, other.uid)
-                self._learn(self._shelves[PROVISIONER], other)
+                self._learn(self._resources[PROVISIONER], other)
 
     def _tell_gone(self, uid: str, kind: Kind, key: str) -> None:
         self._put(uid, kind, key, ObjectGone(kind=kind, key=key), news=False)
@@ -274,7 +273,7 @@ class Ledger:
     # --- two pools of one name
 
     def _items(self, resource: Resource) -> Iterable[Item]:
-        return self._shelves[resource].items.values() if resource in self._shelves else ()
+        return self._resources[resource].items.values() if resource in self._resources else ()
 
     def _hide(self, item: Item) -> None:
         """Set a Provisioner aside whose name a NodePool has: nobody could tell what a claim belongs to.
@@ -284,7 +283,7 @@ class Ledger:
         self._lose(PROVISIONER, item.uid)
         self._hidden[item.uid] = item
         shown = hidden(item)
-        self._shelves[PROVISIONER].items[item.uid] = shown
+        self._resources[PROVISIONER].items[item.uid] = shown
         for thing in shown.objects:
             self._put(item.uid, *_key(thing), ObjectSeen(object=thing), news=True)
         if shown.aside is not None:

@@ -20,7 +20,7 @@ class _Tasks(Protocol):
     def depths(self) -> Mapping[str, int]: ...
 
 
-class Pulse:
+class Liveness:
     """Rings by a timer of its own, and writes how deep inboxes and queues are and how soon turns come.
 
     `look` is called each time.
@@ -52,7 +52,7 @@ class Pulse:
         self._look()
         self._write(self._threads.inboxes())
         self._threads.beat()
-        self._timers.arm("pulse", self, message, at=self._rang_at + _EVERY_SECONDS)
+        self._timers.arm("liveness", self, message, at=self._rang_at + _EVERY_SECONDS)
 
     def troubles(self) -> list[str]:
         """Return what is stuck, if anything is."""

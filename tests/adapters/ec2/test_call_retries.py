@@ -21,7 +21,7 @@ from botocore.parsers import ResponseParserError
 from tests.adapters.ec2.refusals import THROTTLED, Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.call_errors import code_of, message_of
-from treenail.adapters.ec2.gate import Gate
+from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.token_buckets import CHANGING, LIMITS, Limit
 from treenail.domain.model.errors import (
     AlreadyExistsError,
@@ -36,14 +36,14 @@ from treenail.domain.model.purposes import Purpose
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 
 
-def gate_of(time: SleptTime) -> Gate:
-    return Gate(time, PlainDice(), sleep=time.sleep)
+def retries_of(time: SleptTime) -> CallRetries:
+    return CallRetries(time, PlainDice(), sleep=time.sleep)
 
 
 def test_a_call_passes_at_once_and_tells_what_it_took() -> None:
     time = SleptTime()
 
-    passed = gate_of(time).ask("ec2", "CreateFleet", Script("fleet-1"))
+    passed = retries_of(time).ask("ec2", "CreateFleet", Script("fleet-1"))
 
     assert (passed.value, passed.waited_seconds, passed.attempts) == ("fleet-1", 0.0, 1)
     assert time.slept == []
@@ -51,9 +51,9 @@ def test_a_call_passes_at_once_and_tells_what_it_took() -> None:
 
 def test_calls_beyond_the_burst_wait_for_the_rate() -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
 
-    waits = [gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds for _ in range(52)]
+    waits = [retries.ask("ec2", "CreateFleet", lambda: 1).waited_seconds for _ in range(52)]
 
     assert waits[:50] == [0.0] * 50
     assert waits[50:] == pytest.approx([0.2, 0.2])
@@ -65,12 +65,12 @@ def test_calls_beyond_the_burst_wait_for_the_rate() -> None:
 )
 def test_reading_changing_and_terminating_are_granted_apart(action: str, burst: int) -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
     for _ in range(50):
-        gate.call("ec2", "CreateFleet", lambda: 1)
+        retries.call("ec2", "CreateFleet", lambda: 1)
 
     free = 0
-    while gate.ask("ec2", action, lambda: 1).waited_seconds == 0:
+    while retries.ask("ec2", action, lambda: 1).waited_seconds == 0:
         free += 1
 
     shared = 50 if action == "CreateLaunchTemplate" else 0
@@ -79,44 +79,44 @@ def test_reading_changing_and_terminating_are_granted_apart(action: str, burst: 
 
 def test_services_are_granted_apart() -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
     for _ in range(100):
-        gate.call("ec2", "DescribeSubnets", lambda: 1)
+        retries.call("ec2", "DescribeSubnets", lambda: 1)
 
-    assert gate.ask("ssm", "GetParameter", lambda: 1).waited_seconds == 0
+    assert retries.ask("ssm", "GetParameter", lambda: 1).waited_seconds == 0
 
 
-def slow_gate(time: SleptTime) -> Gate:
+def slow_retries(time: SleptTime) -> CallRetries:
     """One call now, the next in a hundred seconds."""
-    return Gate(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(0.01, 1)})
+    return CallRetries(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(0.01, 1)})
 
 
 def test_whoever_finds_no_permit_within_half_a_minute_is_refused_at_once_and_does_nothing() -> None:
     time = SleptTime()
-    gate = slow_gate(time)
+    retries = slow_retries(time)
     calls = Script(1, 2)
-    gate.call("ec2", "CreateFleet", calls)
+    retries.call("ec2", "CreateFleet", calls)
 
     with pytest.raises(TooManyRequestsError, match=r"no permit for ec2:CreateFleet within 30 s"):
-        gate.call("ec2", "CreateFleet", calls)
+        retries.call("ec2", "CreateFleet", calls)
 
     assert (calls.calls, time.slept) == (1, [])
 
 
 def test_a_call_that_got_no_answer_and_then_no_permit_may_have_been_carried_out() -> None:
     with pytest.raises(UnavailableError, match="no answer to ec2:CreateFleet"):
-        slow_gate(SleptTime()).call("ec2", "CreateFleet", Script(LOST, 1))
+        slow_retries(SleptTime()).call("ec2", "CreateFleet", Script(LOST, 1))
 
 
 def test_a_call_that_got_no_answer_and_then_was_throttled_may_have_been_carried_out() -> None:
     with pytest.raises(UnavailableError, match="no answer to ec2:CreateFleet"):
-        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(LOST, *[THROTTLED] * 3))
+        retries_of(SleptTime()).call("ec2", "CreateFleet", Script(LOST, *[THROTTLED] * 3))
 
 
 def test_a_throttled_call_is_made_again_after_a_pause_and_with_a_new_permit() -> None:
     time = SleptTime()
 
-    passed = gate_of(time).ask("ec2", "CreateFleet", Script(THROTTLED, THROTTLED, "fleet-1"))
+    passed = retries_of(time).ask("ec2", "CreateFleet", Script(THROTTLED, THROTTLED, "fleet-1"))
 
     assert (passed.value, passed.attempts) == ("fleet-1", 3)
     pauses, permits = 0.1 + 0.4, passed.waited_seconds
@@ -126,12 +126,12 @@ def test_a_throttled_call_is_made_again_after_a_pause_and_with_a_new_permit() ->
 
 def test_throttling_makes_the_next_caller_wait_too() -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
     with pytest.raises(TooManyRequestsError):
-        gate.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
+        retries.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
 
-    assert gate.ask("ec2", "CreateLaunchTemplate", lambda: 1).waited_seconds > 0
-    assert gate.ask("ec2", "DescribeSubnets", lambda: 1).waited_seconds == 0
+    assert retries.ask("ec2", "CreateLaunchTemplate", lambda: 1).waited_seconds > 0
+    assert retries.ask("ec2", "DescribeSubnets", lambda: 1).waited_seconds == 0
 
 
 @pytest.mark.parametrize("failure", [LOST, refusal("InternalError", status=500), ResponseParserError("html")])
@@ -140,7 +140,7 @@ def test_four_attempts_without_an_answer_are_all_there_are(failure: Exception) -
     script = Script(*[failure] * 5)
 
     with pytest.raises(UnavailableError):
-        gate_of(time).call("ec2", "CreateFleet", script)
+        retries_of(time).call("ec2", "CreateFleet", script)
 
     assert script.calls == 4
     assert time.seconds == pytest.approx(0.1 + 0.4 + 1.6)
@@ -157,7 +157,7 @@ def test_no_attempt_begins_when_half_a_minute_is_over() -> None:
         raise LOST
 
     with pytest.raises(UnavailableError):
-        gate_of(time).call("ec2", "CreateFleet", slow)
+        retries_of(time).call("ec2", "CreateFleet", slow)
     assert calls == 2
 
 
@@ -196,7 +196,7 @@ def test_no_attempt_begins_when_half_a_minute_is_over() -> None:
 )
 def test_a_failure_is_one_that_the_ports_know(failure: Exception, kind: type[PortError]) -> None:
     with pytest.raises(PortError) as raised:
-        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(*[failure] * 4))
+        retries_of(SleptTime()).call("ec2", "CreateFleet", Script(*[failure] * 4))
 
     assert type(raised.value) is kind
 
@@ -206,7 +206,7 @@ def test_what_is_sure_to_be_refused_again_is_not_tried_again(code: str) -> None:
     script = Script(*[refusal(code, status=403)] * 4)
 
     with pytest.raises(PortError):
-        gate_of(SleptTime()).call("ec2", "CreateFleet", script)
+        retries_of(SleptTime()).call("ec2", "CreateFleet", script)
 
     assert script.calls == 1
 
@@ -215,7 +215,7 @@ def test_a_refusal_can_be_told_by_its_code() -> None:
     with pytest.raises(
         InvalidError, match=r"InvalidParameterValue: bad subnet \(ec2:CreateFleet\)"
     ) as raised:
-        gate_of(SleptTime()).call(
+        retries_of(SleptTime()).call(
             "ec2", "CreateFleet", Script(refusal("InvalidParameterValue", "bad subnet"))
         )
 
@@ -228,7 +228,7 @@ def test_nothing_secret_is_told_of_credentials_that_are_not_accepted(code: str) 
     told = refusal(code, "The Canonical String was\nx-amz-security-token:FwoGZXIvYXdzEXAMPLE", status=403)
 
     with pytest.raises(UnavailableError) as raised:
-        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(told))
+        retries_of(SleptTime()).call("ec2", "CreateFleet", Script(told))
 
     everything = "".join(traceback.format_exception(raised.value))
     assert "FwoGZXIvYXdzEXAMPLE" not in everything
@@ -238,7 +238,7 @@ def test_nothing_secret_is_told_of_credentials_that_are_not_accepted(code: str) 
 def test_the_blob_of_a_missing_permission_is_left_out() -> None:
     said = "You are not authorized. Encoded authorization failure message: " + "x" * 2000
     with pytest.raises(InvalidError) as raised:
-        gate_of(SleptTime()).call(
+        retries_of(SleptTime()).call(
             "ec2", "CreateFleet", Script(refusal("UnauthorizedOperation", said, status=403))
         )
 
@@ -248,19 +248,19 @@ def test_the_blob_of_a_missing_permission_is_left_out() -> None:
 @pytest.mark.parametrize("defect", [NoRegionError(), KeyError("x"), BotoCoreError()])
 def test_a_defect_of_ours_is_not_dressed_up(defect: Exception) -> None:
     with pytest.raises(type(defect)):
-        gate_of(SleptTime()).call("ec2", "CreateFleet", Script(defect))
+        retries_of(SleptTime()).call("ec2", "CreateFleet", Script(defect))
 
 
 def test_threads_share_the_permits() -> None:
     time = SleptTime()
-    gate = Gate(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(5, 8)})
+    retries = CallRetries(time, PlainDice(), sleep=time.sleep, limits={**LIMITS, CHANGING: Limit(5, 8)})
     start = threading.Barrier(8)
     made: list[float] = []
 
     def work() -> None:
         start.wait()
         for _ in range(10):
-            gate.call("ec2", "CreateFleet", lambda: made.append(time.seconds))
+            retries.call("ec2", "CreateFleet", lambda: made.append(time.seconds))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -275,7 +275,7 @@ def test_threads_share_the_permits() -> None:
 
 def test_who_is_in_a_hurry_goes_before_those_who_have_waited_longer() -> None:
     time, order = SleptTime(), list[str]()
-    gate = Gate(
+    retries = CallRetries(
         time, PlainDice(), limits={**LIMITS, "TerminateInstances": Limit(5, 1)}, sleep=lambda _: hurry()
     )
 
@@ -283,38 +283,40 @@ def test_who_is_in_a_hurry_goes_before_those_who_have_waited_longer() -> None:
         """Sleep, and have somebody else ask meanwhile."""
         if not order[1:]:
             order.append("asked meanwhile")
-            gate.call(
+            retries.call(
                 "ec2", "TerminateInstances", lambda: order.append("gone first"), purpose=Purpose.INTERRUPTION
             )
         time.sleep(0.2)
 
-    gate.call("ec2", "TerminateInstances", lambda: order.append("burst"))
-    gate.call("ec2", "TerminateInstances", lambda: order.append("housekeeping"), purpose=Purpose.HOUSEKEEPING)
+    retries.call("ec2", "TerminateInstances", lambda: order.append("burst"))
+    retries.call(
+        "ec2", "TerminateInstances", lambda: order.append("housekeeping"), purpose=Purpose.HOUSEKEEPING
+    )
 
     assert order == ["burst", "asked meanwhile", "gone first", "housekeeping"]
 
 
 def test_what_a_call_is_about_is_counted_too() -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
     for _ in range(2):
-        gate.call("ec2", "TerminateInstances", lambda: 1, resources=500)
+        retries.call("ec2", "TerminateInstances", lambda: 1, resources=500)
 
-    assert gate.ask("ec2", "TerminateInstances", lambda: 1, resources=100).waited_seconds == pytest.approx(
+    assert retries.ask("ec2", "TerminateInstances", lambda: 1, resources=100).waited_seconds == pytest.approx(
         5.0
     )
 
 
 def test_a_rate_that_fell_rises_again_within_a_minute() -> None:
     time = SleptTime()
-    gate = gate_of(time)
+    retries = retries_of(time)
     with pytest.raises(TooManyRequestsError):
-        gate.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
-    slow = gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds
+        retries.call("ec2", "CreateFleet", Script(*[THROTTLED] * 4))
+    slow = retries.ask("ec2", "CreateFleet", lambda: 1).waited_seconds
 
     time.seconds += 60
     for _ in range(50):
-        gate.call("ec2", "CreateFleet", lambda: 1)
+        retries.call("ec2", "CreateFleet", lambda: 1)
 
-    assert gate.ask("ec2", "CreateFleet", lambda: 1).waited_seconds == pytest.approx(0.2, abs=0.01)
+    assert retries.ask("ec2", "CreateFleet", lambda: 1).waited_seconds == pytest.approx(0.2, abs=0.01)
     assert slow > 0.3

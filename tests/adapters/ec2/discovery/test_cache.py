@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.ec2.refusals import SleptTime
 from tests.probes import PlainDice
-from treenail.adapters.ec2.discovery.memory import Memory, Remembered
+from treenail.adapters.ec2.discovery.cache import AnswerCaches, Remembered
 from treenail.domain.model.errors import InvalidError, PortError, UnavailableError
 
 
@@ -31,7 +31,7 @@ class Rig:
     def __init__(self) -> None:
         self.time = SleptTime()
         self.lines: list[str] = []
-        self.memory = Memory(self.time, PlainDice(), self._log)
+        self.caches = AnswerCaches(self.time, PlainDice(), self._log)
 
     def _log(self, message: str, /, **fields: object) -> None:
         self.lines.append(f"{message}: {fields['error']}")
@@ -44,7 +44,7 @@ class Rig:
         stand_in: str | None = None,
         patience: float | None = None,
     ) -> Remembered[str, str]:
-        return self.memory.of(
+        return self.caches.of(
             "things", fetch, seconds=seconds, retry_seconds=20, stand_in=stand_in, patience=patience
         )
 
@@ -82,7 +82,7 @@ def test_an_answer_lives_a_little_less_than_its_time_by_luck(rig: Rig) -> None:
         def token(self) -> str:
             raise AssertionError
 
-    things = Memory(rig.time, Early(), rig._log).of("things", Source("one", "two"), seconds=100)
+    things = AnswerCaches(rig.time, Early(), rig._log).of("things", Source("one", "two"), seconds=100)
     things.get("a")
     rig.time.seconds = 91
 

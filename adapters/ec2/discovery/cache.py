@@ -42,8 +42,8 @@ class _Kept(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What answers are remembered by: the time, some luck, and whom to tell of trouble."""
+class AnswerCaches:
+    """Makes the caches of answers: by this clock and these dice, with trouble written to this log."""
 
     clock: Clock
     dice: Dice
@@ -59,7 +59,7 @@ class Memory:
         stand_in: V | None = None,
         patience: float | None = None,
     ) -> Remembered[K, V]:
-        """Return a memory of what `fetch` answers; see `Remembered`."""
+        """Return a cache of what `fetch` answers; see `Remembered`."""
         return Remembered(
             self,
             what,
@@ -72,7 +72,7 @@ class Memory:
 
 
 class Remembered(Generic[K, V]):
-    """What `fetch` answers by key, for `seconds` (or up to a tenth less). Threads may share it.
+    """A cache of what `fetch` answers by key, for `seconds` (or up to a tenth less). Threads may share it.
 
     Of all who ask for one key at once, one fetches: the others wait for the answer, or have the previous
     one. Where fetching fails, the previous answer stands for another `retry_seconds`, and so does
@@ -83,7 +83,7 @@ class Remembered(Generic[K, V]):
 
     def __init__(
         self,
-        memory: Memory,
+        caches: AnswerCaches,
         what: str,
         fetch: Callable[[K], V],
         *,
@@ -92,7 +92,7 @@ class Remembered(Generic[K, V]):
         stand_in: V | None,
         patience: float | None,
     ) -> None:
-        self._memory = memory
+        self._caches = caches
         self._what = what
         self._fetch = fetch
         self._seconds = seconds
@@ -168,7 +168,7 @@ class Remembered(Generic[K, V]):
         return _Kept(value, self._until(seconds))
 
     def _previous(self, kept: _Kept[V] | None, error: PortError) -> _Kept[V]:
-        self._memory.log(
+        self._caches.log(
             f"cannot look up {self._what}, going on with what is known",
             logger="ec2.discovery",
             level="warning",
@@ -182,7 +182,7 @@ class Remembered(Generic[K, V]):
         return _Kept(self._stand_in, until, stand_in=True)
 
     def _until(self, seconds: float) -> float:
-        return self._now() + seconds * self._memory.dice.uniform(_EARLIEST, 1.0)
+        return self._now() + seconds * self._caches.dice.uniform(_EARLIEST, 1.0)
 
     def _now(self) -> float:
-        return self._memory.clock.monotonic()
+        return self._caches.clock.monotonic()

@@ -1,4 +1,4 @@
-"""The throttle for all AWS calls: each waits for a permit and is retried with backoff."""
+"""Calls to AWS: each waits for a permit, is retried with backoff, and fails as the ports say."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Passed(Generic[R_co]):
     attempts: int
 
 
-class Gate:
-    """Lets calls to AWS through at the rate EC2 grants them. To be shared by all threads.
+class CallRetries:
+    """Makes calls to AWS at the rate EC2 grants, and retries them. To be shared by all threads.
 
-    Every call that goes through must be safe to be made twice: by its nature, by its token or by its name.
+    Every call made by it must be safe to be made twice: by its nature, by its token or by its name.
     What must hold for all calls, or for all that change something, is checked here and nowhere else.
     `limits` are those of EC2's classes of actions.
     """

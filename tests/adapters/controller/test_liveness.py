@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.actors.stage import Stage
 from treenail.actors.runtime.threads import Inbox, Threads
-from treenail.adapters.controller.pulse import STUCK_SECONDS, Pulse
+from treenail.adapters.controller.liveness import STUCK_SECONDS, Liveness
 from treenail.domain.telemetry import metrics
 
 
@@ -28,14 +28,14 @@ class Calls:
         return {"ec2": 3}
 
 
-def pulse() -> tuple[Stage, Keeping, Pulse]:
+def liveness() -> tuple[Stage, Keeping, Liveness]:
     stage = Stage()
     threads = Keeping(stage)
-    return stage, threads, Pulse(stage.process, threads, Calls(), stage.telemetry)
+    return stage, threads, Liveness(stage.process, threads, Calls(), stage.telemetry)
 
 
 def test_it_asks_every_second() -> None:
-    stage, threads, one = pulse()
+    stage, threads, one = liveness()
 
     one.start()
     stage.run(3.5)
@@ -45,7 +45,7 @@ def test_it_asks_every_second() -> None:
 
 
 def test_it_writes_how_deep_inboxes_and_queues_are() -> None:
-    stage, threads, one = pulse()
+    stage, threads, one = liveness()
     threads.told = (
         Inbox("Disruptor", 2, 0, 0.5),
         Inbox("Disruptor", 3, 4.0, 0.5),
@@ -63,14 +63,14 @@ def test_it_writes_how_deep_inboxes_and_queues_are() -> None:
 
 
 def test_an_actor_that_is_silent_for_too_long_is_stuck() -> None:
-    _, threads, one = pulse()
+    _, threads, one = liveness()
     threads.told = (Inbox("Packer", 1, STUCK_SECONDS, 0), Inbox("Batcher", 1, STUCK_SECONDS + 1, 0))
 
     assert one.troubles() == ["Batcher has not answered for 61 s"]
 
 
 def test_timers_that_do_not_ring_are_stuck() -> None:
-    stage, _, one = pulse()
+    stage, _, one = liveness()
 
     stage.run(STUCK_SECONDS)
     assert one.troubles() == []

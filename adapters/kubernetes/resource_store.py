@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from treenail.adapters.api.items import Item, Items
 from treenail.adapters.kubernetes.documents import read_header
-from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.domain.model.errors import PortError
 
 
-class Kept(Protocol):
+class ResourceStore(Protocol):
     """The objects of one resource. A list may be read while a watch goes on, on another thread."""
 
     def begin(self) -> Listing[Any]:
@@ -56,51 +56,51 @@ class Kept(Protocol):
         """Take in that the server tells what is new."""
 
 
-class Shelf:
-    """One resource of the ledger."""
+class WatchedResource:
+    """One resource of the store."""
 
-    def __init__(self, resource: Resource, ledger: Ledger, items: Items) -> None:
+    def __init__(self, resource: Resource, store: WatchStore, items: Items) -> None:
         self._resource = resource
         self._asked = f"GET {resource.path()}"
-        self._ledger = ledger
+        self._store = store
         self._items = items
 
     def begin(self) -> Listing[Item]:
-        return self._ledger.begin(self._resource)
+        return self._store.begin(self._resource)
 
     def listed(self, listing: Listing[Item], content: bytes) -> None:
         """Note an object, which is read only where it is not known as it is: mostly it is."""
         header = read_header(content, self._asked)
-        if self._ledger.holds(self._resource, header.uid, header.version):
+        if self._store.holds(self._resource, header.uid, header.version):
             listing.there.add(header.uid)
         else:
             listing.add(self._items.read(content))
 
     def merge(self, listing: Listing[Item], revision: int) -> bool:
-        return self._ledger.merge(self._resource, listing, revision)
+        return self._store.merge(self._resource, listing, revision)
 
     def abandon(self, listing: Listing[Item]) -> None:
-        self._ledger.abandon(self._resource, listing)
+        self._store.abandon(self._resource, listing)
 
     def seen(self, content: bytes) -> str:
         item = self._items.read(content)
-        self._ledger.seen(self._resource, item)
+        self._store.seen(self._resource, item)
         return str(item.version)
 
     def gone(self, uid: str, revision: int) -> None:
-        self._ledger.gone(self._resource, uid, revision)
+        self._store.gone(self._resource, uid, revision)
 
     def reached(self, revision: int) -> None:
-        self._ledger.reached(self._resource, revision)
+        self._store.reached(self._resource, revision)
 
     def not_served(self) -> None:
-        self._ledger.not_served(self._resource)
+        self._store.not_served(self._resource)
 
     def withheld(self) -> None:
-        self._ledger.withheld(self._resource)
+        self._store.withheld(self._resource)
 
     def holds_any(self) -> bool:
-        return self._ledger.holds_any(self._resource)
+        return self._store.holds_any(self._resource)
 
     def interrupted(self, error: PortError) -> None:
         """What was told stays true until something else is."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from treenail.adapters.kubernetes.ledger import Ledger
 from treenail.adapters.kubernetes.pace import Pace
+from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.model.runtime import Ref
 
@@ -15,7 +15,7 @@ from treenail.domain.model.runtime import Ref
 _AT_ONCE: Final = 100
 
 
-class Teller:
+class FactPublisher:
     """Tells one listener: all there is, once every resource was read, then the changes. A thread's work.
 
     While the listener is congested nothing is told; what changes meanwhile is told once, as it is then.
@@ -23,7 +23,7 @@ class Teller:
 
     def __init__(
         self,
-        ledger: Ledger,
+        store: WatchStore,
         to: Ref[ClusterFact],
         *,
         pace: Pace,
@@ -31,7 +31,7 @@ class Teller:
         congested: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ledger = ledger
+        self._store = store
         self._to = to
         self._pace = pace
         self._uniform = uniform
@@ -44,44 +44,44 @@ class Teller:
         """Tell, until stopped."""
         while self._something_to_tell():
             if self._congested():
-                with self._ledger.wake:
-                    self._ledger.wake.wait_for(lambda: self._stopped, self._pace.congested)
+                with self._store.wake:
+                    self._store.wake.wait_for(lambda: self._stopped, self._pace.congested)
                 continue
             self._tell()
 
     def stop(self) -> None:
         """Tell nothing any more."""
-        with self._ledger.wake:
+        with self._store.wake:
             self._stopped = True
-            self._ledger.wake.notify_all()
+            self._store.wake.notify_all()
 
     def _something_to_tell(self) -> bool:
         """Wait until there is something to tell; False where nothing is any more."""
-        with self._ledger.wake:
+        with self._store.wake:
             while not self._stopped and not self._due():
-                self._ledger.wake.wait(self._until_resync())
+                self._store.wake.wait(self._until_resync())
             return not self._stopped
 
     def _due(self) -> bool:
         if self._resync_at is None:
-            return self._ledger.complete
-        return self._ledger.waiting > 0 or self._resync_due()
+            return self._store.complete
+        return self._store.waiting > 0 or self._resync_due()
 
     def _resync_due(self) -> bool:
-        return self._resync_at is None or self._ledger.renewed or self._clock() >= self._resync_at
+        return self._resync_at is None or self._store.renewed or self._clock() >= self._resync_at
 
     def _until_resync(self) -> float | None:
         return None if self._resync_at is None else max(0.0, self._resync_at - self._clock())
 
     def _tell(self) -> None:
         facts: tuple[ClusterFact, ...]
-        with self._ledger.wake:
+        with self._store.wake:
             resync = self._resync_due()
         if resync:
             self._resync_at = self._clock() + self._uniform(*self._pace.resync)
-            facts = (self._ledger.resynced(),)
+            facts = (self._store.resynced(),)
         else:
-            facts = self._ledger.take(_AT_ONCE)
+            facts = self._store.take(_AT_ONCE)
         for fact in facts:
             if self._stopped:
                 return

@@ -19,7 +19,7 @@ R = TypeVar("R")
 _TOUCHED: Final = "example.com/touched-at-revision"
 
 
-class Gate:
+class RequestFaults:
     """Lets requests through, or not, or has somebody else go first."""
 
     def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults]) -> None:

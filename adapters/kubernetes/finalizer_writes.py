@@ -15,7 +15,7 @@ from treenail.domain.model.events import ObjectRef
 _HELD: Final = {EC2_NODE_CLASS.kind: EC2_NODE_CLASS}
 
 
-class HoldWrites:
+class FinalizerWrites:
     """Holds node classes, and lets them go."""
 
     def __init__(self, calls: ApiCalls, retries: ConflictRetries) -> None:
