@@ -42,13 +42,13 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         cluster: Ref[DisruptionAllowed | DisruptionEnded],
         termination: Ref[DisruptNodes],
         disruptor: Callable[[str], Ref[DisruptionRefused]],
-        teller: Ref[DisruptionBlocked],
+        event_publisher: Ref[DisruptionBlocked],
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
         self._termination = termination
         self._disruptor = disruptor
-        self._teller = teller
+        self._event_publisher = event_publisher
         self._book = BudgetBook()
 
     def handle(self, message: ArbiterInbox) -> None:
@@ -91,4 +91,4 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         reason = BUDGETED.get(proposal.cause)
         if blocked and reason is not None:
             why = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
-            self._teller.tell(DisruptionBlocked(about=blocked, why=why))
+            self._event_publisher.tell(DisruptionBlocked(about=blocked, why=why))

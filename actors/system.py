@@ -10,7 +10,8 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
-from treenail.actors.cluster_state.cluster_state import Audience, ClusterState, ClusterStateInbox
+from treenail.actors.cluster_state.cluster_state import ClusterState, ClusterStateInbox
+from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
@@ -130,7 +131,7 @@ class System:
         self.lifecycle: ForwardRef[LifecycleInbox] = ForwardRef()
         self.termination: ForwardRef[TerminationInbox] = ForwardRef()
         self.arbiter: ForwardRef[ArbiterInbox] = ForwardRef()
-        self.teller: ForwardRef[EventPublisherInbox] = ForwardRef()
+        self.event_publisher: ForwardRef[EventPublisherInbox] = ForwardRef()
         self.reporter: ForwardRef[ReporterInbox] = ForwardRef()
         self.listener: ForwardRef[ListenerInbox] = ForwardRef()
         self._wire_planning()
@@ -193,34 +194,37 @@ class System:
 
     def _wire_cluster(self) -> None:
         ports = self._ports
-        self.teller.leads_to(self._hosted(EventPublisher, writer=ports.writer))
+        self.event_publisher.leads_to(self._hosted(EventPublisher, writer=ports.writer))
         batcher = self._batcher()
-        audience = Audience(
+        subscribers = Subscribers(
             batcher=batcher,
             pod_watcher=self._hosted(PodWatcher, batcher=batcher, writer=ports.writer),
             reporter=self.reporter,
-            keeper=self._node_class_controller(),
+            node_class_controller=self._node_class_controller(),
             selector=self.selector,
             launcher=self._launcher(),
             lifecycle=self.lifecycle,
             termination=self.termination,
             arbiter=self.arbiter,
-            accountant=self._hosted(PoolUsageReporter, writer=ports.writer),
-            teller=self.teller,
+            pool_usage_reporter=self._hosted(PoolUsageReporter, writer=ports.writer),
+            event_publisher=self.event_publisher,
             tagger=self._hosted(InstanceTagger, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
             recorder=self._hosted(PodEventRecorder, writer=ports.writer),
-            surveyor=self._hosted(DriftInspector, disruptor=self._disruptor, cloud=ports.cloud),
+            drift_inspector=self._hosted(DriftInspector, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             open_disruptor=self._open_disruptor,
             close_disruptor=self._close_disruptor,
             early_binder=self._early_binder(),
-            doctor=self._node_repairer(),
+            node_repairer=self._node_repairer(),
             trial=self._trial(),
         )
         self.cluster.leads_to(
             self._hosted(
-                ClusterState, audience=audience, model=self.model, promise_lasts=self._settings.promise_lasts
+                ClusterState,
+                subscribers=subscribers,
+                model=self.model,
+                promise_lasts=self._settings.promise_lasts,
             )
         )
 
@@ -326,7 +330,7 @@ class System:
                 cluster=self.cluster,
                 termination=self.termination,
                 disruptor=self._disruptor,
-                teller=self.teller,
+                event_publisher=self.event_publisher,
             )
         )
 

@@ -21,12 +21,12 @@ from treenail.domain.scheduling.decision_queue import DecisionQueue
 
 
 class Interruptions:
-    """Condemns the node of an instance that goes, has its pods placed at once and its offering avoided.
+    """Marks the node of an instance that ends, has its pods placed at once and its offering avoided.
 
-    The `termination` hears of it under the name of its claim; where the node is left alone, the `teller`
-    tells people instead. Of those that are unwell no more go at a time than the brake lets; `tell_held` hears
-    of one that has to wait, why it would go and why it waits. A notice of an instance that no claim is known
-    to have is acted on when one is (`heed_found`).
+    The `termination` hears of it under the name of its claim; where the node is left alone, the
+    `event_publisher` tells people instead. Of unhealthy nodes no more go at a time than the brake lets;
+    `tell_held` hears of one that has to wait, why it would go and why it waits. A notice of an instance that
+    no claim is known to have is acted on when one is (`apply_found`).
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Interruptions:
         avoiders: tuple[Ref[CapacityRanOut], ...],
         batcher: Ref[UrgentWork],
         listener: Ref[NoticeSettled],
-        teller: Ref[DisruptionBlocked],
+        event_publisher: Ref[DisruptionBlocked],
         termination: Ref[NodeInterrupted],
         tell_held: Callable[[NodeView, Cause, str], None],
     ) -> None:
@@ -46,7 +46,7 @@ class Interruptions:
         self._avoiders = avoiders
         self._batcher = batcher
         self._listener = listener
-        self._teller = teller
+        self._event_publisher = event_publisher
         self._termination = termination
         self._tell_held = tell_held
         self._brake = RepairBrake()
@@ -97,7 +97,7 @@ class Interruptions:
             return False
         ends = f", which ends at {write_instant(notice.deadline)}" if notice.deadline is not None else ""
         why = f"The node is left alone in spite of a warning ({notice.cause.value}{ends}): {alone.value}"
-        self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
+        self._event_publisher.tell(DisruptionBlocked(about=of_view(view), why=why))
         self._listener.tell(NoticeSettled(instance_id=notice.instance_id))
         return True
 
@@ -111,7 +111,7 @@ class Interruptions:
         why = self._brake.holds(view.claim, self._model.objects.claims, now)
         if why is None:
             return False
-        self._teller.tell(DisruptionBlocked(about=of_view(view), why=why))
+        self._event_publisher.tell(DisruptionBlocked(about=of_view(view), why=why))
         self._tell_held(view, notice.cause, why)
         return True
 
@@ -131,7 +131,7 @@ class Interruptions:
         """Return whether a node goes because it was warned of, whatever else it was to go for before."""
         return name in self._warned
 
-    def heed_found(self, now: datetime) -> bool:
+    def apply_found(self, now: datetime) -> bool:
         """Act on what came before it was known whose it is, where it is known now; tell if there was any."""
         found = self._settler.take_found()
         for notice in found:

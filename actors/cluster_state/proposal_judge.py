@@ -33,7 +33,7 @@ class ProposalJudge:
     """Holds proposals against the model of the cluster. `disruptor` finds the one of a pool.
 
     Owns the departures that budgets allow and that are not decided on. Has the `batcher` wait for what else
-    comes beside their pods; whoever is the `teller` tells people what keeps a node.
+    comes beside their pods; whoever is the `event_publisher` tells people what keeps a node.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class ProposalJudge:
         *,
         arbiter: Ref[DisruptionProposed | DisruptionRefused],
         disruptor: Callable[[str], Ref[DisruptionRefused]],
-        teller: Ref[DisruptionBlocked],
+        event_publisher: Ref[DisruptionBlocked],
         batcher: Ref[NodesToReplace],
     ) -> None:
         self._model = model
         self._arbiter = arbiter
         self._disruptor = disruptor
-        self._teller = teller
+        self._event_publisher = event_publisher
         self._batcher = batcher
         self._book = DisruptionCandidates()
 
@@ -171,4 +171,4 @@ class ProposalJudge:
         views = (self._model.objects.view(name) for name in names)
         about = tuple(ref for view in views if view is not None for ref in of_view(view))
         if why != CHANGED and about:
-            self._teller.tell(DisruptionBlocked(about=about, why=why[:1].upper() + why[1:]))
+            self._event_publisher.tell(DisruptionBlocked(about=about, why=why[:1].upper() + why[1:]))

@@ -36,7 +36,7 @@ class SecondTries:
     def __len__(self) -> int:
         return len(self._refused)
 
-    def heed(self, changes: Changes, now: float) -> None:
+    def apply(self, changes: Changes, now: float) -> None:
         """Note what changed."""
         for uid in changes.crowded_out:
             pod = self._model.objects.pods.get(uid)

@@ -43,7 +43,7 @@ class SetAside:
         self._problems[fact.kind, fact.key] = fact
         return known is None or (known.problem, known.about) != (fact.problem, fact.about)
 
-    def heed(self, fact: ObjectSeen | ObjectGone | Resynced) -> tuple[ObjectUnderstood, ...]:
+    def understood_by(self, fact: ObjectSeen | ObjectGone | Resynced) -> tuple[ObjectUnderstood, ...]:
         """Take in what is known of objects by now; return those that are set aside no longer."""
         if not self._problems:
             return ()

@@ -8,7 +8,8 @@ from typing import Any
 from tests.actors.stage import Stage
 from tests.builders import START, claim_of, decided, node_class, node_of, node_pool, view
 from tests.probes import Probe
-from treenail.actors.cluster_state.cluster_state import Audience, ClusterState
+from treenail.actors.cluster_state.cluster_state import ClusterState
+from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.domain.cluster.batching import BatchClosed, Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
@@ -29,14 +30,19 @@ class Knowing(Stage):
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
-        self.listener, self.teller, self.recorder = Probe(), Probe(), Probe()
-        self.arbiter, self.disruptor, self.reporter, self.keeper = Probe(), Probe(), Probe(), Probe()
+        self.listener, self.event_publisher, self.recorder = Probe(), Probe(), Probe()
+        self.arbiter, self.disruptor, self.reporter, self.node_class_controller = (
+            Probe(),
+            Probe(),
+            Probe(),
+            Probe(),
+        )
         self.model = ClusterModel(promise_lasts=LASTS)
-        audience = Audience(
+        subscribers = Subscribers(
             batcher=self.batcher,
             pod_watcher=self.pod_watcher,
             reporter=self.reporter,
-            keeper=self.keeper,
+            node_class_controller=self.node_class_controller,
             selector=self.selector,
             launcher=self.launcher,
             lifecycle=self.lifecycle,
@@ -45,13 +51,15 @@ class Knowing(Stage):
             tagger=Probe(),
             listener=self.listener,
             recorder=self.recorder,
-            accountant=Probe(),
-            surveyor=Probe(),
-            teller=self.teller,
+            pool_usage_reporter=Probe(),
+            drift_inspector=Probe(),
+            event_publisher=self.event_publisher,
             disruptor=lambda _: self.disruptor,
         )
         self.cluster: Any = self.host(
-            lambda runtime: ClusterState(runtime, audience=audience, model=self.model, promise_lasts=LASTS)
+            lambda runtime: ClusterState(
+                runtime, subscribers=subscribers, model=self.model, promise_lasts=LASTS
+            )
         )
         there = (node_pool(limits=limits), node_class(), *things)
         if synced:

@@ -10,7 +10,8 @@ from typing import Any, get_args, get_origin
 
 from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
-from treenail.actors.cluster_state.cluster_state import Audience, ClusterState
+from treenail.actors.cluster_state.cluster_state import ClusterState
+from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder
@@ -64,11 +65,11 @@ ROLES = {
     "batcher": "Batcher",
     "pod_watcher": "PodWatcher",
     "reporter": "StatusReporter",
-    "keeper": "NodeClassController",
-    "surveyor": "DriftInspector",
-    "doctor": "NodeRepairer",
-    "accountant": "PoolUsageReporter",
-    "teller": "EventPublisher",
+    "node_class_controller": "NodeClassController",
+    "drift_inspector": "DriftInspector",
+    "node_repairer": "NodeRepairer",
+    "pool_usage_reporter": "PoolUsageReporter",
+    "event_publisher": "EventPublisher",
     "selector": "NodePoolSelector",
     "packer": "Packer",
     "launcher": "FleetLauncher",
@@ -107,7 +108,7 @@ def told(parameters: dict[str, Any]) -> dict[str, tuple[str, ...]]:
             found[ROLES[name]] = messages(get_args(hint)[0])
         elif get_origin(hint) is Callable and get_origin(get_args(hint)[-1]) is Ref:
             found[ROLES[name]] = messages(get_args(get_args(hint)[-1])[0])
-        elif hint is Audience:
+        elif hint is Subscribers:
             hints = typing.get_type_hints(hint)
             found |= told({f.name: hints[f.name] for f in fields(hint)})
     return found

@@ -29,7 +29,7 @@ class Weighing(Stage):
     def __init__(self, *, allowed: int) -> None:
         super().__init__()
         self.cluster, self.termination, self.disruptor = Probe(), Probe(), Probe()
-        self.teller = Probe()
+        self.event_publisher = Probe()
         self.asked_for: list[str] = []
         self.arbiter: Any = self.host(
             lambda runtime: BudgetArbiter(
@@ -37,7 +37,7 @@ class Weighing(Stage):
                 cluster=self.cluster,
                 termination=self.termination,
                 disruptor=self._disruptor,
-                teller=self.teller,
+                event_publisher=self.event_publisher,
             )
         )
         pool = replace(node_pool(), disruption=Disruption(budgets=(Budget(nodes=allowed),)))
@@ -83,7 +83,7 @@ def test_what_budgets_forbid_goes_back_to_the_pools_disruptor() -> None:
     assert stage.disruptor.received == [DisruptionRefused(pool="default", candidates=("c2",), why=BLOCKED)]
     assert stage.asked_for == ["default"]
     why = "No allowed disruptions for disruption reason Empty due to blocking budget"
-    assert stage.teller.received == [
+    assert stage.event_publisher.received == [
         DisruptionBlocked(about=(ObjectRef("NodePool", "default", uid="default"),), why=why)
     ]
 

@@ -186,7 +186,7 @@ def test_what_is_announced_before_pools_are_known_may_be_of_a_node_that_is_left_
         assert stage.termination.of(NodeInterrupted) == acted_on
         left = [NoticeSettled(instance_id="i-c1")]
         assert stage.listener.received == ([] if acted_on else left)
-        assert len(stage.teller.of(DisruptionBlocked)) == (0 if acted_on else 1)
+        assert len(stage.event_publisher.of(DisruptionBlocked)) == (0 if acted_on else 1)
 
 
 LAUNCHING = claim_of(view(of_claim={"provider_id": ""}))

@@ -116,7 +116,7 @@ def test_a_node_whose_pods_have_nowhere_to_go_is_refused_for_longer_and_people_a
 
     assert disrupted(stage) == []
     assert refusals(stage) == [(("c1",), True)]
-    (told,) = stage.teller.of(DisruptionBlocked)
+    (told,) = stage.event_publisher.of(DisruptionBlocked)
     assert told.why == "Not all pods would schedule, default/p1 => LimitReached: default: no room"
     assert {ref.name for ref in told.about} == {"c1", "node-c1"}
 
@@ -129,7 +129,7 @@ def test_of_nodes_that_cannot_all_go_some_are_tried_again_at_once() -> None:
     answer(stage, replace(NOWHERE, pods=("p1", "p2")))
 
     assert refusals(stage) == [(("c2",), False)]
-    assert stage.teller.of(DisruptionBlocked) == []
+    assert stage.event_publisher.of(DisruptionBlocked) == []
     assert stage.batcher.of(NodesToReplace)[-1] == NodesToReplace(names=("c1",))
     stage.close_batch("d2")
     assert stage.snapshots()[-1] == ("d2", ["p1"])

@@ -1,0 +1,93 @@
+"""The publisher of changes: it tells the subscribers what changed in the cluster model."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from treenail.actors.cluster_state.node_publisher import NodePublisher
+from treenail.actors.cluster_state.subscribers import Subscribers
+from treenail.domain.cluster.changes import Changes, PodChanged
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.disruption.disruption import PoolChanged
+from treenail.domain.ports import Telemetry
+from treenail.domain.scheduling.launch_backoff import LaunchBackoff
+from treenail.domain.telemetry import metrics
+
+
+class ChangePublisher:
+    """Tells of pods that begin or cease to wait or are bound, and of nodes and pools that changed."""
+
+    def __init__(
+        self,
+        model: ClusterModel,
+        subscribers: Subscribers,
+        launch_backoff: LaunchBackoff,
+        telemetry: Telemetry,
+    ) -> None:
+        self._model = model
+        self._subscribers = subscribers
+        self._launch_backoff = launch_backoff
+        self._telemetry = telemetry
+        self._nodes = NodePublisher(
+            model,
+            subscribers.of_nodes,
+            early_binder=subscribers.early_binder,
+            disruptor=subscribers.disruptor,
+            recorder=subscribers.recorder,
+        )
+        self._waiting: dict[str, None] = {}
+        self._pools_told: dict[str, None] = {}
+
+    def publish(self, changes: Changes, now: datetime) -> None:
+        """Tell of the pods and nodes that changed.
+
+        The disruptor of a new pool is there before anybody hears of its nodes.
+        """
+        pools = self._model.objects.pools.keys()
+        for name in sorted(pools - self._pools_told.keys()) if changes.pools else ():
+            self._subscribers.open_disruptor(name)
+        for uid in changes.pods:
+            self._publish_pod(uid)
+        for bound in changes.bound:
+            self._subscribers.pod_watcher.tell(bound)
+        moved = self._model.objects.take_moved()
+        for name in changes.views:
+            self._nodes.tell(name, now, moved=name in moved)
+        if changes.views:
+            there = max(len(self._model.objects.claims), len(self._model.objects.nodes))
+            self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
+
+    def _publish_pod(self, uid: str) -> None:
+        waiting, pod = self._model.waiting(uid), self._model.objects.pods.get(uid)
+        if pod is None or pod.bound:
+            self._launch_backoff.forget(uid)
+        if waiting == (uid in self._waiting):
+            return
+        if waiting:
+            self._waiting[uid] = None
+        else:
+            del self._waiting[uid]
+        changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._launch_backoff.until(uid))
+        self._subscribers.pod_watcher.tell(changed)
+
+    def publish_pools(self) -> None:
+        """Tell of the pools and node classes there are now; a pool that is gone has no disruptor any more."""
+        for name in sorted(self._pools_told.keys() | self._model.objects.pools.keys()):
+            pool = self._model.objects.pools.get(name)
+            node_class = self._model.objects.node_class(pool.node_class) if pool is not None else None
+            changed = PoolChanged(name=name, pool=pool, node_class=node_class)
+            self._subscribers.disruptor(name).tell(changed)
+            self._subscribers.arbiter.tell(changed)
+            if pool is None:
+                self._subscribers.close_disruptor(name)
+        self._pools_told = dict.fromkeys(sorted(self._model.objects.pools))
+        pools, node_classes = self._model.objects.pools.values(), self._model.objects.node_classes.values()
+        seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
+        self._subscribers.reporter.tell(seen)
+        self._subscribers.node_class_controller.tell(seen)
+        self._subscribers.drift_inspector.tell(seen)
+        self._subscribers.lifecycle.tell(seen)
+        self._subscribers.pool_usage_reporter.tell(seen)
+        if self._subscribers.trial is not None:
+            self._subscribers.trial.tell(seen)

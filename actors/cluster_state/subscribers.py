@@ -1,0 +1,84 @@
+"""The subscribers of ClusterState: who hears of which of its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
+from treenail.domain.cluster.batching import NodesToReplace, UrgentWork
+from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
+from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
+from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.cluster.other_controllers import OtherControllerSeen
+from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken
+from treenail.domain.cluster.set_aside import ObjectUnderstood
+from treenail.domain.disruption.disruption import (
+    DisruptionBlocked,
+    DisruptionProposed,
+    DisruptionRefused,
+    DisruptNodes,
+    NodeInterrupted,
+    NoticeSettled,
+    PoolChanged,
+)
+from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed
+from treenail.domain.model.runtime import Ref
+
+PodWatcherHears: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted
+EventPublisherHears: TypeAlias = (
+    NodeChanged | DisruptNodes | DisruptionBlocked | ClaimFailed | OtherControllerSeen
+)
+ReporterHears: TypeAlias = ObjectSetAside | ObjectUnderstood | PoolsSeen
+
+
+def _nothing(_: str) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribers:
+    """The actors that ClusterState tells what changed. `disruptor` finds the one of a pool.
+
+    It has one from when the pool is there (`open_disruptor`) until it is gone (`close_disruptor`).
+
+    There is an `early_binder` only where pods are to be bound early, a `node_repairer` where nodes are
+    repaired, a `trial` where provisioning is off and comes back.
+    """
+
+    batcher: Ref[UrgentWork | NodesToReplace]
+    pod_watcher: Ref[PodWatcherHears]
+    reporter: Ref[ReporterHears]
+    node_class_controller: Ref[PoolsSeen]
+    drift_inspector: Ref[PoolsSeen]
+    pool_usage_reporter: Ref[PoolsSeen | NodeChanged]
+    event_publisher: Ref[EventPublisherHears]
+    selector: Ref[SnapshotTaken | CapacityRanOut]
+    launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
+    lifecycle: Ref[NodeChanged | PoolsSeen]
+    termination: Ref[NodeChanged | NodeInterrupted]
+    arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
+    tagger: Ref[NodeChanged]
+    listener: Ref[NoticeSettled]
+    recorder: Ref[PodsMoved]
+    trial: Ref[PoolsSeen] | None = None
+    early_binder: Ref[NodeChanged] | None = None
+    node_repairer: Ref[NodeChanged] | None = None
+    disruptor: Callable[[str], Ref[DisruptorHears]]
+    open_disruptor: Callable[[str], None] = _nothing
+    close_disruptor: Callable[[str], None] = _nothing
+
+    @property
+    def of_nodes(self) -> tuple[Ref[NodeChanged], ...]:
+        """Those who hear of every change of a node."""
+        return (
+            self.launcher,
+            self.lifecycle,
+            self.termination,
+            self.arbiter,
+            self.tagger,
+            self.pool_usage_reporter,
+            self.event_publisher,
+            *((self.node_repairer,) if self.node_repairer is not None else ()),
+        )
