@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.adapters.ec2.discovery.cache import Log, unheard
 from treenail.adapters.ec2.discovery.capacity_reservations import described_reservations
 from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
@@ -47,7 +47,7 @@ from treenail.domain.model.runtime import Clock
 from treenail.domain.status.node_class_parts import look_up
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeInstancesResultTypeDef, FilterTypeDef
+    from types_boto3_ec2.type_defs import FilterTypeDef, InstanceTypeDef
 
 _PAGE: Final = 1000
 _STATES: Final = tuple(state.value for state in InstanceState if state is not InstanceState.TERMINATED)
@@ -255,10 +255,7 @@ class EC2Cloud:
         """Return the names of the instance profiles that instances of the cluster bear."""
         filters = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), _EXISTING]
         arns = (
-            instance.get("IamInstanceProfile", {}).get("Arn", "")
-            for page in self._aws.pages("ec2", "DescribeInstances", partial(self._page, filters))
-            for reservation in page["Reservations"]
-            for instance in reservation.get("Instances", ())
+            instance.get("IamInstanceProfile", {}).get("Arn", "") for instance in self._instances(filters)
         )
         return frozenset(arn.rpartition("/")[2] for arn in arns)
 
@@ -274,15 +271,14 @@ class EC2Cloud:
             matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)),
             _EXISTING,
         ]
-        return tuple(sorted(self._found(filters), key=lambda instance: instance.id))
+        found = map(self._descriptions.described, self._instances(filters))
+        return tuple(sorted(found, key=lambda instance: instance.id))
 
-    def _found(self, filters: list[FilterTypeDef]) -> Iterator[Instance]:
-        for page in self._aws.pages("ec2", "DescribeInstances", partial(self._page, filters)):
+    def _instances(self, filters: list[FilterTypeDef]) -> Iterator[InstanceTypeDef]:
+        ask = partial(self._aws.clients.ec2.describe_instances, Filters=filters, MaxResults=_PAGE)
+        for page in self._aws.pages("ec2", "DescribeInstances", ask):
             for reservation in page["Reservations"]:
-                yield from map(self._descriptions.described, reservation.get("Instances", ()))
-
-    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeInstancesResultTypeDef:
-        return self._aws.clients.ec2.describe_instances(Filters=filters, MaxResults=_PAGE, **more)
+                yield from reservation.get("Instances", ())
 
 
 def _attempt(

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
 
 from treenail.adapters.ec2.data.generate import SoldBy
-from treenail.adapters.ec2.discovery.asking import Aws, More
+from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.prices import OnDemand, Spot
-from treenail.adapters.ec2.discovery.types import InstanceTypes
+from treenail.adapters.ec2.discovery.types import InstanceTypes, Zoned, offerings
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import TypeRecord
-
-if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeInstanceTypeOfferingsResultTypeDef
-
-_PAGE: Final = 1000
-_By = Literal["availability-zone", "availability-zone-id"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +49,8 @@ def survey(aws: Aws, caches: AnswerCaches, *, spot: bool) -> Survey:
     )
 
 
-def _sold_by(aws: Aws, by: _By) -> SoldBy:
+def _sold_by(aws: Aws, by: Zoned) -> SoldBy:
     sold: defaultdict[str, set[str]] = defaultdict(set)
-    for page in aws.pages("ec2", "DescribeInstanceTypeOfferings", partial(_page, aws, by)):
-        for offering in page["InstanceTypeOfferings"]:
-            sold[offering["Location"]].add(offering["InstanceType"])
+    for name, zone in offerings(aws, by):
+        sold[zone].add(name)
     return {zone: frozenset(types) for zone, types in sold.items()}
-
-
-def _page(aws: Aws, by: _By, more: More) -> DescribeInstanceTypeOfferingsResultTypeDef:
-    return aws.clients.ec2.describe_instance_type_offerings(LocationType=by, MaxResults=_PAGE, **more)

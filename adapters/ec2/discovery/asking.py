@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.clients import Clients
@@ -17,12 +17,6 @@ if TYPE_CHECKING:  # the types of requests are not there at run time
 P = TypeVar("P", bound=Mapping[str, object])
 
 
-class More(TypedDict, total=False):
-    """Where the next page begins; nothing for the first one."""
-
-    NextToken: str
-
-
 @dataclass(frozen=True, slots=True)
 class Aws:
     """AWS in one region."""
@@ -30,21 +24,21 @@ class Aws:
     clients: Clients
     retries: CallRetries
 
-    def pages(self, service: str, action: str, ask: Callable[[More], P]) -> Iterator[P]:
-        """Ask for one page after the other.
+    def pages(self, service: str, action: str, ask: Callable[..., P]) -> Iterator[P]:
+        """Ask for one page after the other; `ask` takes the token of the page, but for the first one.
 
         Raises:
             PortError: as `CallRetries` says; UnavailableError also where pages would never end.
         """
-        more = More()
+        more: dict[str, str] = {}
         while True:
             asked = more
-            page = self.retries.call(service, action, partial(ask, asked))
+            page = self.retries.call(service, action, partial(ask, **asked))
             yield page
             token = page.get("NextToken")
             if not isinstance(token, str) or not token:
                 return
-            more = More(NextToken=token)
+            more = {"NextToken": token}
             if more == asked:
                 raise UnavailableError(f"{service}:{action} gives the same page again and again")
 

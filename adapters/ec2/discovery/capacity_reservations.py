@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from treenail.adapters.ec2.call_errors import code_of
-from treenail.adapters.ec2.discovery.asking import Aws, More, bearing, matching
+from treenail.adapters.ec2.discovery.asking import Aws, bearing, matching
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.domain.model.capacity_reservations import CapacityReservation, Count, MatchCriteria
 from treenail.domain.model.errors import InvalidError, NotFoundError
@@ -18,7 +18,7 @@ from treenail.domain.model.reservations import DEFAULT, Reservation
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import (
         CapacityReservationTypeDef,
-        DescribeCapacityReservationsResultTypeDef,
+        DescribeCapacityReservationsRequestTypeDef,
         FilterTypeDef,
     )
 
@@ -72,11 +72,7 @@ class CapacityReservations:
         yield from _by_id(self._aws, ids, list(_USABLE))
         for term in terms:
             if not term.id:
-                yield from _pages(self._aws, partial(self._page, _filters(term)))
-
-    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeCapacityReservationsResultTypeDef:
-        describe = self._aws.clients.ec2.describe_capacity_reservations
-        return describe(Filters=filters, MaxResults=_PAGE, **more)
+                yield from _pages(self._aws, Filters=_filters(term), MaxResults=_PAGE)
 
 
 def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple[CapacityReservation, ...]:
@@ -92,11 +88,10 @@ def _by_id(
     aws: Aws, ids: Sequence[str], filters: list[FilterTypeDef]
 ) -> Iterator[CapacityReservationTypeDef]:
     """Yield those of these reservations that there are: EC2 tells of none where one is missing."""
-    describe = aws.clients.ec2.describe_capacity_reservations
     for n in range(0, len(ids), _MOST_IDS):
         some = list(ids[n : n + _MOST_IDS])
         try:
-            yield from _pages(aws, partial(_of_ids, describe, some, filters))
+            yield from _pages(aws, CapacityReservationIds=some, Filters=filters)
         except (NotFoundError, InvalidError) as error:
             if not code_of(error).startswith(_UNKNOWN):
                 raise
@@ -105,18 +100,10 @@ def _by_id(
                     yield from _by_id(aws, [one], filters)
 
 
-def _of_ids(
-    describe: Callable[..., DescribeCapacityReservationsResultTypeDef],
-    ids: list[str],
-    filters: list[FilterTypeDef],
-    more: More,
-) -> DescribeCapacityReservationsResultTypeDef:
-    return describe(CapacityReservationIds=ids, Filters=filters, **more)
-
-
 def _pages(
-    aws: Aws, ask: Callable[[More], DescribeCapacityReservationsResultTypeDef]
+    aws: Aws, **asked: Unpack[DescribeCapacityReservationsRequestTypeDef]
 ) -> Iterator[CapacityReservationTypeDef]:
+    ask = partial(aws.clients.ec2.describe_capacity_reservations, **asked)
     for page in aws.pages("ec2", "DescribeCapacityReservations", ask):
         yield from page["CapacityReservations"]
 

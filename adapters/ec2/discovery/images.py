@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.described import ARCHITECTURES
-from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.parameters import Parameters
 from treenail.adapters.ec2.discovery.published_images import LATEST, published, unpublished
@@ -21,7 +21,7 @@ from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeImagesResultTypeDef, FilterTypeDef, ImageTypeDef
+    from types_boto3_ec2.type_defs import FilterTypeDef, ImageTypeDef
 
 _SECONDS: Final = 60.0
 _PAGE: Final = 1000
@@ -131,19 +131,16 @@ class Images:
 
     def _asked(self, filters: list[FilterTypeDef], owners: Sequence[str]) -> Iterator[Image]:
         usable = [*filters, matching("state", ("available",))]
-        for page in self._aws.pages("ec2", "DescribeImages", partial(self._page, usable, owners)):
+        ask = partial(
+            self._aws.clients.ec2.describe_images, Filters=usable, IncludeDeprecated=True, MaxResults=_PAGE
+        )
+        if owners:
+            ask = partial(ask, Owners=owners)
+        for page in self._aws.pages("ec2", "DescribeImages", ask):
             for described in page["Images"]:
                 image = self._image(described)
                 if image is not None:
                     yield image
-
-    def _page(
-        self, filters: list[FilterTypeDef], owners: Sequence[str], more: More
-    ) -> DescribeImagesResultTypeDef:
-        describe = self._aws.clients.ec2.describe_images
-        if owners:
-            return describe(Filters=filters, Owners=owners, IncludeDeprecated=True, MaxResults=_PAGE, **more)
-        return describe(Filters=filters, IncludeDeprecated=True, MaxResults=_PAGE, **more)
 
     def _image(self, described: ImageTypeDef) -> Image | None:
         arch = ARCHITECTURES.get(described.get("Architecture", ""))

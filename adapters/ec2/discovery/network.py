@@ -7,20 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from treenail.adapters.ec2.discovery.asking import Aws, More
+from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.terms import nothing_found, questions
 from treenail.adapters.ec2.resolved import SecurityGroup, Subnet
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import (
-        DescribeSecurityGroupsResultTypeDef,
-        DescribeSubnetsResultTypeDef,
-        FilterTypeDef,
-        SecurityGroupTypeDef,
-        SubnetTypeDef,
-    )
+    from types_boto3_ec2.type_defs import SecurityGroupTypeDef, SubnetTypeDef
 
 # Launches change how many addresses are free; groups hardly ever change.
 _SUBNET_SECONDS: Final = 60.0
@@ -57,12 +51,10 @@ class Subnets:
         return tuple(sorted(found.values(), key=lambda one: (-one.free_addresses, one.id)))
 
     def _ask(self, terms: Terms) -> Iterator[Subnet]:
+        describe = partial(self._aws.clients.ec2.describe_subnets, MaxResults=_PAGE)
         for filters in questions(terms, by_id="subnet-id"):
-            for page in self._aws.pages("ec2", "DescribeSubnets", partial(self._page, filters)):
+            for page in self._aws.pages("ec2", "DescribeSubnets", partial(describe, Filters=filters)):
                 yield from map(_subnet, page["Subnets"])
-
-    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeSubnetsResultTypeDef:
-        return self._aws.clients.ec2.describe_subnets(Filters=filters, MaxResults=_PAGE, **more)
 
 
 class SecurityGroups:
@@ -90,12 +82,10 @@ class SecurityGroups:
         return tuple(SecurityGroup(id=one, name=name) for one, name in sorted(found.items()))
 
     def _ask(self, terms: Terms) -> Iterator[SecurityGroupTypeDef]:
+        describe = partial(self._aws.clients.ec2.describe_security_groups, MaxResults=_PAGE)
         for filters in questions(terms, by_id="group-id", by_name="group-name"):
-            for page in self._aws.pages("ec2", "DescribeSecurityGroups", partial(self._page, filters)):
+            for page in self._aws.pages("ec2", "DescribeSecurityGroups", partial(describe, Filters=filters)):
                 yield from page["SecurityGroups"]
-
-    def _page(self, filters: list[FilterTypeDef], more: More) -> DescribeSecurityGroupsResultTypeDef:
-        return self._aws.clients.ec2.describe_security_groups(Filters=filters, MaxResults=_PAGE, **more)
 
 
 def _subnet(found: SubnetTypeDef) -> Subnet:

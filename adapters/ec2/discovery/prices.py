@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from treenail.adapters.ec2.discovery.asking import Aws, More
-from treenail.adapters.ec2.discovery.cache import AnswerCaches, Remembered
+from treenail.adapters.ec2.discovery.asking import Aws
+from treenail.adapters.ec2.discovery.cache import AnswerCaches
+from treenail.adapters.ec2.discovery.regional import Regional
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.records import shipped_price_lists, shipped_region, shipped_regions
 from treenail.domain.model.errors import UnavailableError
 
-if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeSpotPriceHistoryResultTypeDef
-    from types_boto3_pricing.type_defs import FilterTypeDef, GetProductsResponseTypeDef
+if TYPE_CHECKING:  # the types of requests are not there at run time
+    from types_boto3_pricing.type_defs import FilterTypeDef
 
-_SECONDS: Final = 12 * 3600.0
 _RETRY_SECONDS: Final = 600.0
-# A decision waits so long for prices that are just being read; then it takes those there are.
-_PATIENCE_SECONDS: Final = 5.0
 _PRICES_PAGE: Final = 100
 _HISTORY_PAGE: Final = 1000
 _LINUX: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
@@ -65,7 +62,7 @@ class _Listed(msgspec.Struct, frozen=True):
 _DECODER: Final = msgspec.json.Decoder(_Listed)
 
 
-class OnDemand:
+class OnDemand(Regional[OnDemandPrices]):
     """The prices per hour on demand, in dollars (in China yuan), remembered for twelve hours.
 
     Before the list was ever read, and where it cannot be (`isolated`: there is no way to it), the prices
@@ -74,27 +71,19 @@ class OnDemand:
     """
 
     def __init__(self, aws: Aws, caches: AnswerCaches, *, isolated: bool = False) -> None:
-        self._aws = aws
-        self._region = aws.clients.region
-        self._currency = "CNY" if self._region.startswith("cn-") else "USD"
-        self._listed = not isolated and not self._region.startswith(_UNLISTED)
-        self._prices = shipped_prices(self._region)
-        self._found = caches.of(
-            "on-demand prices",
-            self._find,
-            seconds=_SECONDS,
-            retry_seconds=_RETRY_SECONDS,
-            stand_in=self._prices,
-            patience=_PATIENCE_SECONDS,
-        )
+        region = aws.clients.region
+        self._currency = "CNY" if region.startswith("cn-") else "USD"
+        self._listed = not isolated and not region.startswith(_UNLISTED)
+        self._prices = shipped_prices(region)
+        super().__init__(aws, caches, "on-demand prices", retry_seconds=_RETRY_SECONDS, stand_in=self._prices)
 
     def read(self, *, ahead: float = 0.0) -> OnDemandPrices:
         """Return the price of each type; those that would be old in `ahead` seconds are looked up anew."""
-        return self._found.get(self._region, ahead=ahead) if self._listed else self._prices
+        return super().read(ahead=ahead) if self._listed else self._prices
 
     def fresh(self, *, ahead: float = 0.0) -> bool:
         """Return whether `read` would return at once."""
-        return not self._listed or self._found.fresh(self._region, ahead=ahead)
+        return not self._listed or super().fresh(ahead=ahead)
 
     def current(self) -> OnDemandPrices:
         """Return the last prices that were read, or those that stand in for them. Asks nobody."""
@@ -102,7 +91,7 @@ class OnDemand:
 
     def last(self) -> OnDemandPrices | None:
         """Return the last prices, however old; None before any were asked for."""
-        return self._found.last(self._region) if self._listed else self._prices
+        return super().last() if self._listed else self._prices
 
     def listed(self) -> OnDemandPrices:
         """Return what the price list says now, and nothing else.
@@ -132,52 +121,33 @@ class OnDemand:
         filters: list[FilterTypeDef] = [
             {"Field": name, "Type": "TERM_MATCH", "Value": value} for name, value in wanted.items()
         ]
-        for page in self._aws.pages("pricing", "GetProducts", partial(self._page, filters)):
+        ask = partial(
+            self._aws.clients.pricing.get_products,
+            ServiceCode="AmazonEC2",
+            Filters=filters,
+            MaxResults=_PRICES_PAGE,
+        )
+        for page in self._aws.pages("pricing", "GetProducts", ask):
             for text in page["PriceList"]:
                 name, price = _read(text, self._currency)
                 if name and price > 0:
                     yield name, price
 
-    def _page(self, filters: list[FilterTypeDef], more: More) -> GetProductsResponseTypeDef:
-        return self._aws.clients.pricing.get_products(
-            ServiceCode="AmazonEC2", Filters=filters, MaxResults=_PRICES_PAGE, **more
-        )
 
-
-class Spot:
+class Spot(Regional[SpotPrices]):
     """The prices of spot per hour, in dollars, by type and zone; remembered for twelve hours.
 
     There are none before the history was ever read. What is missing in a later reading keeps its price.
     """
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
-        self._aws = aws
         self._clock = caches.clock
         self._prices: SpotPrices = {}
-        self._found: Remembered[str, SpotPrices] = caches.of(
-            "spot prices",
-            self._find,
-            seconds=_SECONDS,
-            retry_seconds=_RETRY_SECONDS,
-            stand_in=self._prices,
-            patience=_PATIENCE_SECONDS,
-        )
-
-    def read(self, *, ahead: float = 0.0) -> SpotPrices:
-        """Return the latest prices; those that would be old in `ahead` seconds are looked up anew."""
-        return self._found.get(self._aws.clients.region, ahead=ahead)
-
-    def fresh(self, *, ahead: float = 0.0) -> bool:
-        """Return whether `read` would return at once."""
-        return self._found.fresh(self._aws.clients.region, ahead=ahead)
+        super().__init__(aws, caches, "spot prices", retry_seconds=_RETRY_SECONDS, stand_in=self._prices)
 
     def current(self) -> SpotPrices:
         """Return the last prices that were read, none before that. Asks nobody."""
         return self._prices
-
-    def last(self) -> SpotPrices | None:
-        """Return the last prices, however old; None before any were asked for."""
-        return self._found.last(self._aws.clients.region)
 
     def _find(self, _region: str) -> SpotPrices:
         latest = self.latest()
@@ -194,18 +164,18 @@ class Spot:
             PortError: it could not be read.
         """
         latest: dict[tuple[str, str], tuple[datetime, float]] = {}
-        ask = partial(self._page, self._clock.now())
+        ask = partial(
+            self._aws.clients.ec2.describe_spot_price_history,
+            StartTime=self._clock.now(),
+            ProductDescriptions=_LINUX,
+            MaxResults=_HISTORY_PAGE,
+        )
         for page in self._aws.pages("ec2", "DescribeSpotPriceHistory", ask):
             for entry in page["SpotPriceHistory"]:
                 pool = entry["InstanceType"], entry["AvailabilityZone"]
                 said = entry["Timestamp"], float(entry["SpotPrice"])
                 latest[pool] = max(said, latest.get(pool, said))
         return {pool: price for pool, (_, price) in latest.items()}
-
-    def _page(self, since: datetime, more: More) -> DescribeSpotPriceHistoryResultTypeDef:
-        return self._aws.clients.ec2.describe_spot_price_history(
-            StartTime=since, ProductDescriptions=_LINUX, MaxResults=_HISTORY_PAGE, **more
-        )
 
 
 def _read(text: str, currency: str) -> tuple[str, float]:

@@ -7,13 +7,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.domain.interruption.impairments import Impairment
 from treenail.domain.interruption.interruption import InterruptionKind
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time
     from types_boto3_ec2.type_defs import (
-        DescribeInstanceStatusResultTypeDef,
         FilterTypeDef,
         InstanceStatusEventTypeDef,
         InstanceStatusSummaryTypeDef,
@@ -64,11 +63,9 @@ class InstanceStatuses:
                 )
 
     def _ask(self, which: FilterTypeDef) -> Iterator[InstanceStatusTypeDef]:
-        for page in self._aws.pages("ec2", "DescribeInstanceStatus", partial(self._page, which)):
+        ask = partial(self._aws.clients.ec2.describe_instance_status, Filters=[which], MaxResults=_PAGE)
+        for page in self._aws.pages("ec2", "DescribeInstanceStatus", ask):
             yield from page.get("InstanceStatuses", ())
-
-    def _page(self, which: FilterTypeDef, more: More) -> DescribeInstanceStatusResultTypeDef:
-        return self._aws.clients.ec2.describe_instance_status(Filters=[which], MaxResults=_PAGE, **more)
 
 
 def _failed(

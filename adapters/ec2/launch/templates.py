@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from treenail.adapters.ec2.discovery.asking import Aws, More, matching
+from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.adapters.ec2.discovery.cache import Log, unheard
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
@@ -18,7 +18,7 @@ from treenail.domain.model.fleets import CLUSTER_TAG
 from treenail.domain.model.runtime import Clock
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
-    from types_boto3_ec2.type_defs import DescribeLaunchTemplatesResultTypeDef, FilterTypeDef
+    from types_boto3_ec2.type_defs import FilterTypeDef
 
 _UNUSED_SECONDS: Final = 1800.0
 # Of a cluster without any instance, which may be about to be taken down.
@@ -106,15 +106,13 @@ class Templates:
                 self._looked = True
 
     def _look(self, *filters: FilterTypeDef) -> Iterator[str]:
-        for page in self._aws.pages("ec2", "DescribeLaunchTemplates", partial(self._page, filters)):
+        asked = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), *filters]
+        ask = partial(self._aws.clients.ec2.describe_launch_templates, Filters=asked, MaxResults=_PAGE)
+        for page in self._aws.pages("ec2", "DescribeLaunchTemplates", ask):
             for template in page["LaunchTemplates"]:
                 name = template.get("LaunchTemplateName", "")
                 if name.startswith(NAME_PREFIX):
                     yield name
-
-    def _page(self, filters: Sequence[FilterTypeDef], more: More) -> DescribeLaunchTemplatesResultTypeDef:
-        asked = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), *filters]
-        return self._aws.clients.ec2.describe_launch_templates(Filters=asked, MaxResults=_PAGE, **more)
 
     def _use(self, name: str) -> bool:
         """Return whether a template is there, and note that it is in use."""

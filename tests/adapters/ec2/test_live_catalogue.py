@@ -195,7 +195,7 @@ def test_nor_for_prices_that_could_not_be_read_before(account: Account) -> None:
 def test_prices_that_take_long_to_read_hold_up_nobody(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treenail.adapters.ec2.discovery.prices._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("treenail.adapters.ec2.discovery.regional._PATIENCE_SECONDS", 0.0)
     has_class(account, "a")
     account.answers(TYPES, {"InstanceTypes": [described("m5.large")]})
     account.answers(OFFERINGS, {"InstanceTypeOfferings": [{"InstanceType": "m5.large", "Location": "a"}]})
