@@ -180,7 +180,7 @@ def test_a_claim_whose_pool_is_gone_is_not_adopted() -> None:
 # --- all at once
 
 
-@pytest.mark.seeds(quick=40, soak=2000)
+@pytest.mark.seeds(quick=20, soak=2000)
 def test_whatever_goes_wrong_no_claim_has_two_instances_and_none_is_forgotten(seed: int) -> None:
     stage, dice = Launching(seed=seed), random.Random(seed)
     often = dice.choice((0.1, 0.3, 0.6))

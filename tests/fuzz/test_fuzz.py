@@ -27,7 +27,7 @@ def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("generator", sorted(GENERATORS))
-@pytest.mark.seeds(quick=40, soak=500)
+@pytest.mark.seeds(quick=20, soak=500)
 def test_decisions_on_random_scenarios_break_no_rule(types: Path, generator: str, seed: int) -> None:
     items = GENERATORS[generator](seed)
 

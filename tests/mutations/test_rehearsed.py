@@ -46,14 +46,14 @@ def test_enough_of_them_are_accepted_by_a_real_api_server() -> None:
     assert len(ACCEPTED) >= 300
 
 
-@pytest.mark.seeds(quick=6, soak=34)
+@pytest.mark.seeds(quick=3, soak=34)
 def test_what_an_api_server_accepts_costs_no_pod_its_life(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     life = live(seed, lot(ACCEPTED, seed), monkeypatch)
 
     assert [str(one.about) for one in life.aside.values()] == []
 
 
-@pytest.mark.seeds(quick=5, soak=15)
+@pytest.mark.seeds(quick=2, soak=15)
 def test_what_only_a_later_api_server_may_accept_costs_no_pod_its_life(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

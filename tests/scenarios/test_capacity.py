@@ -13,7 +13,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetAnswer, FleetRequest
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_capacity_that_runs_out_falls_over_to_other_types_within_the_minute(seed: int) -> None:
     gone = ("c5.xlarge", "m5.xlarge", "c5.2xlarge", "m5.2xlarge")
     with Rehearsal(seed=seed) as rehearsal:

@@ -10,7 +10,7 @@ from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.domain.model.taints import DISRUPTED
 
 
-@pytest.mark.seeds(quick=8, soak=200)
+@pytest.mark.seeds(quick=4, soak=200)
 def test_drifted_nodes_are_replaced_whenever_the_controller_dies(seed: int) -> None:
     with Rehearsal(seed=seed) as rehearsal:
         rehearsal.apply(text(node_class(), pool(), deployment(replicas=3, node_selector=ONE_POD_EACH)))

@@ -107,7 +107,7 @@ def test_a_restart_gives_a_node_no_less_than_the_rest_of_its_time(running: Rehea
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-@pytest.mark.seeds(quick=5, soak=200)
+@pytest.mark.seeds(quick=3, soak=200)
 def test_no_node_goes_for_being_empty_to_which_a_pod_has_come(generation: str, seed: int) -> None:
     with Rehearsal(seed=seed) as rehearsal:
         rehearsal.apply(text(*GENERATIONS[generation], deployment(replicas=2)))

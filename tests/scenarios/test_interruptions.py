@@ -25,7 +25,7 @@ def running(seed: int, *manifests: dict[str, object]) -> Rehearsal:
     return rehearsal
 
 
-@pytest.mark.seeds(quick=10, soak=200)
+@pytest.mark.seeds(quick=4, soak=200)
 def test_a_spot_interruption_is_survived(seed: int) -> None:
     with running(seed, deployment(replicas=3)) as rehearsal:
         old = rehearsal.interrupt()

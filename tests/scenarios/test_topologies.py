@@ -106,7 +106,7 @@ class Play:
         expect_whole_traces(rehearsal)
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_a_deployment_spread_over_three_zones_gets_a_node_in_each(seed: int) -> None:
     web = spread(deployment("web", 6, cpu="500m"), labels.ZONE, minDomains=3)
 
@@ -116,7 +116,7 @@ def test_a_deployment_spread_over_three_zones_gets_a_node_in_each(seed: int) -> 
     play.expect(nodes=3)
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_replicas_that_keep_apart_get_a_node_each(seed: int) -> None:
     web = beside(deployment("web", 4, cpu="500m"), "web", labels.HOSTNAME, kind="podAntiAffinity")
 
@@ -126,7 +126,7 @@ def test_replicas_that_keep_apart_get_a_node_each(seed: int) -> None:
     play.expect(nodes=4)
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_a_deployment_goes_to_the_zone_of_the_one_it_must_be_near(seed: int) -> None:
     database = beside(deployment("db", 1), "web", labels.HOSTNAME, kind="podAntiAffinity")
     web = beside(deployment("web", 2, cpu="500m"), "db", labels.ZONE)
@@ -138,7 +138,7 @@ def test_a_deployment_goes_to_the_zone_of_the_one_it_must_be_near(seed: int) -> 
     play.expect(nodes=2)
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_replicas_with_a_host_port_get_a_node_each(seed: int) -> None:
     ports = [{"containerPort": 80, "hostPort": 8080}]
     web = changed(deployment("web", 3, cpu="500m"), f"{POD}.containers.0.ports", ports)
@@ -149,7 +149,7 @@ def test_replicas_with_a_host_port_get_a_node_each(seed: int) -> None:
     play.expect(nodes=3)
 
 
-@pytest.mark.seeds(quick=5, soak=100)
+@pytest.mark.seeds(quick=3, soak=100)
 def test_a_stateful_set_with_claims_gets_its_volumes_where_its_pods_go(seed: int) -> None:
     database = spread(with_claims(deployment("db", 3, cpu="500m")), labels.ZONE, minDomains=3)
 

@@ -32,7 +32,7 @@ def played(name: str, seed: int = 1) -> Rehearsal:
     return rehearsal
 
 
-@pytest.mark.seeds(quick=20, soak=200)
+@pytest.mark.seeds(quick=5, soak=200)
 def test_five_pods_get_one_spot_node_and_give_it_back(seed: int) -> None:
     with Rehearsal(seed=seed) as rehearsal:
         requests = fleet_requests(rehearsal)

@@ -45,7 +45,7 @@ def nodes_by_pool(rehearsal: Rehearsal) -> Counter[str]:
     return Counter(claim.pool for claim in rehearsal.claims())
 
 
-@pytest.mark.seeds(quick=8, soak=500)
+@pytest.mark.seeds(quick=4, soak=500)
 def test_nodes_of_an_unchanged_pool_neither_drift_nor_are_replaced(
     seed: int, record_property: Callable[[str, object], None]
 ) -> None:

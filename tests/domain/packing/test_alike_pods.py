@@ -116,7 +116,7 @@ def drawn_types(dice: Random) -> tuple[InstanceType, ...]:
     )
 
 
-@pytest.mark.seeds(quick=100, soak=5_000)
+@pytest.mark.seeds(quick=50, soak=5_000)
 def test_alike_pods_never_cost_more_than_nodes_of_one_type(seed: int) -> None:
     dice = Random(seed)
     types, count = drawn_types(dice), dice.choice((1, 3, 7, 13, 20, 33, 60, 150, 300))

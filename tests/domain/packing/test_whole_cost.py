@@ -146,7 +146,7 @@ def test_fewer_nodes_are_not_bought_at_a_higher_price_than_first_fit_pays() -> N
     assert faults(of, plan) == []
 
 
-@pytest.mark.seeds(quick=60, soak=3_000)
+@pytest.mark.seeds(quick=30, soak=3_000)
 def test_prices_are_never_higher_than_first_fits_nor_is_the_whole_cost(seed: int) -> None:
     dice = Random(seed)
     types = tuple(
