@@ -26,9 +26,9 @@ from treenail.domain.packing.refusals.refusals import Refusals
 
 # Rounds of placing and planning at most. Each closes a choice at least for pods that got no node, so rounds
 # end by themselves after a few: this only guards against a defect.
-_SETTLINGS: Final = 1000
+_MOST_ROUNDS: Final = 1000
 # Rounds of late placement at most: each puts one pod or more into what others leave of their nodes.
-_SQUEEZES: Final = 100
+_MOST_LATE_ROUNDS: Final = 100
 
 
 class Attempt:
@@ -228,7 +228,7 @@ class Attempt:
         taken_back = False
         # Placeholders wait until all others have found what there is for them.
         going = [one for one in in_order if not _placeholder(one)]
-        for _ in range(_SETTLINGS):
+        for _ in range(_MOST_ROUNDS):
             self._place(going)
             # Planned in the order of placing: what limits leave goes to who was placed first.
             pod_groups = sorted(
@@ -240,11 +240,11 @@ class Attempt:
             taken_back = taken_back or short
             # Pods that relied on those must go too. Asked again in each round from then on: one that is
             # undone may leave others without what they relied on.
-            unsettled = taken_back and self._placer.undo_dependants()
-            if self._steps.exhausted or (not (short or unsettled) and len(going) == len(in_order)):
+            undone = taken_back and self._placer.undo_dependants()
+            if self._steps.exhausted or (not (short or undone) and len(going) == len(in_order)):
                 break
             # All who are no placeholders have settled: now these join, and the loop runs on for them.
-            if not (short or unsettled):
+            if not (short or undone):
                 going = list(in_order)
         # Cheaper nodes were put off while rounds could still throw them away.
         planned_nodes = self._nodes.cheaper()
@@ -271,12 +271,12 @@ class Attempt:
         for pod_group in pod_groups:
             left = pod_group.units - placed.get(pod_group.index, 0)
             if left > 0 and pod_group.bundle:
-                for one, _, constraints, pods in pod_group.members:
-                    self.outcome.unseat(one.index, pods, constraints.given_up)
+                for (one, _, constraints), pods in pod_group.members:
+                    self.outcome.plan(one.index, -pods, constraints.given_up)
                 pod_group.bundle = {}
             elif left > 0:
                 for placement, pods in pod_group.take_last(left):
-                    self.outcome.unseat(placement.one.index, pods, placement.constraints.given_up)
+                    self.outcome.plan(placement.one.index, -pods, placement.constraints.given_up)
 
     def _take_back(self, pod_groups: Iterable[PodGroup], placed: Mapping[int, int]) -> bool:
         """Have units that got no node placed anew; return whether there were any."""
@@ -293,7 +293,7 @@ class Attempt:
     ) -> tuple[list[PlannedNode], list[PodGroup]]:
         """Place pods that got no node of their own on planned nodes, as these are or made larger."""
         self._placer.place_late()
-        for _ in range(_SQUEEZES):
+        for _ in range(_MOST_LATE_ROUNDS):
             tried = False
             for one in in_order:
                 self._each((one,), self._place_one)

@@ -20,9 +20,16 @@ from treenail.domain.packing.nodes.sizing import Sizing
 from treenail.domain.packing.nodes.waiting import WaitingUnits, asked_by, by_option, further, worth_of
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.node_rules import NodeRules
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, nodes_in, placed_in, price_of
+from treenail.domain.packing.planned.planned_nodes import (
+    Bound,
+    PlannedNode,
+    cost_of,
+    nodes_in,
+    placed_in,
+    price_of,
+    units_in,
+)
 
 # Sums are rounded: what costs no more than this more costs the same.
 _ROUNDING: Final = 1e-9
@@ -114,7 +121,7 @@ class CheapestNodes:
         if nodes_in(first) == 1:
             # One node is the cheapest there is: others would be two at least.
             least = max(least, bound.price + 2 * first[0].option.template.surcharge)
-        complete = sum(placed_in(first).values()) == sum(wanted)
+        complete = units_in(first) == sum(wanted)
         # Nothing left to gain. Many components are this small: one node, or one kind of pod.
         if complete and cost_of(first) <= least * _CLOSE_ENOUGH:
             return first
@@ -159,7 +166,7 @@ class CheapestNodes:
         # nodes.
         pricing = _Pricing(times, _PER_NODE * bound.cost)
         found, best = self._attempt(wanted, pricing, first, best, small=True)
-        short = sum(placed_in(found).values()) < sum(placed_in(first).values())
+        short = units_in(found) < units_in(first)
         if self._smaller and (short or cost_of(found) > bound.cost * _FAR):
             # Several small nodes were chosen somewhere, and the plan is still dear or leaves pods out. Large
             # nodes have room for other pods, and use up less of a limit on nodes.
@@ -391,7 +398,7 @@ class CheapestNodes:
         """Return whether the prices together are no higher than first-fit's, or more units are held."""
         if price_of(found) <= price_of(first) + _ROUNDING:
             return True
-        return sum(placed_in(found).values()) > sum(placed_in(first).values())
+        return units_in(found) > units_in(first)
 
     def _few_enough(self, found: list[PlannedNode], first: list[PlannedNode]) -> bool:
         most = _TIMES * nodes_in(first) + _MORE * self._share
@@ -422,7 +429,7 @@ def _written(planned_nodes: Iterable[PlannedNode]) -> tuple[object, ...]:
 
 
 def _holds_more_or_costs_less(found: list[PlannedNode], best: list[PlannedNode]) -> bool:
-    ours, theirs = sum(placed_in(found).values()), sum(placed_in(best).values())
+    ours, theirs = units_in(found), units_in(best)
     return ours > theirs or (ours == theirs and _costs_less(found, best))
 
 

@@ -15,7 +15,7 @@ from treenail.domain.packing.identity import IdentityMap, numbering
 from treenail.domain.packing.nodes.bound import Apart, lower_bound
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions, may_meet
 from treenail.domain.packing.offers.templates import NodeTemplate
-from treenail.domain.packing.planned.least import Bound
+from treenail.domain.packing.planned.planned_nodes import Bound
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.rules import FREE, Rules

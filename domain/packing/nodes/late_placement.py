@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.nodes.backfill import backfill
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
@@ -64,9 +64,10 @@ class LatePlacement:
                 continue
             load = planned_node.load + pod_group.requests
             own = planned_node.option.capacity[planned_node.row]
-            row = _cheapest(narrowed, load, self._remaining_limits.allowed(narrowed, own))
-            if row is None:
+            able = narrowed.able(load, self._remaining_limits.allowed(narrowed, own))
+            if able is None:
                 continue
+            row = int(able.argmax())
             grown = PlannedNode(narrowed, row, load, added(planned_node.parts, {pod_group.index: 1}))
             rest = [replace(planned_node, copies=planned_node.copies - 1)] if planned_node.copies > 1 else []
             changed = [*self.planned_nodes[:at], grown, *rest, *self.planned_nodes[at + 1 :]]
@@ -76,9 +77,10 @@ class LatePlacement:
 
     def _opened(self, pod_group: PodGroup, option: NodeOption) -> bool:
         """Plan a node for one unit of the pod group; return whether limits leave any."""
-        row = _cheapest(option, pod_group.requests, self._remaining_limits.allowed(option))
-        if row is None:
+        able = option.able(pod_group.requests, self._remaining_limits.allowed(option))
+        if able is None:
             return False
+        row = int(able.argmax())
         opened = PlannedNode(option, row, pod_group.requests, {pod_group.index: 1})
         return self._taken(option.capacity[row], option, [*self.planned_nodes, opened])
 
@@ -96,12 +98,3 @@ class LatePlacement:
             self._rules.free(pod_group)
             or self._rules.most(self._rules.colocated(planned_node.parts), pod_group) >= 1
         )
-
-
-def _cheapest(option: NodeOption, load: Floats, allowed: Bools) -> int | None:
-    """Return the row of the cheapest type that holds `load` (R), of those that leave enough choice."""
-    able = holds(option.whole, load) & allowed
-    row = int(able.argmax())
-    if not able[row] or (option.min_values is not None and not option.min_values.enough(able)):
-        return None
-    return row

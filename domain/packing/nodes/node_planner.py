@@ -18,9 +18,8 @@ from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.planned.finishing import Finishing
-from treenail.domain.packing.planned.least import Bound
 from treenail.domain.packing.planned.node_rules import NodeRules
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, nodes_in, placed_in
+from treenail.domain.packing.planned.planned_nodes import Bound, PlannedNode, nodes_in, placed_in, units_in
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.problem import Packing, PackingSettings
 
@@ -73,7 +72,7 @@ class NodePlanner:
             )
             # Without first-fit, nobody says whom Karpenter would have placed. That only matters where limits
             # left somebody out.
-            left = sum(units.values()) - sum(placed_in(planned_nodes).values())
+            left = sum(units.values()) - units_in(planned_nodes)
             # Steps ended: what is planned stands, and first-fit would have none to spend either.
             if self._steps.exhausted or not (limited and left):
                 return planned_nodes
@@ -81,7 +80,7 @@ class NodePlanner:
             self.remaining_limits = RemainingLimits()
         first = self._first_fit(pod_groups, units)
         # Cheaper nodes never hold fewer. Where limits count, what a component takes is left to no other.
-        whole = sum(placed_in(first).values()) == sum(units.values()) and not _may_lack_choice(first)
+        whole = units_in(first) == sum(units.values()) and not _may_lack_choice(first)
         return self._planned(pod_groups, first, units, lambda component: whole or not component.limited)
 
     def cheaper(self) -> list[PlannedNode]:
@@ -110,7 +109,7 @@ class NodePlanner:
         self, planned_nodes: list[PlannedNode], first: list[PlannedNode], before: RemainingLimits
     ) -> list[PlannedNode]:
         """Return `planned_nodes`, or `first` if it holds more units. `before` are the limits with `first`."""
-        if sum(placed_in(planned_nodes).values()) >= sum(placed_in(first).values()):
+        if units_in(planned_nodes) >= units_in(first):
             return planned_nodes
         self.remaining_limits = before
         return self._of_enough_choice(first)
@@ -306,6 +305,4 @@ def _may_lack_choice(planned_nodes: Sequence[PlannedNode]) -> bool:
 
 def _holds(planned_nodes: Sequence[PlannedNode], component: Component, units: Mapping[int, int]) -> bool:
     """Return whether `planned_nodes`, which are a component's, hold all units of it."""
-    return sum(placed_in(planned_nodes).values()) == sum(
-        [units[pod_group.index] for pod_group in component.pod_groups]
-    )
+    return units_in(planned_nodes) == sum([units[pod_group.index] for pod_group in component.pod_groups])

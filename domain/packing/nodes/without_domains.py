@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.planned.pod_groups import PodGroup
-from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
-from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.constraints import RelaxedClass
 
 
 def without_domains(
@@ -31,7 +29,7 @@ def without_domains(
     made: dict[tuple[int, Demand, int], PodGroup] = {}
     first = max(units, default=-1) + 1
     for pod_group in narrowed:
-        for one, level, constraints, pods in _members(pod_group):
+        for (one, level, constraints), pods in _members(pod_group):
             # Equal rules are one object.
             key = (numbers[one.requests], level.demand, numbers[constraints.rules])
             if key not in made:
@@ -50,18 +48,13 @@ def _loose(pod_group: PodGroup) -> bool:
         return False
     return all(
         placed_pods.placement.constraints.free
-        or placed_pods.placement.choice.demand is placed_pods.placement.level.demand
+        or placed_pods.placement.choice.demand is placed_pods.placement.relaxed.level.demand
         for placed_pods in pod_group.waiting
     )
 
 
-def _members(pod_group: PodGroup) -> Iterator[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]]:
+def _members(pod_group: PodGroup) -> Iterator[tuple[RelaxedClass, int]]:
     if pod_group.bundle:
         yield from pod_group.members
     for placed_pods in pod_group.waiting:
-        yield (
-            placed_pods.placement.one,
-            placed_pods.placement.level,
-            placed_pods.placement.constraints,
-            placed_pods.pods,
-        )
+        yield placed_pods.placement.relaxed, placed_pods.pods

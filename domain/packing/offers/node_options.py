@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from treenail.domain.model.labels import LEFT_OPEN
 from treenail.domain.model.pods import HostPort
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
-from treenail.domain.packing.arrays.arrays import Floats, Indices, holds, maximal_rows, unequalled
+from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.offers.min_values import MinValues
 from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
@@ -118,6 +119,20 @@ class NodeOption:
             return True
         return bool(np.logical_or.reduce(holds(self.room, load)))
 
+    def able(self, load: Floats, allowed: Bools | None) -> Bools | None:
+        """Return which types (U) hold `load` (R) and leave enough choice together; None where none do.
+
+        `allowed` (U) are those that limits leave, None where limits do not matter.
+        """
+        if allowed is None:
+            # Without limits, what minValues takes off is in `room` already; with them, the types left decide.
+            able = holds(self.room, load)
+            return able if able[able.argmax()] else None
+        able = holds(self.whole, load) & allowed
+        if not able[able.argmax()] or (self.min_values is not None and not self.min_values.enough(able)):
+            return None
+        return able
+
     def cheapest_holding(self, load: Floats) -> int | None:
         """Return the row of the cheapest type that holds `load` (R), None where none does."""
         able = holds(self.room, load)
@@ -164,6 +179,13 @@ class NodeOptions:
             other = self.of(template, demand)
             option = self.meet(option, other) if option is not None and other is not None else None
         return option
+
+    def of_each(self, *demands: Demand) -> Iterator[NodeOption]:
+        """Yield what new nodes may be that meet all `demands`, templates in their order."""
+        for template in range(len(self.templates)):
+            option = self.of_all(template, demands)
+            if option is not None:
+                yield option
 
     def meet(self, one: NodeOption, other: NodeOption) -> NodeOption | None:
         """Return the option of nodes that belong to both options, None where there are none."""

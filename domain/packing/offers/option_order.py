@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from treenail.domain.packing.arrays.arrays import Floats
@@ -48,6 +48,10 @@ class OptionOrder:
             known = self._allowed[option.index] = bool(RemainingLimits().allowed(option).any())
         return known
 
+    def affordable_for(self, *demands: Demand) -> Iterator[NodeOption]:
+        """Yield the options that meet all `demands` and of which limits leave a node, in order."""
+        return filter(self.affordable, self.options.of_each(*demands))
+
     def known(
         self, alternatives: tuple[tuple[Demand, ...], ...], requests: Floats
     ) -> tuple[OrderedOption, ...]:
@@ -66,9 +70,8 @@ class OptionOrder:
         links = []
         # Alternatives before pools: a preference is worth a pool of less weight, as in Karpenter.
         for number, demands in enumerate(alternatives):
-            for template in range(len(self.options.templates)):
-                option = self.options.of_all(template, demands)
-                if option is None or not self.affordable(option) or not self.holds(option, requests):
+            for option in self.affordable_for(*demands):
+                if not self.holds(option, requests):
                     continue
                 links.append(OrderedOption(number, option))
                 # Nothing after it would ever be tried: it never runs out.

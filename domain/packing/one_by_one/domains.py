@@ -16,7 +16,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class ClaimPlace:
     """What a claim becomes with a pod on it: its node option, and the pod's demand there.
 
     `open` are the labels, each with the domains, between which the claim is still undecided.
@@ -40,16 +40,18 @@ class Domains:
         self._universe = universe
         self.leave_open = True
 
-    def places(self, option: NodeOption, demand: Demand, constraints: TopologyConstraints) -> list[Place]:
+    def places(
+        self, option: NodeOption, demand: Demand, constraints: TopologyConstraints
+    ) -> list[ClaimPlace]:
         """Return what a claim of `option`, which meets `demand`, may become, the emptiest domain first."""
-        found = [Place(option, demand)]
+        found = [ClaimPlace(option, demand)]
         # Key by key, each narrowing what the one before left. Few keys have more than a handful of domains,
         # and most pods have one key.
-        for key in (*constraints.keys, *constraints.targets):
+        for key in (*constraints.asked.keys, *constraints.asked.targets):
             found = [after for before in found for after in self._along(before, constraints, key)]
         return found
 
-    def _along(self, before: Place, constraints: TopologyConstraints, key: str) -> list[Place]:
+    def _along(self, before: ClaimPlace, constraints: TopologyConstraints, key: str) -> list[ClaimPlace]:
         # What is on the claim already has narrowed the label: only those values can be chosen.
         own = before.option.requirements.get(key)
         values = self._universe.choosable(key, own)
@@ -61,16 +63,16 @@ class Domains:
         ]
         # Others would like to know the domain, but the pool has no such label: the pod need not wait for
         # them.
-        if not values and key in constraints.targets:
+        if not values and key in constraints.asked.targets:
             return [before]
-        if key in constraints.apart_keys and self._universe.lacking(before.option.template.index, key):
+        if key in constraints.asked.apart_keys and self._universe.lacking(before.option.template.index, key):
             # A claim without the label has to stay without it.
             # Who asks for no such node may come to share one with the label with those it keeps apart from.
             place = self._met(before, self._demands.without(before.demand, key))
             return [] if place is None else [place]
         # Karpenter decides late here, and so finds a place for pods that need one certain domain. Whoever it
         # places is to be placed here too, so the first round does the same.
-        if self.leave_open and key not in constraints.targets and _keeps_off_only(restrictions):
+        if self.leave_open and key not in constraints.asked.targets and _keeps_off_only(restrictions):
             return self._left_open(before, key, values, able)
         found = []
         for value in able:
@@ -88,16 +90,17 @@ class Domains:
 
     def _limited(self, demand: Demand) -> bool:
         """Return whether there are only pools whose limits may be reached."""
-        found = (self._options.of(template, demand) for template in range(len(self._options.templates)))
-        return all(option.template.limited for option in found if option is not None)
+        return all(option.template.limited for option in self._options.of_each(demand))
 
-    def pinned(self, place: Place, key: str, value: str) -> Place | None:
+    def pinned(self, place: ClaimPlace, key: str, value: str) -> ClaimPlace | None:
         """Return what a node becomes in one of the domains it is open to, None where there is none."""
         rest = tuple(each for each in place.open if each[0] != key)
         demand = self._demands.pinned(place.demand, key, value)
-        return self._met(Place(place.option, place.demand, rest), demand)
+        return self._met(ClaimPlace(place.option, place.demand, rest), demand)
 
-    def _left_open(self, before: Place, key: str, values: Sequence[str], able: Sequence[str]) -> list[Place]:
+    def _left_open(
+        self, before: ClaimPlace, key: str, values: Sequence[str], able: Sequence[str]
+    ) -> list[ClaimPlace]:
         if not able:
             return []
         # Narrowed to the domains that are allowed, if some are not: the node must never come up in one of the
@@ -109,15 +112,15 @@ class Domains:
         place = self._met(before, demand)
         if place is None:
             return []
-        return [Place(place.option, demand, (*before.open, (key, tuple(able))))]
+        return [ClaimPlace(place.option, demand, (*before.open, (key, tuple(able))))]
 
-    def _met(self, before: Place, demand: Demand) -> Place | None:
+    def _met(self, before: ClaimPlace, demand: Demand) -> ClaimPlace | None:
         # Demands are one object each: nothing was narrowed, and the node option stays.
         if demand is before.demand:
             return before
         wanted = self._options.of(before.option.template.index, demand)
         met = self._options.meet(before.option, wanted) if wanted is not None else None
-        return None if met is None else Place(met, demand, before.open)
+        return None if met is None else ClaimPlace(met, demand, before.open)
 
 
 def _keeps_off_only(restrictions: Sequence[Restriction]) -> bool:

@@ -1,4 +1,4 @@
-"""Place pods one by one in the order Karpenter takes them, so that whoever it places is placed."""
+"""ClaimPlace pods one by one in the order Karpenter takes them, so that whoever it places is placed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from itertools import groupby
 from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.one_by_one.domains import Domains, Place
+from treenail.domain.packing.one_by_one.domains import ClaimPlace, Domains
 from treenail.domain.packing.one_by_one.open_claims import ClaimPods, OpenClaim, OpenClaims
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
 from treenail.domain.packing.planned.outcome import Outcome
-from treenail.domain.packing.planned.placements import Placement
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
-from treenail.domain.packing.planned.pod_groups import PodGroup
+from treenail.domain.packing.planned.pod_groups import Placement, PodGroup
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import Rules
 from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.choices import DomainChoice
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.constraints import RelaxedClass
 
 
 @dataclass(slots=True)
@@ -41,8 +40,8 @@ class OneByOne:
     preferences in ways that it never tries.
     """
 
-    def __init__(self, context: PackingContext, rooms: ExistingPlacement, outcome: Outcome) -> None:
-        self._rooms = rooms
+    def __init__(self, context: PackingContext, existing: ExistingPlacement, outcome: Outcome) -> None:
+        self._existing = existing
         self._option_order = context.option_order
         self._choices = context.choices
         self._constraint_reader = context.constraint_reader
@@ -58,7 +57,7 @@ class OneByOne:
         return self._open.remaining_limits
 
     def place(self, classes: Sequence[PodClass], failed: Callable[[int, Exception], None]) -> None:
-        """Place the pods of `classes`, those of negative priority after all others.
+        """ClaimPlace the pods of `classes`, those of negative priority after all others.
 
         A class (by index) on which that fails is told to `failed`, and goes no further.
         """
@@ -73,7 +72,7 @@ class OneByOne:
             self._open.be_bold()
             # Claims that keep others off several domains decide on one: that opens the rest to pods that
             # still wait.
-            self._open.settle(lambda guest, sign: self._note(guest.constraints, guest, sign * guest.pods))
+            self._open.settle(lambda some, sign: self._note(some.relaxed, some, sign * some.pods))
             self._turns(some, lambda one: one.relaxation.levels, failed)
 
     def _turns(
@@ -117,7 +116,7 @@ class OneByOne:
         return [_PodRun(by_index[index], sum(1 for _ in members)) for index, members in ordered]
 
     def _place(self, run: _PodRun, levels: Sequence[RelaxationLevel]) -> int:
-        """Place pods of a run until one finds nothing; return how many found a place."""
+        """ClaimPlace pods of a run until one finds nothing; return how many found a place."""
         before = run.pods
         while run.pods and not self._steps.exhausted:
             # Each pod begins again at the first level: a preference that one had to give up the next may
@@ -129,38 +128,36 @@ class OneByOne:
         return before - run.pods
 
     def _tried(self, run: _PodRun, level: RelaxationLevel) -> int:
-        """Place one pod as it asks at a level, or several that do not depend on each other.
+        """ClaimPlace one pod as it asks at a level, or several that do not depend on each other.
 
         Return how many were placed.
         """
         self._steps.spend()
         one = run.one
-        constraints = self._constraint_reader.of(one, level)
+        relaxed = self._constraint_reader.relaxed(one, level)
         # The first node that takes the pod now. Its domain may be full for the next one.
-        if constraints.depends:
-            if self._rooms.first(one, level, constraints):
+        if relaxed.constraints.depends:
+            if self._existing.first(relaxed):
                 return 1
         # Nothing given up yet, so all pods of the run would do the same: they are placed at once. At a later
         # level each must try the first one again before it gives up what this one did.
-        elif level is one.relaxation.levels[0] and (
-            placed := self._rooms.placement(one, level, constraints, run.pods)
-        ):
+        elif level is one.relaxation.levels[0] and (placed := self._existing.placement(relaxed, run.pods)):
             return placed
-        elif self._rooms.placement(one, level, constraints, 1):
+        elif self._existing.placement(relaxed, 1):
             return 1
-        place = self._open.join(one, level, constraints) or self._open.open(one, level, constraints)
+        place = self._open.join(relaxed) or self._open.open(relaxed)
         if place is None:
             return 0
-        self._outcome.seated(one.index, 1, constraints.given_up)
-        self._note(constraints, place, 1)
+        self._outcome.plan(one.index, 1, relaxed.constraints.given_up)
+        self._note(relaxed, place, 1)
         return 1
 
-    def _note(self, constraints: TopologyConstraints, where: Place | ClaimPods, pods: int) -> None:
+    def _note(self, relaxed: RelaxedClass, where: ClaimPlace | ClaimPods, pods: int) -> None:
         """Count so many pods more in the domains of their claim; fewer where negative.
 
         A claim that is open to several domains counts in all of them, but only for terms that keep apart.
         """
-        choice = self._choice(where.demand)
+        choice, constraints = self._choice(where.demand), relaxed.constraints
         constraints.note_new(choice, pods)
         for key, values in where.open:
             # Recorded as Karpenter records it: anti-affinity in every domain that is still possible, anything
@@ -174,7 +171,7 @@ class OneByOne:
                         group.own(value, pods)
 
     def _choice(self, demand: Demand) -> DomainChoice:
-        (choice,) = self._choices.of(demand, (), ())
+        (choice,) = self._choices.of(demand)
         return choice
 
     def planned(self) -> tuple[list[PodGroup], list[PlannedNode]]:
@@ -186,44 +183,38 @@ class OneByOne:
             parts: dict[int, int] = {}
             # Looking for cheaper nodes may split a claim. Pods that must share a node then travel as one
             # unit.
-            if any(guest.constraints.together for guest in claim.guests.values()):
+            if any(pods.relaxed.constraints.together for pods in claim.held.values()):
                 pod_groups.append(self._bundle(number, claim))
                 parts[pod_groups[-1].index] = 1
             else:
-                for guest in claim.guests.values():
-                    pod_group = self._pod_group(by_key, pod_groups, guest)
-                    parts[pod_group.index] = parts.get(pod_group.index, 0) + guest.pods
+                for pods in claim.held.values():
+                    pod_group = self._pod_group(by_key, pod_groups, pods)
+                    parts[pod_group.index] = parts.get(pod_group.index, 0) + pods.pods
             planned_nodes.append(PlannedNode(claim.option, claim.row, claim.load, parts))
         return pod_groups, planned_nodes
 
     def _pod_group(
-        self, by_key: dict[tuple[int, Demand, Rules], PodGroup], pod_groups: list[PodGroup], guest: ClaimPods
+        self, by_key: dict[tuple[int, Demand, Rules], PodGroup], pod_groups: list[PodGroup], pods: ClaimPods
     ) -> PodGroup:
-        one, demand = guest.one, guest.demand
+        (one, _, constraints), demand = pods.relaxed, pods.demand
         # Pods that ask for the same are one group, whatever class they are of: the planner's work grows with
         # groups.
-        key = (self._numbers[one.requests], demand, guest.constraints.rules)
+        key = (self._numbers[one.requests], demand, constraints.rules)
         if key not in by_key:
             asked = ((demand,),)
             options_in_order = self._option_order.of(asked, one.requests)
-            by_key[key] = PodGroup(
-                len(by_key), one.requests, asked, options_in_order, guest.constraints.rules
-            )
+            by_key[key] = PodGroup(len(by_key), one.requests, asked, options_in_order, constraints.rules)
             pod_groups.append(by_key[key])
-        placement = Placement(one, guest.level, guest.constraints, self._choice(demand))
-        by_key[key].add(placement, guest.pods, next(self._rooms.numbers))
+        placement = Placement(pods.relaxed, self._choice(demand))
+        by_key[key].add(placement, pods.pods, next(self._existing.numbers))
         return by_key[key]
 
     def _bundle(self, number: int, claim: OpenClaim) -> PodGroup:
         """Return all pods on a claim as a group of one unit, for some of them must share a node."""
-        demands = (tuple(dict.fromkeys(guest.demand for guest in claim.guests.values())),)
-        owned = tuple(sorted(claim.colocated.owned))
-        # Sorted: rules are compared by value.
-        rules = Rules(owned, tuple(sorted(claim.colocated.counted.items())), owned)
-        pod_group = PodGroup(
-            -1 - number, claim.load, demands, self._option_order.of(demands, claim.load), rules
-        )
-        for guest in claim.guests.values():
-            pod_group.bundle[guest.one.index] = pod_group.bundle.get(guest.one.index, 0) + guest.pods
-        pod_group.members = [(g.one, g.level, g.constraints, g.pods) for g in claim.guests.values()]
+        demands = (tuple(dict.fromkeys(pods.demand for pods in claim.held.values())),)
+        options_in_order = self._option_order.of(demands, claim.load)
+        pod_group = PodGroup(-1 - number, claim.load, demands, options_in_order, claim.colocated.rules)
+        pod_group.members = [(pods.relaxed, pods.pods) for pods in claim.held.values()]
+        for (one, _, _), pods in pod_group.members:
+            pod_group.bundle[one.index] = pod_group.bundle.get(one.index, 0) + pods
         return pod_group

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays.arrays import Bools, Floats, holds
+from treenail.domain.packing.arrays.arrays import Bools, Floats
 from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder
-from treenail.domain.packing.one_by_one.domains import Domains, Place
+from treenail.domain.packing.one_by_one.domains import ClaimPlace, Domains
 from treenail.domain.packing.planned.finishing import listed
 from treenail.domain.packing.planned.node_rules import ColocatedPods, most_joining
-from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.pods.rules import FREE
 from treenail.domain.packing.pods.terms import Term
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
 
 _pods: Final = attrgetter("pods")
 
@@ -34,9 +32,7 @@ class ClaimPods:
     `demand` is what they ask for there. `open` are the labels, each with the domains, left undecided.
     """
 
-    one: PodClass
-    level: RelaxationLevel
-    constraints: TopologyConstraints
+    relaxed: RelaxedClass
     demand: Demand
     open: tuple[tuple[str, tuple[str, ...]], ...]
     pods: int = 0
@@ -56,14 +52,14 @@ class OpenClaim:
     reserved: Bools | None
     pods: int = 0
     colocated: ColocatedPods = field(default_factory=ColocatedPods)
-    guests: dict[tuple[int, Demand, RelaxationLevel], ClaimPods] = field(default_factory=dict)
+    held: dict[tuple[int, Demand, RelaxationLevel], ClaimPods] = field(default_factory=dict)
     refused: set[tuple[int, Demand, int]] = field(default_factory=set)
 
 
 class OpenClaims:
     """The claims opened so far, in order, and how much of the limits they take.
 
-    Two ledgers are kept. At first a claim takes of the limits what the largest type it could be has: that is
+    Limits are counted twice. At first a claim takes of them what the largest type it could be has: that is
     Karpenter's caution. From `be_bold` on, only `remaining_limits` counts, with the types they would be.
     """
 
@@ -94,21 +90,21 @@ class OpenClaims:
         self._domains.leave_open = False
         for claim in self.claims:
             # Sorted, for the first label decided narrows the others.
-            for key in sorted({key for guest in claim.guests.values() for key, _ in guest.open}):
+            for key in sorted({key for pods in claim.held.values() for key, _ in pods.open}):
                 self._settle(claim, key, note)
 
     def _settle(self, claim: OpenClaim, key: str, note: Callable[[ClaimPods, int], None]) -> None:
-        guests = [guest for guest in claim.guests.values() if key in dict(guest.open)]
+        undecided = [pods for pods in claim.held.values() if key in dict(pods.open)]
         own = claim.option.requirements.get(key)
-        for value in dict(guests[0].open)[key]:
+        for value in dict(undecided[0].open)[key]:
             # A domain must suit all pods on the claim that left it open.
             if (own is not None and not own.has(value)) or any(
-                value not in dict(guest.open)[key] for guest in guests
+                value not in dict(pods.open)[key] for pods in undecided
             ):
                 continue
             places = [
-                self._domains.pinned(Place(claim.option, guest.demand, guest.open), key, value)
-                for guest in guests
+                self._domains.pinned(ClaimPlace(claim.option, pods.demand, pods.open), key, value)
+                for pods in undecided
             ]
             option = places[0].option if places[0] is not None else None
             row = None if option is None else self._row(option, claim.load, self._allowed(claim, option))
@@ -121,15 +117,16 @@ class OpenClaims:
                 own_capacity = claim.option.capacity[claim.row]
                 self.remaining_limits.take(option.template, option.capacity[row] - own_capacity)
             claim.option, claim.row = option, row
-            for guest, place in zip(guests, places, strict=True):
+            for pods, place in zip(undecided, places, strict=True):
                 assert place is not None  # noqa: S101 (all meet the same node)
-                note(guest, -1)
-                guest.demand, guest.open = place.demand, place.open
-                note(guest, 1)
+                note(pods, -1)
+                pods.demand, pods.open = place.demand, place.open
+                note(pods, 1)
             return
 
-    def join(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> Place | None:
+    def join(self, relaxed: RelaxedClass) -> ClaimPlace | None:
         """Put a pod on the claim with the fewest pods that takes it; return what that became, or None."""
+        one, level, constraints = relaxed
         # What a claim's refusal depends on, domains apart. Thousands of pods ask the same claims for the
         # same.
         asked = (self._numbers[one.requests], level.demand, self._numbers[constraints.rules])
@@ -155,38 +152,30 @@ class OpenClaims:
                 if place.option is not both:
                     row = self._row(place.option, load, self._allowed(claim, place.option))
                 if row is not None and self._leaves_choice(claim, place.option, row, load):
-                    self._grow(claim, place, row, one, level, constraints)
+                    self._grow(claim, place, row, relaxed)
                     return place
         return None
 
-    def open(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> Place | None:
+    def open(self, relaxed: RelaxedClass) -> ClaimPlace | None:
         """Put a pod on a new claim of the first pool that can have one; return what that is."""
+        one, level, constraints = relaxed
         # A new node is empty: nobody to be with is there.
         if constraints.together and not constraints.may_begin:
             return None
         # No claim is opened for a pod whose own rules let it onto no node, not even an empty one.
-        if (
-            constraints.rules is not FREE
-            and most_joining(ColocatedPods(), constraints.rules, self._terms) < 1
-        ):
+        if most_joining(ColocatedPods(), constraints.rules, self._terms) < 1:
             return None
         # Pools by weight: the first that can have a claim wins though another were cheaper. That is
         # Karpenter's promise.
-        for option in self._new(level.demand):
+        for option in self._option_order.affordable_for(level.demand):
             for place in self._domains.places(option, level.demand, constraints):
-                able = self._able(place.option, one.requests, self._allowed(None, place.option))
+                able = place.option.able(one.requests, self._allowed(None, place.option))
                 if able is not None and self._leaves_choice(
                     None, place.option, int(able.argmax()), one.requests
                 ):
-                    self._open(place, able, one, level, constraints)
+                    self._open(place, able, relaxed)
                     return place
         return None
-
-    def _new(self, demand: Demand) -> Iterator[NodeOption]:
-        for template in range(len(self._options.templates)):
-            option = self._options.of(template, demand)
-            if option is not None and self._option_order.affordable(option):
-                yield option
 
     def _colocated_with(self, claim: OpenClaim, constraints: TopologyConstraints) -> bool:
         if not constraints.together:
@@ -201,10 +190,7 @@ class OpenClaims:
         self, claim: OpenClaim, option: NodeOption, load: Floats, constraints: TopologyConstraints
     ) -> int | None:
         """Return the row of the cheapest type of `option` that may hold `load` (R) on a claim, if any."""
-        if (
-            constraints.rules is not FREE
-            and most_joining(claim.colocated, constraints.rules, self._terms) < 1
-        ):
+        if most_joining(claim.colocated, constraints.rules, self._terms) < 1:
             return None
         return self._row(option, load, self._allowed(claim, option))
 
@@ -248,28 +234,10 @@ class OpenClaims:
         return all(listed(remaining_limits, *each) is not None for each in after)
 
     def _row(self, option: NodeOption, load: Floats, allowed: Bools | None) -> int | None:
-        able = self._able(option, load, allowed)
+        able = option.able(load, allowed)
         return None if able is None else int(able.argmax())
 
-    def _able(self, option: NodeOption, load: Floats, allowed: Bools | None) -> Bools | None:
-        """Return which types (U) hold `load` (R) and leave enough choice together; None where none do."""
-        if allowed is None:
-            # Without limits, what minValues takes off is in `room` already; with them, the types left decide.
-            able = holds(option.room, load)
-            return able if able[able.argmax()] else None
-        able = holds(option.whole, load) & allowed
-        if not able[able.argmax()] or (option.min_values is not None and not option.min_values.enough(able)):
-            return None
-        return able
-
-    def _open(
-        self,
-        place: Place,
-        able: Bools,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-    ) -> None:
+    def _open(self, place: ClaimPlace, able: Bools, relaxed: RelaxedClass) -> None:
         option, row, reserved = place.option, int(able.argmax()), None
         if option.template.limited:
             self.remaining_limits.take(option.template, option.capacity[row])
@@ -279,44 +247,26 @@ class OpenClaims:
                 # The most of each resource that any type it lists has, as in Karpenter: the launch may choose
                 # any of them.
                 self._cautious.take(option.template, option.capacity[able].max(axis=0))
-        claim = OpenClaim(option, np.zeros_like(one.requests), row, reserved)
+        claim = OpenClaim(option, np.zeros_like(relaxed.one.requests), row, reserved)
         self.claims.append(claim)
         self._in_turn.append(claim)
-        self._admit(claim, place, one, level, constraints)
+        self._admit(claim, place, relaxed)
 
-    def _grow(
-        self,
-        claim: OpenClaim,
-        place: Place,
-        row: int,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-    ) -> None:
+    def _grow(self, claim: OpenClaim, place: ClaimPlace, row: int, relaxed: RelaxedClass) -> None:
         option = place.option
         if option.template.limited:
             own = claim.option.capacity[claim.row]
             self.remaining_limits.take(option.template, option.capacity[row] - own)
         claim.option, claim.row = option, row
-        self._admit(claim, place, one, level, constraints)
+        self._admit(claim, place, relaxed)
 
-    def _admit(
-        self,
-        claim: OpenClaim,
-        place: Place,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-    ) -> None:
+    def _admit(self, claim: OpenClaim, place: ClaimPlace, relaxed: RelaxedClass) -> None:
+        one = relaxed.one
         claim.load = claim.load + one.requests
         claim.pods += 1
         # Counted as soon as it is on: the next pod may keep apart from it.
-        for group in constraints.counted:
-            if group.term.per_node:
-                claim.colocated.counted[group.index] = claim.colocated.counted.get(group.index, 0) + 1
-        for index in constraints.rules.firm:
-            claim.colocated.owned[index] = claim.colocated.owned.get(index, 0) + 1
-        key = (one.index, place.demand, level)
-        if key not in claim.guests:
-            claim.guests[key] = ClaimPods(one, level, constraints, place.demand, place.open)
-        claim.guests[key].pods += 1
+        claim.colocated.count(relaxed.constraints, 1)
+        key = (one.index, place.demand, relaxed.level)
+        if key not in claim.held:
+            claim.held[key] = ClaimPods(relaxed, place.demand, place.open)
+        claim.held[key].pods += 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats, count_fitting, holds
-from treenail.domain.packing.offers.node_options import NodeOption
-from treenail.domain.packing.offers.option_order import OptionOrder, OrderedOption
+from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
 from treenail.domain.packing.planned.node_rules import ColocatedPods, most_joining
 from treenail.domain.packing.planned.outcome import Outcome
@@ -17,11 +16,10 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.pods.rules import Rules
 from treenail.domain.packing.pods.terms import Term
 from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.constraints import RelaxedClass
 from treenail.domain.packing.topology.universe import Universe
 
 
@@ -40,11 +38,24 @@ class Bundle:
     number: int = 0
     parts: dict[int, int] = field(default_factory=dict)
     colocated: ColocatedPods = field(default_factory=ColocatedPods)
-    placements: list[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]] = field(default_factory=list)
+    placements: list[tuple[RelaxedClass, int]] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls, one: PodClass, choice: DomainChoice) -> Bundle:
+        """Return a bundle in the domains of `choice`, which pods of a class are to begin."""
+        return cls(np.zeros_like(one.requests), (choice.demand,), choice)
 
     def has(self, group: TopologyGroup) -> bool:
         """Return whether the group counts some pod of the bundle."""
         return bool(self.colocated.counted.get(group.index))
+
+    def gather(self, relaxed: RelaxedClass, pods: int) -> None:
+        """Put pods of a class into the bundle."""
+        one = relaxed.one
+        self.load = self.load + pods * one.requests
+        self.parts[one.index] = self.parts.get(one.index, 0) + pods
+        self.colocated.count(relaxed.constraints, pods)
+        self.placements.append((relaxed, pods))
 
 
 class Bundles:
@@ -70,60 +81,47 @@ class Bundles:
         self._of_pod_group: dict[int, Bundle] = {}
         self._spent: set[tuple[int, RelaxationLevel]] = set()
 
-    def placement(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        pods: int,
-        alone: Mapping[int, PodGroup] | None,
-    ) -> None:
+    def placement(self, relaxed: RelaxedClass, pods: int, alone: Mapping[int, PodGroup] | None) -> None:
         """Place pods with those they must share a node with.
 
         `alone` are the pod groups that have no bundle, by index: one of their pods may be what these must be
         with. Without it, only existing nodes are tried.
         """
         # Existing nodes first, as everywhere: they cost nothing.
-        placed = self._existing_nodes.together(one, level, constraints, pods, begin=False)
+        placed = self._existing_nodes.together(relaxed, pods, begin=False)
         # A bundle of this class got no node before. It is not tried again: the next round would fail the same
         # way.
-        if (one.index, level) in self._spent:
+        if (relaxed.one.index, relaxed.level) in self._spent:
             alone = None
         if alone is not None and placed < pods:
-            placed += self._join(one, level, constraints, pods - placed)
+            placed += self._join(relaxed, pods - placed)
             # Only when no bundle takes more is another one begun around a pod that was on its way to any
             # node.
-            while placed < pods and self._carve(one, level, constraints, alone):
-                joined = self._join(one, level, constraints, pods - placed)
+            while placed < pods and self._carve(relaxed, alone):
+                joined = self._join(relaxed, pods - placed)
                 placed += joined
                 # The new bundle holds the pod it was made around and none of these: another would be no
                 # better.
                 if not joined:
                     break
-        if not placed and constraints.may_begin:
-            self._begin(one, level, constraints, pods, buying=alone is not None)
+        if not placed and relaxed.constraints.may_begin:
+            self._begin(relaxed, pods, buying=alone is not None)
 
-    def _carve(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        alone: Mapping[int, PodGroup],
-    ) -> bool:
+    def _carve(self, relaxed: RelaxedClass, alone: Mapping[int, PodGroup]) -> bool:
         """Turn one pod of a pod group into a bundle that others can join; return whether there was one.
 
         The pod is of a class that these pods must share a node with, and had no need of a certain node.
         """
-        wanted = [r.group for r in constraints.together]
+        wanted = [r.group for r in relaxed.constraints.together]
         for pod_group in alone.values():
             for placed_pods in pod_group.waiting:
                 placement = placed_pods.placement
                 if all(group in placement.one.counted for group in wanted):
                     demands = pod_group.alternatives[pod_group.options_in_order[0].alternative]
-                    # A draft: only when one of the others fits beside it does the pod leave its group.
+                    # Only when one of the others fits beside it does the pod leave its group.
                     bundle = Bundle(np.zeros_like(placement.one.requests), demands, placement.choice)
-                    self._gather(placement.one, placement.level, placement.constraints, bundle, 1)
-                    fits, joined = self._best_way(one, level, constraints, bundle, 1)
+                    bundle.gather(placement.relaxed, 1)
+                    fits, joined = self._best_way(relaxed, bundle, 1)
                     if fits:
                         pod_group.remove(placed_pods, 1)
                         _become(bundle, joined)
@@ -138,8 +136,10 @@ class Bundles:
         self._of_pod_group = {}
         made: list[PodGroup] = []
         for bundle in self._bundles:
+            demands = (bundle.demands,)
+            options_in_order = self._option_order.of(demands, bundle.load)
             pod_group = PodGroup(
-                bundle.number, bundle.load, (bundle.demands,), self._chain(bundle), _rules(bundle)
+                bundle.number, bundle.load, demands, options_in_order, bundle.colocated.rules
             )
             pod_group.bundle = dict(bundle.parts)
             pod_group.members = bundle.placements
@@ -157,86 +157,62 @@ class Bundles:
         bundle = self._of_pod_group[pod_group.index]
         pod_group.bundle = {}
         self._bundles.remove(bundle)
-        for one, level, constraints, pods in bundle.placements:
-            self._outcome.unseat(one.index, pods, constraints.given_up)
+        for (one, level, constraints), pods in bundle.placements:
+            self._outcome.plan(one.index, -pods, constraints.given_up)
             constraints.note_new(bundle.choice, -pods)
             self._spent.add((one.index, level))
 
-    def _begin(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        pods: int,
-        *,
-        buying: bool,
-    ) -> None:
-        best, most = None, 0
+    def _begin(self, relaxed: RelaxedClass, pods: int, *, buying: bool) -> None:
+        (one, level, constraints), best, most = relaxed, None, 0
         # The domain of a new bundle is one where the most of them fit on one node, the cheapest of equal
         # ones: begun too small, the rest of the class has nowhere to go, for no second node may be begun.
-        choices = (
-            self._choices.of(level.demand, constraints.keys, constraints.targets, constraints.apart_keys)
-            if buying
-            else ()
-        )
+        choices = self._choices.of(level.demand, constraints.asked) if buying else ()
         for choice in sorted(choices, key=lambda choice: self._choices.price(choice, one.requests)):
-            fits = self._fit(
-                one, constraints, Bundle(np.zeros_like(one.requests), (choice.demand,), choice), pods
-            )
+            fits = self._fit(relaxed, Bundle.empty(one, choice), pods)
             if fits > most:
                 best, most = choice, fits
         # An existing node that holds as many costs nothing. One that holds fewer loses to a new node.
-        if self._existing_nodes.most_in_one(one, level, constraints, pods) >= max(most, 1):
-            self._existing_nodes.together(one, level, constraints, pods, begin=True)
+        if self._existing_nodes.most_in_one(relaxed, pods) >= max(most, 1):
+            self._existing_nodes.together(relaxed, pods, begin=True)
         elif best is not None:
-            bundle = Bundle(np.zeros_like(one.requests), (best.demand,), best)
+            bundle = Bundle.empty(one, best)
             self._open(bundle)
-            self._put(one, level, constraints, bundle, most)
+            self._put(relaxed, bundle, most)
 
-    def _join(
-        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, pods: int
-    ) -> int:
+    def _join(self, relaxed: RelaxedClass, pods: int) -> int:
         placed = 0
         for bundle in self._bundles:
             # In the order the bundles were begun: the first that has all of whom they must be with.
-            if placed < pods and all(bundle.has(r.group) for r in constraints.together):
-                fits, joined = self._best_way(one, level, constraints, bundle, pods - placed)
+            if placed < pods and all(bundle.has(r.group) for r in relaxed.constraints.together):
+                fits, joined = self._best_way(relaxed, bundle, pods - placed)
                 if fits:
                     _become(bundle, joined)
-                    self._put(one, level, constraints, bundle, fits)
+                    self._put(relaxed, bundle, fits)
                     placed += fits
         return placed
 
-    def _best_way(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        bundle: Bundle,
-        pods: int,
-    ) -> tuple[int, Bundle]:
+    def _best_way(self, relaxed: RelaxedClass, bundle: Bundle, pods: int) -> tuple[int, Bundle]:
         """Return how many of `pods` pods may join a bundle, and what the bundle becomes by that.
 
         Where they ask for a domain that the bundle leaves open, it is pinned to the one that takes most.
         """
+        demand, asked = relaxed.level.demand, relaxed.constraints.asked
         # Its domains are known already: joining changes the demands alone.
-        if all(key in bundle.choice.known for key in constraints.keys):
-            ways = [_joined(bundle, level.demand, bundle.choice)]
+        if all(key in bundle.choice.known for key in asked.keys):
+            ways = [_joined(bundle, demand, bundle.choice)]
         else:
-            choices = self._choices.of(
-                level.demand, constraints.keys, constraints.targets, constraints.apart_keys
-            )
             ways = [
                 _joined(bundle, choice.demand, _both(bundle.choice, choice))
-                for choice in choices
+                for choice in self._choices.of(demand, asked)
                 if _agree(bundle.choice, choice)
             ]
-        found = [(self._fit(one, constraints, way, pods), way) for way in ways]
+        found = [(self._fit(relaxed, way, pods), way) for way in ways]
         # Of equal ways the first: choices have the same order each time.
         return max(found, key=lambda each: each[0], default=(0, bundle))
 
-    def _fit(self, one: PodClass, constraints: TopologyConstraints, bundle: Bundle, pods: int) -> int:
+    def _fit(self, relaxed: RelaxedClass, bundle: Bundle, pods: int) -> int:
         """Return how many of `pods` pods may join a bundle: by quota, by terms per node, and by room."""
+        one, _, constraints = relaxed
         quota = (
             min(constraints.quota(bundle.choice.known, self._universe), pods)
             if constraints.by_domain
@@ -246,55 +222,17 @@ class Bundles:
         # Any node option will do, of whichever pool: the planner chooses among those that hold the whole
         # bundle. The largest types suffice, for what fits in any fits in one of these.
         most = 0.0
-        for option in self._options(bundle):
+        for option in self._option_order.affordable_for(*bundle.demands):
             free = option.largest - bundle.load
             # A type that does not hold what is in the bundle already has negative room in some resource.
             fits = np.where(holds(free, np.zeros_like(bundle.load)), count_fitting(free, one.requests), 0.0)
             most = max(most, float(fits.max(initial=0.0)))
         return int(max(min(quota, most), 0))
 
-    def _put(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        bundle: Bundle,
-        pods: int,
-    ) -> None:
-        self._gather(one, level, constraints, bundle, pods)
-        self._outcome.seated(one.index, pods, constraints.given_up)
-        constraints.note_new(bundle.choice, pods)
-
-    def _gather(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        bundle: Bundle,
-        pods: int,
-    ) -> None:
-        bundle.load = bundle.load + pods * one.requests
-        bundle.parts[one.index] = bundle.parts.get(one.index, 0) + pods
-        colocated = bundle.colocated
-        for group in constraints.counted:
-            # Only terms per node: those by domain are counted in the groups themselves, once for the whole
-            # domain.
-            if group.term.per_node:
-                colocated.counted[group.index] = colocated.counted.get(group.index, 0) + pods
-        # Preferences to keep apart bind only their own pod, not those that join later.
-        for index in constraints.rules.firm:
-            colocated.owned[index] = colocated.owned.get(index, 0) + pods
-        bundle.placements.append((one, level, constraints, pods))
-
-    def _options(self, bundle: Bundle) -> Iterable[NodeOption]:
-        options = self._option_order.options
-        for template in range(len(options.templates)):
-            option = options.of_all(template, bundle.demands)
-            if option is not None and self._option_order.affordable(option):
-                yield option
-
-    def _chain(self, bundle: Bundle) -> tuple[OrderedOption, ...]:
-        return self._option_order.of((bundle.demands,), bundle.load)
+    def _put(self, relaxed: RelaxedClass, bundle: Bundle, pods: int) -> None:
+        bundle.gather(relaxed, pods)
+        self._outcome.plan(relaxed.one.index, pods, relaxed.constraints.given_up)
+        relaxed.constraints.note_new(bundle.choice, pods)
 
 
 def _joined(bundle: Bundle, demand: Demand, choice: DomainChoice) -> Bundle:
@@ -318,12 +256,7 @@ def _become(bundle: Bundle, to: Bundle) -> None:
     if to.choice is bundle.choice:
         return
     # Those in it were counted while the domain was open, which is nowhere. Counted again, others see them.
-    for _, _, constraints, pods in bundle.placements:
-        constraints.note_new(bundle.choice, -pods)
-        constraints.note_new(to.choice, pods)
+    for relaxed, pods in bundle.placements:
+        relaxed.constraints.note_new(bundle.choice, -pods)
+        relaxed.constraints.note_new(to.choice, pods)
     bundle.choice = to.choice
-
-
-def _rules(bundle: Bundle) -> Rules:
-    owned = tuple(sorted(bundle.colocated.owned))
-    return Rules(owned, tuple(sorted(bundle.colocated.counted.items())), owned)

@@ -12,9 +12,7 @@ from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.arrays.dealing import first_of
 from treenail.domain.packing.existing.existing_nodes import ExistingNodes
 from treenail.domain.packing.planned.outcome import Outcome
-from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.relaxation import RelaxationLevel
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
@@ -35,8 +33,7 @@ class NodePods:
     `number` is their place in the order in which pods were placed.
     """
 
-    one: PodClass
-    constraints: TopologyConstraints
+    relaxed: RelaxedClass
     row: int
     pods: int
     number: int
@@ -45,22 +42,20 @@ class NodePods:
 class ExistingPlacement:
     """Places pods of a class on the first existing nodes that hold them and that topology terms allow.
 
-    `numbers` numbers all placements in their order, those on new nodes too. `guests` are the pods on existing
-    nodes that rely on where others are: they may have to leave again.
+    `numbers` numbers all placements in their order, those on new nodes too. `relying` are the pods on
+    existing nodes that rely on where others are: they may have to leave again.
     """
 
     def __init__(self, existing_nodes: ExistingNodes, universe: Universe, outcome: Outcome) -> None:
         self.numbers = count(1)
-        self.guests: list[NodePods] = []
+        self.relying: list[NodePods] = []
         self._existing_nodes = existing_nodes
         self._universe = universe
         self._outcome = outcome
 
     def placement(
         self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
+        relaxed: RelaxedClass,
         pods: int,
         bought_in: Collection[Mapping[str, str]] = (),
     ) -> int:
@@ -68,16 +63,17 @@ class ExistingPlacement:
 
         `bought_in` are the domains in which pods that gather can have all the new nodes they need.
         """
-        rows = self._existing_nodes.open_to(level.demand)
+        constraints = relaxed.constraints
+        rows = self._existing_nodes.open_to(relaxed.level.demand)
         if not len(rows):
             return 0
         # Which nodes suit is known per demand, how many pods fit per array of requests: both are remembered,
         # so that a class tried again costs O(N) array operations and no look at labels.
-        fits = self.fits(one, constraints, rows)
+        fits = self.fits(relaxed, rows)
         # No domain matters: the first nodes in Karpenter's order are filled, as its first fit would pod by
         # pod.
         if not constraints.by_domain:
-            return self.fill(one, constraints, rows, first_of(fits, pods))
+            return self.fill(relaxed, rows, first_of(fits, pods))
         # Full nodes are left out before domains are looked at: in a large cluster they may be most of them.
         able = fits > 0
         cells = self._cells(constraints, rows[able], fits[able]) if np.logical_or.reduce(able) else []
@@ -85,15 +81,16 @@ class ExistingPlacement:
         # change what is open to the next.
         spread = constraints.sole_spread
         if spread is not None:
-            return self._spread(one, constraints, spread, cells, pods)
-        return self._one_by_one(one, constraints, cells, pods, bought_in)
+            return self._spread(relaxed, spread, cells, pods)
+        return self._one_by_one(relaxed, cells, pods, bought_in)
 
-    def first(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> bool:
+    def first(self, relaxed: RelaxedClass) -> bool:
         """Place one pod on the first existing node that takes it now; return whether there is one."""
-        rows = self._existing_nodes.open_to(level.demand)
+        constraints = relaxed.constraints
+        rows = self._existing_nodes.open_to(relaxed.level.demand)
         if not len(rows):
             return False
-        fits = self.fits(one, constraints, rows)
+        fits = self.fits(relaxed, rows)
         if not constraints.may_begin:
             for restriction in constraints.together:
                 fits = np.where(restriction.group.on_existing_nodes[rows] > 0, fits, 0.0)
@@ -101,16 +98,17 @@ class ExistingPlacement:
         # first existing node that accepts, and this attempt is to place whoever Karpenter does.
         for at in fits.nonzero()[0].tolist():
             if constraints.quota(self._existing_nodes.labels(int(rows[at])), self._universe) >= 1:
-                return bool(self.fill(one, constraints, rows[at : at + 1], np.ones(1)))
+                return bool(self.fill(relaxed, rows[at : at + 1], np.ones(1)))
         return False
 
-    def any_left(self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints) -> bool:
+    def any_left(self, relaxed: RelaxedClass) -> bool:
         """Return whether some existing node could take a pod if its domain did not matter."""
-        rows = self._existing_nodes.open_to(level.demand)
-        return bool(len(rows)) and bool(np.logical_or.reduce(self.fits(one, constraints, rows)))
+        rows = self._existing_nodes.open_to(relaxed.level.demand)
+        return bool(len(rows)) and bool(np.logical_or.reduce(self.fits(relaxed, rows)))
 
-    def fits(self, one: PodClass, constraints: TopologyConstraints, rows: Indices) -> Floats:
+    def fits(self, relaxed: RelaxedClass, rows: Indices) -> Floats:
         """Return how many pods of the class each of `rows` can take, terms per node counted."""
+        one, _, constraints = relaxed
         fits = self._existing_nodes.fits(rows, one.requests, one.kind.volumes)
         # What is free stays untouched by pods that only count: a host port or a spread per node may bar a
         # node that is almost empty.
@@ -118,23 +116,16 @@ class ExistingPlacement:
             fits = np.minimum(fits, constraints.most_on(rows))
         return fits
 
-    def together(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        pods: int,
-        *,
-        begin: bool,
-    ) -> int:
+    def together(self, relaxed: RelaxedClass, pods: int, *, begin: bool) -> int:
         """Place pods on the nodes of those they must share a node with; return how many found a place.
 
         With `begin`, none of these are placed: then all go to the one node that holds the most of them.
         """
-        rows = self._existing_nodes.open_to(level.demand)
+        constraints = relaxed.constraints
+        rows = self._existing_nodes.open_to(relaxed.level.demand)
         if not len(rows):
             return 0
-        fits = self.fits(one, constraints, rows)
+        fits = self.fits(relaxed, rows)
         if begin:
             # All in one node, or they would not be together. Of nodes that hold as many, `argmax` takes the
             # first, which is the one Karpenter would look at first.
@@ -150,20 +141,20 @@ class ExistingPlacement:
             quota = min(
                 constraints.quota(self._existing_nodes.labels(int(rows[at])), self._universe), pods - placed
             )
-            placed += self.fill(one, constraints, rows[at : at + 1], np.minimum(fits[at : at + 1], quota))
+            placed += self.fill(relaxed, rows[at : at + 1], np.minimum(fits[at : at + 1], quota))
         return placed
 
-    def most_in_one(
-        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, pods: int
-    ) -> int:
+    def most_in_one(self, relaxed: RelaxedClass, pods: int) -> int:
         """Return how many of `pods` pods the existing node with the most room for them could take."""
-        rows = self._existing_nodes.open_to(level.demand)
+        rows = self._existing_nodes.open_to(relaxed.level.demand)
         if not len(rows):
             return 0
-        return int(np.minimum(self._let_in(constraints, rows, self.fits(one, constraints, rows)), pods).max())
+        fits = self._let_in(relaxed.constraints, rows, self.fits(relaxed, rows))
+        return int(np.minimum(fits, pods).max())
 
-    def fill(self, one: PodClass, constraints: TopologyConstraints, rows: Indices, dealt: Floats) -> int:
+    def fill(self, relaxed: RelaxedClass, rows: Indices, dealt: Floats) -> int:
         """Place so many pods (`dealt`, by row) on `rows`; return how many that are in all."""
+        one, _, constraints = relaxed
         filled = dealt.nonzero()[0]
         rows, dealt = rows[filled], dealt[filled]
         if len(filled):
@@ -177,36 +168,35 @@ class ExistingPlacement:
             # If those they rely on get no new node after all, these must be found again: see
             # `Placer.undo_dependants`.
             if constraints.relies:
-                self.guests += [
-                    NodePods(one, constraints, row, pods, next(self.numbers)) for row, pods in taken.items()
+                self.relying += [
+                    NodePods(relaxed, row, pods, next(self.numbers)) for row, pods in taken.items()
                 ]
         return int(dealt.sum())
 
-    def count(self, guests: NodePods, pods: int) -> None:
+    def count(self, some: NodePods, pods: int) -> None:
         """Count so many more of these pods in the groups of their node; fewer where negative."""
-        guests.constraints.note_existing_node(guests.row, self._existing_nodes.labels(guests.row), pods)
+        labels = self._existing_nodes.labels(some.row)
+        some.relaxed.constraints.note_existing_node(some.row, labels, pods)
 
-    def may_stay(self, guests: NodePods) -> float:
+    def may_stay(self, some: NodePods) -> float:
         """Return how many of these pods may stay where they are. They are not counted themselves."""
-        constraints = guests.constraints
-        if (
-            # Who they had to be with is gone from the node, and they may not begin by themselves.
-            any(not r.group.on_existing_nodes[guests.row] for r in constraints.together)
-            and not constraints.may_begin
-        ):
+        constraints = some.relaxed.constraints
+        # Who they had to be with is gone from the node, and they may not begin by themselves.
+        left = any(not r.group.on_existing_nodes[some.row] for r in constraints.together)
+        if left and not constraints.may_begin:
             return 0.0
-        return constraints.quota(self._existing_nodes.labels(guests.row), self._universe)
+        return constraints.quota(self._existing_nodes.labels(some.row), self._universe)
 
-    def vacate(self, guests: NodePods, pods: int) -> None:
+    def vacate(self, some: NodePods, pods: int) -> None:
         """Take pods off their node, where they are not counted any more: they are to be placed anew."""
-        guests.pods -= pods
-        if not guests.pods:
-            self.guests.remove(guests)
-        one, rows = guests.one, np.array([guests.row], dtype=np.intp)
+        some.pods -= pods
+        if not some.pods:
+            self.relying.remove(some)
+        (one, _, constraints), rows = some.relaxed, np.array([some.row], dtype=np.intp)
         # A negative count gives the node its resources back. Their groups were corrected by the caller, who
         # counts all pods that rely on others anew.
         self._existing_nodes.take(rows, np.array([-float(pods)]), one.requests, one.kind.volumes)
-        self._outcome.nominate(one.index, {guests.row: -pods}, guests.constraints.given_up)
+        self._outcome.nominate(one.index, {some.row: -pods}, constraints.given_up)
 
     def _let_in(self, constraints: TopologyConstraints, rows: Indices, fits: Floats) -> Floats:
         """Return, of the pods that fit each of `rows`, how many the terms by domain let in."""
@@ -237,35 +227,27 @@ class ExistingPlacement:
             domains = {name: value for name, value in known.items() if value is not None}
             # A spread or an affinity cannot hold on a node without the label: the scheduler refuses such
             # nodes.
-            if all(name in domains or name in constraints.apart_keys for name in known):
+            if all(name in domains or name in constraints.asked.apart_keys for name in known):
                 cells.append(_Cell(domains, rows[members], fits[members]))
         return cells
 
-    def _spread(
-        self,
-        one: PodClass,
-        constraints: TopologyConstraints,
-        spread: Restriction,
-        cells: list[_Cell],
-        pods: int,
-    ) -> int:
+    def _spread(self, relaxed: RelaxedClass, spread: Restriction, cells: list[_Cell], pods: int) -> int:
         """Spread pods over the domains of existing nodes, as evenly as what is free allows."""
         if not cells:
             return 0
         domains = [cell.domains[spread.group.term.key] for cell in cells]
         # Pods that request nothing fit infinitely often: the sum is cut down so that dealing ends.
         fits = np.minimum(np.array([cell.fits.sum() for cell in cells]), pods)
-        dealt = spread.dealt(domains, fits, pods, self._universe, constraints.strict)
+        dealt = spread.dealt(domains, fits, pods, self._universe, relaxed.constraints.strict)
         return sum(
-            self.fill(one, constraints, cell.rows, first_of(cell.fits, most))
+            self.fill(relaxed, cell.rows, first_of(cell.fits, most))
             for cell, most in zip(cells, dealt, strict=True)
             if most
         )
 
     def _one_by_one(
         self,
-        one: PodClass,
-        constraints: TopologyConstraints,
+        relaxed: RelaxedClass,
         cells: list[_Cell],
         pods: int,
         bought_in: Collection[Mapping[str, str]],
@@ -274,7 +256,7 @@ class ExistingPlacement:
 
         Pods that gather begin in the domain that has a place for the most of them.
         """
-        placed = 0
+        placed, constraints = 0, relaxed.constraints
         # Beside another term a spread must be dealt pod by pod: after each, another domain may be the least
         # crowded.
         several = bool(constraints.spreads)
@@ -299,7 +281,7 @@ class ExistingPlacement:
             quota = min(constraints.quota(cell.domains, self._universe), left, 1 if several else pods)
             dealt = first_of(cell.fits, quota)
             cell.fits[:] -= dealt
-            placed += self.fill(one, constraints, cell.rows, dealt)
+            placed += self.fill(relaxed, cell.rows, dealt)
         return placed
 
 

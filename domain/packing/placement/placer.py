@@ -14,14 +14,13 @@ from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.placement.bundles import Bundles
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
 from treenail.domain.packing.planned.outcome import Outcome
-from treenail.domain.packing.planned.placements import Placement
-from treenail.domain.packing.planned.pod_groups import PlacedPods, PodGroup
+from treenail.domain.packing.planned.pod_groups import PlacedPods, Placement, PodGroup
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import Relaxation, RelaxationLevel
 from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
-from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
+from treenail.domain.packing.topology.constraints import ConstraintReader, RelaxedClass, TopologyConstraints
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
@@ -91,19 +90,20 @@ class Placer:
             # to others.
             if not left or self._placed_late:
                 break
-            constraints = self._constraint_reader.of(one, level)
+            relaxed = self._constraint_reader.relaxed(one, level)
+            constraints = relaxed.constraints
             # Three ways, the most bound first. Who must share a node is bundled. Who asks for domains takes
             # existing and new nodes by turns. For all others existing nodes are simply filled first.
             if constraints.together:
                 alone = None if self._late_placement else self._listed
-                self.bundles.placement(one, level, constraints, left, alone)
+                self.bundles.placement(relaxed, left, alone)
             elif constraints.by_domain:
-                self._by_turns(one, level, constraints, left)
+                self._by_turns(relaxed, left)
             else:
-                left -= self._existing_nodes.placement(one, level, constraints, left)
+                left -= self._existing_nodes.placement(relaxed, left)
                 # Still at this level: a new node is worth more than giving up a preference, as in Karpenter.
                 if left:
-                    self._open(one, number, level, constraints, left)
+                    self._open(relaxed, number, left)
 
     def take_back(self, pod_group: PodGroup, units: int) -> None:
         """Take back so many units of a pod group that got no node: their pods are to be placed elsewhere."""
@@ -130,7 +130,7 @@ class Placer:
         """
         # A fixed point from below: first nobody counts, then whoever is allowed by those who count. Starting
         # from all and striking out would keep two classes alive that rely only on each other.
-        relying = [*self._planned(), *self._guests()]
+        relying = [*self._on_new_nodes(), *self._on_existing_nodes()]
         relying.sort(key=lambda one: one.number)
         # All are out before the first is let in again, for what each counts changes the quota of the others.
         for one in relying:
@@ -150,39 +150,39 @@ class Placer:
                 one.leave(pods)
         return before > 0
 
-    def _planned(self) -> Iterator[_Relying]:
+    def _on_new_nodes(self) -> Iterator[_Relying]:
         for pod_group in self._listed.values():
             for placed_pods in pod_group.waiting:
+                constraints, choice = placed_pods.placement.constraints, placed_pods.placement.choice
                 yield _Relying(
                     placed_pods.number,
                     placed_pods.pods,
-                    partial(placed_pods.placement.constraints.note_new, placed_pods.placement.choice),
-                    partial(
-                        placed_pods.placement.constraints.quota,
-                        placed_pods.placement.choice.known,
-                        self._universe,
-                    ),
-                    partial(self._unseat, placed_pods, pod_group),
+                    partial(constraints.note_new, choice),
+                    partial(constraints.quota, choice.known, self._universe),
+                    partial(self._remove, placed_pods, pod_group),
                 )
 
     # Pods on existing nodes rely on new nodes just as well: near a pod whose node was not bought, they must
     # leave.
-    def _guests(self) -> Iterator[_Relying]:
-        for guests in self._existing_nodes.guests:
+    def _on_existing_nodes(self) -> Iterator[_Relying]:
+        existing = self._existing_nodes
+        for some in existing.relying:
             yield _Relying(
-                guests.number,
-                guests.pods,
-                partial(self._existing_nodes.count, guests),
-                partial(self._existing_nodes.may_stay, guests),
-                partial(self._existing_nodes.vacate, guests),
+                some.number,
+                some.pods,
+                partial(existing.count, some),
+                partial(existing.may_stay, some),
+                partial(existing.vacate, some),
             )
 
-    def _unseat(self, placed_pods: PlacedPods, pod_group: PodGroup, pods: int) -> None:
-        self._outcome.unseat(
-            placed_pods.placement.one.index, pods, placed_pods.placement.constraints.given_up
-        )
-        self._held[placed_pods.placement.key] -= pods
+    def _remove(self, placed_pods: PlacedPods, pod_group: PodGroup, pods: int) -> None:
+        self._note(placed_pods.placement, -pods)
         pod_group.remove(placed_pods, pods)
+
+    def _note(self, placement: Placement, pods: int) -> None:
+        """Count so many more pods of a placement as planned; fewer where negative."""
+        self._held[placement.key] = self._held.get(placement.key, 0) + pods
+        self._outcome.plan(placement.one.index, pods, placement.constraints.given_up)
 
     def place_late(self) -> None:
         """From now on, take every choice for open again, and place pods one at a time.
@@ -198,15 +198,14 @@ class Placer:
         return found
 
     def _leave(self, placement: Placement, pods: int) -> None:
-        self._outcome.unseat(placement.one.index, pods, placement.constraints.given_up)
         placement.constraints.note_new(placement.choice, -pods)
-        self._held[placement.key] -= pods
+        self._note(placement, -pods)
 
     def _cap(self, placement: Placement) -> None:
         """Cap a choice: the class may have no more of it than it has now."""
         # A class without terms was given all the levels that were left at once: all of them have failed.
-        levels = placement.one.relaxation.levels if placement.constraints.free else (placement.level,)
-        for level in levels:
+        own, levels = placement.relaxed.level, placement.one.relaxation.levels
+        for level in levels if placement.constraints.free else (own,):
             key = (placement.one.index, level, placement.choice.number)
             self._most[key] = self._held.get(key, 0)
 
@@ -218,91 +217,72 @@ class Placer:
                     pod_group.remove(placed_pods, pods)
                     self._leave(placed_pods.placement, pods)
 
-    def _left_in(self, one: PodClass, level: RelaxationLevel, choice: DomainChoice) -> float:
+    def _left_in(self, relaxed: RelaxedClass, choice: DomainChoice) -> float:
         """Return how many more pods of the class the choice may have."""
-        key = (one.index, level, choice.number)
+        key = (relaxed.one.index, relaxed.level, choice.number)
         return self._most.get(key, inf) - self._held.get(key, 0)
 
-    def _by_turns(
-        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
-    ) -> None:
+    def _by_turns(self, relaxed: RelaxedClass, left: int) -> None:
         """Fill existing nodes and new ones by turns: a pod in one domain may open another."""
-        bought_in = self._bought_in(one, level, constraints) if constraints.gathers else ()
+        bought_in = self._bought_in(relaxed) if relaxed.constraints.gathers else ()
         while left:
             # A spread lets existing nodes take one more only when the emptiest domain has grown, and that may
             # be a domain in which nothing is left but to buy.
-            placed = self._existing_nodes.placement(one, level, constraints, left, bought_in)
+            placed = self._existing_nodes.placement(relaxed, left, bought_in)
             if not placed:
-                placed = self._choose(one, level, constraints, left)
+                placed = self._choose(relaxed, left)
             if not placed or self._late_placement:
                 return
             left -= placed
 
-    def _bought_in(
-        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints
-    ) -> list[Mapping[str, str]]:
+    def _bought_in(self, relaxed: RelaxedClass) -> list[Mapping[str, str]]:
         """Return the domains in which no limit keeps a class from having new nodes for all its pods."""
-        choices = self._choices.by_price(
-            level.demand,
-            constraints.keys,
-            constraints.targets,
-            one.requests,
-            unlimited_first=True,
-            apart_keys=constraints.apart_keys,
-        )
+        one, level, constraints = relaxed
+        choices = self._choices.by_price(level.demand, constraints.asked, one.requests, unlimited_first=True)
         return [choice.known for choice in choices if not self._choices.limited(choice, one.requests)]
 
-    def _open(
-        self, one: PodClass, number: int, level: RelaxationLevel, constraints: TopologyConstraints, left: int
-    ) -> None:
-        if constraints.free:
-            self._open_freely(one, number, level, constraints, left)
+    def _open(self, relaxed: RelaxedClass, number: int, left: int) -> None:
+        if relaxed.constraints.free:
+            self._open_freely(relaxed, number, left)
         else:
-            self._choose(one, level, constraints, left)
+            self._choose(relaxed, left)
 
-    def _open_freely(
-        self, one: PodClass, number: int, level: RelaxationLevel, constraints: TopologyConstraints, left: int
-    ) -> None:
+    def _open_freely(self, relaxed: RelaxedClass, number: int, left: int) -> None:
         """Give pods without terms whichever new node this level, or a later one, leads to.
 
         All levels from `number` on go into one pod group as alternatives: the planner tries them in order.
         """
+        one, level, constraints = relaxed
         # Made once, so that equal alternatives are one object: many classes share a relaxation.
         key = (one.relaxation, number)
         if key not in self._free:
             self._free[key] = tuple((level.demand,) for level in one.relaxation.levels[number:])
-        pod_group = self._pod_group(one, self._free[key], constraints)
+        pod_group = self._pod_group(relaxed, self._free[key])
         # Only where this very level has a new node. Otherwise its preference falls first, and existing nodes
         # are tried without it before anything is bought.
         if pod_group.options_in_order and pod_group.options_in_order[0].alternative == 0:
-            (anywhere,) = self._choices.of(level.demand, (), ())
-            pods = int(min(left, self._left_in(one, level, anywhere)))
+            (anywhere,) = self._choices.of(level.demand)
+            pods = int(min(left, self._left_in(relaxed, anywhere)))
             if pods > 0:
-                self._add(pod_group, Placement(one, level, constraints, anywhere), pods)
+                self._add(pod_group, Placement(relaxed, anywhere), pods)
                 constraints.note_new(anywhere, pods)
 
-    def _choose(
-        self, one: PodClass, level: RelaxationLevel, constraints: TopologyConstraints, left: int
-    ) -> int:
+    def _choose(self, relaxed: RelaxedClass, left: int) -> int:
         """Choose domains for pods that get new nodes; return for how many it was possible."""
+        one, level, constraints = relaxed
         # The order decides where domains are equally crowded: the cheapest first. Pods that gather prefer
         # domains without limits, where there is a place for all of them.
         in_order = self._choices.by_price(
-            level.demand,
-            constraints.keys,
-            constraints.targets,
-            one.requests,
-            unlimited_first=constraints.gathers,
-            apart_keys=constraints.apart_keys,
+            level.demand, constraints.asked, one.requests, unlimited_first=constraints.gathers
         )
         choices: Sequence[DomainChoice] = in_order
         # No cap is known in the first round, so nothing is filtered then.
         if self._most:
-            choices = [choice for choice in in_order if self._left_in(one, level, choice) > 0]
+            choices = [choice for choice in in_order if self._left_in(relaxed, choice) > 0]
         if not choices:
             return 0
         if constraints.sole_spread is not None:
-            return self._spread(one, level, constraints, constraints.sole_spread, choices, left)
+            return self._spread(relaxed, constraints.sole_spread, choices, left)
         # As the scheduler would: the domain with the fewest pods. Without terms by domain it is the cheapest.
         best, most = self._least_crowded(constraints, choices) if constraints.by_domain else (0, inf)
         if not most:
@@ -312,8 +292,8 @@ class Placer:
         # their quota.
         if self._late_placement or constraints.spreads:
             most = min(most, 1.0)
-        pods = int(min(left, most, self._left_in(one, level, chosen)))
-        self._take(one, level, constraints, chosen, pods)
+        pods = int(min(left, most, self._left_in(relaxed, chosen)))
+        self._take(relaxed, chosen, pods)
         return pods
 
     def _least_crowded(
@@ -330,62 +310,47 @@ class Placer:
         return best, quotas[best]
 
     def _spread(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        spread: Restriction,
-        choices: Sequence[DomainChoice],
-        left: int,
+        self, relaxed: RelaxedClass, spread: Restriction, choices: Sequence[DomainChoice], left: int
     ) -> int:
         """Spread pods over the domains of new nodes, as evenly as caps allow; return how many were placed."""
         domains = [choice.known[spread.group.term.key] for choice in choices]
         pods = left
         if self._late_placement:
             pods = 1
-        elif self._existing_nodes.any_left(one, level, constraints):
+        elif self._existing_nodes.any_left(relaxed):
             # One more for each of the emptiest domains, and then existing nodes are asked again: in the other
             # domains they may take pods that would be bought nodes for otherwise.
             held = spread.held(domains)
             pods = min(left, held.count(min(held)))
-        fits = np.array([min(pods, self._left_in(one, level, choice)) for choice in choices])
-        dealt = spread.dealt(domains, fits, pods, self._universe, constraints.strict)
+        fits = np.array([min(pods, self._left_in(relaxed, choice)) for choice in choices])
+        dealt = spread.dealt(domains, fits, pods, self._universe, relaxed.constraints.strict)
         for choice, count in zip(choices, dealt, strict=True):
             if count:
-                self._take(one, level, constraints, choice, int(count))
+                self._take(relaxed, choice, int(count))
         return int(dealt.sum())
 
-    def _take(
-        self,
-        one: PodClass,
-        level: RelaxationLevel,
-        constraints: TopologyConstraints,
-        choice: DomainChoice,
-        pods: int,
-    ) -> None:
-        pod_group = self._pod_group(one, ((choice.demand,),), constraints)
-        self._add(pod_group, Placement(one, level, constraints, choice), pods)
-        constraints.note_new(choice, pods)
+    def _take(self, relaxed: RelaxedClass, choice: DomainChoice, pods: int) -> None:
+        pod_group = self._pod_group(relaxed, ((choice.demand,),))
+        self._add(pod_group, Placement(relaxed, choice), pods)
+        relaxed.constraints.note_new(choice, pods)
 
-    def _pod_group(
-        self, one: PodClass, alternatives: tuple[tuple[Demand, ...], ...], constraints: TopologyConstraints
-    ) -> PodGroup:
+    def _pod_group(self, relaxed: RelaxedClass, alternatives: tuple[tuple[Demand, ...], ...]) -> PodGroup:
+        requests, rules = relaxed.one.requests, relaxed.constraints.rules
         # Equal requests are one object, interned by the parser, and so are equal rules, by the constraints
         # reader.
-        key = (self._numbers[one.requests], alternatives, self._numbers[constraints.rules])
+        key = (self._numbers[requests], alternatives, self._numbers[rules])
         pod_group = self._by_key.get(key)
         if pod_group is None:
-            options_in_order = self._option_order.known(alternatives, one.requests)
+            options_in_order = self._option_order.known(alternatives, requests)
             pod_group = self._by_key[key] = PodGroup(
-                len(self._by_key), one.requests, alternatives, options_in_order, constraints.rules
+                len(self._by_key), requests, alternatives, options_in_order, rules
             )
         return pod_group
 
     def _add(self, pod_group: PodGroup, placement: Placement, pods: int) -> None:
         self._listed[pod_group.index] = pod_group
         pod_group.add(placement, pods, next(self._existing_nodes.numbers))
-        self._held[placement.key] = self._held.get(placement.key, 0) + pods
-        self._outcome.seated(placement.one.index, pods, placement.constraints.given_up)
+        self._note(placement, pods)
         if self._late_placement:
             # The caller puts these on planned nodes at once, and takes them back if nothing holds them.
             self._placed_late.append((pod_group, pods))

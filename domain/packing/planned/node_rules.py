@@ -11,6 +11,7 @@ from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import Term, TermKind
+from treenail.domain.packing.topology.constraints import TopologyConstraints
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +30,22 @@ class ColocatedPods:
 
     def copy(self) -> ColocatedPods:
         return ColocatedPods(dict(self.counted), dict(self.owned), self.closed)
+
+    def count(self, constraints: TopologyConstraints, pods: int) -> None:
+        """Count `pods` more of these constraints, each a unit of its own; `closed` is not kept."""
+        # Only terms per node: those by domain are counted in the groups, once for the whole domain.
+        for group in constraints.counted:
+            if group.term.per_node:
+                self.counted[group.index] = self.counted.get(group.index, 0) + pods
+        # Preferences to keep apart bind only their own pod, not those that join later.
+        for index in constraints.rules.firm:
+            self.owned[index] = self.owned.get(index, 0) + pods
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of all of them as one unit. Sorted: rules are compared by value."""
+        owned = tuple(sorted(self.owned))
+        return Rules(owned, tuple(sorted(self.counted.items())), owned)
 
 
 def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Term]) -> float:

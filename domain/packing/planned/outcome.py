@@ -10,8 +10,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim, RefusedClass
 from treenail.domain.packing.planned.finishing import Finishing
-from treenail.domain.packing.planned.least import Bound
-from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
+from treenail.domain.packing.planned.planned_nodes import Bound, PlannedNode, added
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.reasons import Refusal
 
@@ -20,7 +19,7 @@ class Outcome:
     """How many pods of each part of the parsed problem (by number) went where, and how many are `left`.
 
     Pods are counted, not named, until the plan is written: the work grows with classes. For some of those
-    left a node may be being planned: they are seated.
+    left a node may be being planned.
     """
 
     def __init__(self, parsed: ParsedProblem, existing_nodes: Sequence[str]) -> None:
@@ -31,30 +30,29 @@ class Outcome:
         self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
         self.bound = Bound()
         self.in_existing_nodes: dict[int, dict[int, int]] = {index: {} for index in self.left}
-        # How many preferences the pods of each part that are placed or seated have given up together.
+        # How many preferences the pods of each part have given up together that have a place, or one planned.
         self.given_up = dict.fromkeys(self.left, 0)
-        self._seated = dict.fromkeys(self.left, 0)
+        self._planned = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
 
     def waiting(self, index: int) -> int:
         """Return how many pods of the part `index` have no place yet, and none planned."""
-        return self.left[index] - self._seated[index]
+        return self.left[index] - self._planned[index]
 
-    def seated(self, index: int, pods: int, given_up: int) -> None:
-        """Note that nodes are being planned for so many pods of a part; each has `given_up` preferences."""
-        self._seated[index] += pods
+    def plan(self, index: int, pods: int, given_up: int) -> None:
+        """Note that nodes are being planned for so many more pods of a part; fewer where negative.
+
+        Each of them has given up `given_up` preferences.
+        """
+        self._planned[index] += pods
         self.given_up[index] += pods * given_up
-
-    def unseat(self, index: int, pods: int, given_up: int) -> None:
-        """Note that no node came of it for so many pods of a part."""
-        self.seated(index, -pods, given_up)
 
     def nominate(self, index: int, to_existing_nodes: Mapping[int, int], given_up: int) -> None:
         """Note how many pods of a part go to which existing nodes (by row); fewer where negative.
 
         Each of them has given up `given_up` preferences.
         """
-        # Existing nodes are certain: these are no longer left, where those for new nodes are only seated.
+        # Existing nodes are certain: these are no longer left, as those are for whom a node is only planned.
         pods = sum(to_existing_nodes.values())
         self.in_existing_nodes[index] = added(self.in_existing_nodes[index], to_existing_nodes)
         self.left[index] -= pods
@@ -80,7 +78,7 @@ class Outcome:
                 ):
                     for part, pods in pod_groups[index].take(units):
                         parts[part] = parts.get(part, 0) + pods
-                        self._seated[part] -= pods
+                        self._planned[part] -= pods
                 # None where limits leave too few types: the pods keep being left, and are refused.
                 claim = finishing.claim(planned_node, parts) if parts else None
                 if claim is not None:
@@ -138,12 +136,8 @@ class _PlanWriter:
             example=pods[0].key,
             pods=len(pods),
             to_existing_nodes={
-                outcome.existing_nodes[existing_node]: count
-                for existing_node, count in existing_nodes.items()
-                if count
-            }
-            if existing_nodes
-            else {},
+                outcome.existing_nodes[row]: count for row, count in existing_nodes.items() if count
+            },
             to_claims=self._to_claims[index],
             refused=outcome.left[index] if refusals else 0,
             refusals=refusals,

@@ -40,6 +40,17 @@ class PlannedNode:
         return rest
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The least that nodes for some pods can cost, $/h: their prices together, and their whole cost."""
+
+    price: float = 0.0
+    cost: float = 0.0
+
+    def plus(self, other: Bound) -> Bound:
+        return Bound(self.price + other.price, self.cost + other.cost)
+
+
 def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
     """Return the sum of two counts of units by pod group."""
     together = dict(parts)
@@ -61,6 +72,11 @@ def price_of(planned_nodes: Iterable[PlannedNode]) -> float:
 def nodes_in(planned_nodes: Iterable[PlannedNode]) -> int:
     """Return how many nodes there are, copies counted."""
     return sum(planned_node.copies for planned_node in planned_nodes)
+
+
+def units_in(planned_nodes: Iterable[PlannedNode]) -> int:
+    """Return how many units of all pod groups together the planned nodes hold."""
+    return sum(sum(planned_node.parts.values()) * planned_node.copies for planned_node in planned_nodes)
 
 
 def placed_in(planned_nodes: Iterable[PlannedNode]) -> dict[int, int]:

@@ -7,12 +7,33 @@ from dataclasses import dataclass, field
 
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.offers.option_order import OrderedOption
-from treenail.domain.packing.planned.placements import Placement
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import FREE, Rules
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.choices import DomainChoice
+from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """A class at one relaxation level and the domains chosen for it, kept so that it can be taken back."""
+
+    relaxed: RelaxedClass
+    choice: DomainChoice
+
+    @property
+    def one(self) -> PodClass:
+        return self.relaxed.one
+
+    @property
+    def constraints(self) -> TopologyConstraints:
+        return self.relaxed.constraints
+
+    @property
+    def key(self) -> tuple[int, RelaxationLevel, int]:
+        """The class, the level and the choice, as numbers."""
+        return (self.relaxed.one.index, self.relaxed.level, self.choice.number)
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +62,7 @@ class PodGroup:
     rules: Rules = FREE
     waiting: list[PlacedPods] = field(default_factory=list)
     bundle: dict[int, int] = field(default_factory=dict)
-    members: Sequence[tuple[PodClass, RelaxationLevel, TopologyConstraints, int]] = ()
+    members: Sequence[tuple[RelaxedClass, int]] = ()
     _pods: int = 0
 
     @property

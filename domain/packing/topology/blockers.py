@@ -53,7 +53,7 @@ class Blockers:
         if not constraints.by_domain:
             return None
         options = self._option_order.options
-        made = self._choices.of(level.demand, constraints.keys, (), constraints.apart_keys)
+        made = self._choices.of(level.demand, constraints.asked._replace(targets=()))
         found = ((c, options.of(template, c.demand)) for c in made)
         # Only domains in which a node would hold the pod are worth a word: elsewhere another reason came
         # first.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
+from typing import Final, NamedTuple
 
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import Taint
@@ -15,6 +16,21 @@ from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder, OrderedOption
 from treenail.domain.packing.pods.demands import Demand, Demands
 from treenail.domain.packing.topology.universe import Universe
+
+
+class DomainKeys(NamedTuple):
+    """The topology keys that pods need the domain of a new node for.
+
+    A label among `keys` must have a value; a node may do without those of them in `apart_keys`. `targets` are
+    chosen where they have any domain.
+    """
+
+    keys: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    apart_keys: tuple[str, ...] = ()
+
+
+ANYWHERE: Final = DomainKeys()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,60 +57,37 @@ class DomainChoices:
         self._demands = demands
         self._universe = universe
         self._numbers = numbering()
-        self._known: dict[
-            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...]], tuple[DomainChoice, ...]
-        ] = {}
-        self._links: dict[tuple[Demand, int], tuple[OrderedOption, ...]] = {}
+        self._known: dict[tuple[Demand, DomainKeys], tuple[DomainChoice, ...]] = {}
+        self._options: dict[tuple[Demand, int], tuple[OrderedOption, ...]] = {}
         self._prices: dict[tuple[Demand, int], float] = {}
-        self._by_price: dict[
-            tuple[Demand, tuple[str, ...], tuple[str, ...], tuple[str, ...], int, bool],
-            tuple[DomainChoice, ...],
-        ] = {}
+        self._by_price: dict[tuple[Demand, DomainKeys, int, bool], tuple[DomainChoice, ...]] = {}
 
-    def of(
-        self,
-        demand: Demand,
-        keys: tuple[str, ...],
-        targets: tuple[str, ...],
-        apart_keys: tuple[str, ...] = (),
-    ) -> tuple[DomainChoice, ...]:
-        """Return the choices for nodes that meet `demand`: one for each combination of domains of `keys`.
+    def of(self, demand: Demand, asked: DomainKeys = ANYWHERE) -> tuple[DomainChoice, ...]:
+        """Return the choices for nodes that meet `demand`: one for each combination of domains of the keys.
 
-        A label among `apart_keys` adds the choice of nodes without it. `targets` are treated like `keys`, but
-        are left out where they have no domain.
+        A label that the nodes may do without adds the choice of nodes without it.
         """
-        known = self._known.get((demand, keys, targets, apart_keys))
+        known = self._known.get((demand, asked))
         if known is None:
             # Others only want to know the domain of a target. Where no value can be chosen, the pods go
             # without one.
-            some = tuple(key for key in targets if self._values(demand, key))
-            made = tuple(self._made(demand, (*keys, *some), apart_keys))
-            known = self._known[demand, keys, targets, apart_keys] = made
+            some = tuple(key for key in asked.targets if self._values(demand, key))
+            made = tuple(self._made(demand, (*asked.keys, *some), asked.apart_keys))
+            known = self._known[demand, asked] = made
         return known
 
     def by_price(
-        self,
-        demand: Demand,
-        keys: tuple[str, ...],
-        targets: tuple[str, ...],
-        requests: Floats,
-        *,
-        unlimited_first: bool,
-        apart_keys: tuple[str, ...] = (),
+        self, demand: Demand, asked: DomainKeys, requests: Floats, *, unlimited_first: bool
     ) -> tuple[DomainChoice, ...]:
         """Return the choices that have a type for `requests` (R), the cheapest first.
 
         With `unlimited_first`, those come before that no limit can end.
         """
         # Equal requests are one array in a problem: the parser interns them.
-        key = (demand, keys, targets, apart_keys, self._numbers[requests], unlimited_first)
+        key = (demand, asked, self._numbers[requests], unlimited_first)
         known = self._by_price.get(key)
         if known is None:
-            held = [
-                choice
-                for choice in self.of(demand, keys, targets, apart_keys)
-                if self.links(choice, requests)
-            ]
+            held = [choice for choice in self.of(demand, asked) if self.options(choice, requests)]
             held.sort(
                 key=lambda choice: (
                     # Pods that must all be in one domain would be split by a limit that ends there; a dearer
@@ -121,19 +114,19 @@ class DomainChoices:
         wanted = own is not None and not own.negative
         return [] if wanted or not self._universe.any_lacking(key) else [None]
 
-    def links(self, choice: DomainChoice, requests: Floats) -> tuple[OrderedOption, ...]:
+    def options(self, choice: DomainChoice, requests: Floats) -> tuple[OrderedOption, ...]:
         """Return the node options of a choice that hold `requests` (R), in the order they are tried."""
         key = (choice.demand, self._numbers[requests])
-        known = self._links.get(key)
+        known = self._options.get(key)
         if known is None:
-            known = self._links[key] = self._option_order.of(((choice.demand,),), requests)
+            known = self._options[key] = self._option_order.of(((choice.demand,),), requests)
         return known
 
     def limited(self, choice: DomainChoice, requests: Floats) -> bool:
         """Return whether limits may be reached by nodes of a choice that hold `requests` (R)."""
-        links = self.links(choice, requests)
-        # The chain ends at the first pool without limits. If its last one has limits, every one has.
-        return not links or bool(links[-1].option.template.limited)
+        options = self.options(choice, requests)
+        # They end with the first pool without limits. If the last one has limits, every one has.
+        return not options or bool(options[-1].option.template.limited)
 
     def price(self, choice: DomainChoice, requests: Floats) -> float:
         """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
@@ -142,8 +135,8 @@ class DomainChoices:
         """
         key = (choice.demand, self._numbers[requests])
         if key not in self._prices:
-            links = self.links(choice, requests)
-            self._prices[key] = _cheapest(links[0].option, requests) if links else inf
+            options = self.options(choice, requests)
+            self._prices[key] = _cheapest(options[0].option, requests) if options else inf
         return self._prices[key]
 
     def _made(self, demand: Demand, keys: tuple[str, ...], apart_keys: tuple[str, ...]) -> list[DomainChoice]:
@@ -162,9 +155,7 @@ class DomainChoices:
                     pinned = self._demands.without(pinned, key)
                 else:
                     pinned = self._demands.pinned(pinned, key, value)
-            options = self._option_order.options
-            found = [options.of(template, pinned) for template in range(len(options.templates))]
-            some = [option for option in found if option is not None]
+            some = list(self._option_order.options.of_each(pinned))
             if some:
                 first = some[0]
                 taints = first.template.offer.pool.taints

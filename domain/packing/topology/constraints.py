@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import EVERYWHERE, Term, TermKind
 from treenail.domain.packing.pods.topology_groups import TopologyGroup, TopologyGroups
-from treenail.domain.packing.topology.choices import DomainChoice
+from treenail.domain.packing.topology.choices import DomainChoice, DomainKeys
 from treenail.domain.packing.topology.restrictions import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
@@ -26,9 +27,9 @@ from treenail.domain.packing.topology.universe import Universe
 class TopologyConstraints:
     """The restrictions on where the pods may go, and the groups to count them in once they are placed.
 
-    - `keys`: labels whose value must be chosen for a new node. A node may lack those in `apart_keys`: only
-      anti-affinity looks at them, and it holds where there is no domain.
-    - `targets`: labels whose value is chosen where it can be, because other pods are to be near these.
+    - `asked`: the labels whose value must be chosen for a new node. A node may lack those that only
+      anti-affinity looks at: that holds where there is no domain. Targets are chosen where they can be,
+      because other pods are to be near these.
     - `by_domain`: restrictions by a label; `by_node`: by existing node; `together`: groups per node of which
       the pods must find a member on their node.
     - `counted`, `apart`: groups that count the pods; groups by which the pods keep others off.
@@ -38,9 +39,7 @@ class TopologyConstraints:
     """
 
     strict: Requirements
-    keys: tuple[str, ...]
-    apart_keys: tuple[str, ...]
-    targets: tuple[str, ...]
+    asked: DomainKeys
     by_domain: tuple[Restriction, ...]
     by_node: tuple[Restriction, ...]
     together: tuple[Restriction, ...]
@@ -54,7 +53,9 @@ class TopologyConstraints:
     @property
     def free(self) -> bool:
         """Whether nothing restricts the pods."""
-        return not (self.keys or self.targets or self.by_node or self.together or self.rules is not FREE)
+        return not (
+            self.asked.keys or self.asked.targets or self.by_node or self.together or self.rules is not FREE
+        )
 
     @property
     def depends(self) -> bool:
@@ -196,6 +197,14 @@ def _sole_spread(by_domain: Sequence[Restriction]) -> Restriction | None:
     return only if only.owned and only.selects and only.group.term.kind is TermKind.SPREAD else None
 
 
+class RelaxedClass(NamedTuple):
+    """A pod class at one of its relaxation levels, with what its topology terms mean there."""
+
+    one: PodClass
+    level: RelaxationLevel
+    constraints: TopologyConstraints
+
+
 class ConstraintReader:
     """Makes the topology constraints of each pod class and relaxation level once."""
 
@@ -211,6 +220,10 @@ class ConstraintReader:
     def terms(self) -> Mapping[int, Term]:
         """The terms of all groups there are, by their number."""
         return self._groups.terms
+
+    def relaxed(self, one: PodClass, level: RelaxationLevel) -> RelaxedClass:
+        """Return a class at `level`, with what its terms mean there."""
+        return RelaxedClass(one, level, self.of(one, level))
 
     def of(self, one: PodClass, level: RelaxationLevel) -> TopologyConstraints:
         """Return what the terms mean to the pods of `one` at `level`."""
@@ -240,9 +253,7 @@ class ConstraintReader:
         aimed = tuple(sorted({g.term.key for g in targets}.difference(keys)))
         return TopologyConstraints(
             strict=level.strict,
-            keys=keys,
-            apart_keys=_apart_keys(by_domain, keys),
-            targets=aimed,
+            asked=DomainKeys(keys, aimed, _apart_keys(by_domain, keys)),
             by_domain=by_domain,
             by_node=tuple(r for r in per_node if r not in together),
             together=together,
