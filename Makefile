@@ -12,7 +12,7 @@ SPREAD := -n $(WORKERS) --dist loadgroup
 # Where bytecode is not kept, every process that a test starts compiles treenail anew, and each run all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install demo check test plain real parts soak crds catalogue fuzz bench bench-packing bench-real wheel lock clean
+.PHONY: install demo check test plain real parts soak crds charts catalogue fuzz bench bench-packing bench-real wheel lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -55,7 +55,10 @@ soak: install   ## the tests with their full counts of seeds and examples
 
 crds: install   ## make the custom resource definitions, and the warnings of the API server, anew from the models
 	$(BIN)/python -m treenail.adapters.api.schema deploy/crds
-	$(BIN)/python -m treenail.adapters.api.schema.warnings deploy/warnings.yaml
+	$(BIN)/python -m treenail.adapters.api.schema.warnings deploy/chart-crd/warnings.yaml
+
+charts: install   ## write the renderings anew that tests compare the charts with; needs helm, of the real parts
+	$(BIN)/python -m tests.real.charts.rendering
 
 catalogue: install   ## write the shipped catalogue anew from AWS (REGIONS), with the credentials at hand
 	$(BIN)/python -m treenail.adapters.cli.regenerate $(REGIONS)

@@ -1,4 +1,4 @@
-"""What `deploy` lets the controller do is what its code does."""
+"""What the chart lets the controller do is what its code does; a test on real parts sees all of it used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,19 @@ from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.sources import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
-RBAC: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy" / "rbac.yaml").read_text()))
+Tree = dict[str, Any]
+RENDERED = ROOT / "tests" / "real" / "charts" / "golden"
+
+
+def chart(values: str = "minimal") -> list[Tree]:
+    """Return the chart as it renders with these values, which a test compares with what Helm makes of it."""
+    return [one for one in yaml.safe_load_all((RENDERED / f"{values}.yaml").read_text()) if one]
+
+
+def the(kind: str, name: str = "treenail", values: str = "minimal") -> Tree:
+    [found] = [one for one in chart(values) if (one["kind"], one["metadata"]["name"]) == (kind, name)]
+    return found
+
 
 # What AWS asks for beside the action that is called: a fleet runs instances, which get tags and a role, and a
 # profile is made with its tags.
@@ -76,14 +88,14 @@ def _key(resource: Resource, subresource: str = "") -> tuple[str, str]:
 def _needed() -> dict[tuple[str, str], set[str]]:
     needed: dict[tuple[str, str], set[str]] = {_key(resource): set() for resource in RESOURCES.values()}
     for resource in WATCHED:
-        # One is read alone for its uid too, where an event is about it.
-        needed[_key(resource)] |= {"get", "list", "watch"}
+        needed[_key(resource)] |= {"list", "watch"}
         if "karpenter" in resource.api_version:
+            needed[_key(resource)] |= {"get"}
             needed[_key(resource, "status")] = {"patch"}
         if resource.api_version.startswith("karpenter.sh/"):
             needed[_key(resource, "finalizers")] = {"update"}
     for resource in (NODE, NODE_CLAIM, MACHINE):
-        needed[_key(resource)] |= {"create", "patch", "delete"}
+        needed[_key(resource)] |= {"get", "create", "patch", "delete"}
     # The annotations of their hashes; and the finalizers of one kind: no other is held that others make.
     for resource in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS):
         needed[_key(resource)] |= {"patch"}
@@ -98,15 +110,27 @@ def _needed() -> dict[tuple[str, str], set[str]]:
 
 
 def test_the_role_covers_every_kind_that_is_read_or_written_and_no_other() -> None:
-    _, role, *_ = RBAC
+    role = the("ClusterRole", "node-autoscaler", "everything")
     allowed: dict[tuple[str, str], set[str]] = {}
     for rule in role["rules"]:
         for group in rule.get("apiGroups", ()):
+            if group == "example.test":  # of additionalClusterRoleRules
+                continue
             for resource in rule["resources"]:
                 allowed.setdefault((group, resource), set()).update(rule["verbs"])
 
     assert allowed == _needed()
     assert {"nonResourceURLs": ["/version"], "verbs": ["get"]} in role["rules"]
+
+
+def test_nodes_are_made_and_pods_bound_only_where_a_setting_asks_for_it() -> None:
+    def rules(values: str) -> set[tuple[str, str]]:
+        found = the("ClusterRole", values=values)["rules"]
+        return {(verb, resource) for r in found for resource in r.get("resources", ()) for verb in r["verbs"]}
+
+    assert {("create", "nodes"), ("create", "pods/binding")}.isdisjoint(rules("minimal"))
+    assert ("create", "nodes") in rules("kwok")
+    assert ("create", "pods/binding") not in rules("kwok")
 
 
 def test_the_subresources_are_those_that_the_code_writes() -> None:
@@ -117,40 +141,56 @@ def test_the_subresources_are_those_that_the_code_writes() -> None:
 
 
 def test_the_roles_are_bound_to_the_account() -> None:
-    account, *roles = RBAC
-    bound = list(zip(roles[::2], roles[1::2], strict=True))
+    account = the("ServiceAccount")["metadata"]
+    roles = {(r["kind"], r["metadata"]["name"]) for r in chart() if r["kind"] in ("ClusterRole", "Role")}
+    bindings = [b for b in chart() if b["kind"] in ("ClusterRoleBinding", "RoleBinding")]
 
-    assert [role["kind"] for role, _ in bound] == ["ClusterRole", "Role"]
-    for role, binding in bound:
-        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (role["kind"], "treenail")
-        assert binding["subjects"] == [{"kind": "ServiceAccount", **account["metadata"]}]
+    # That one is of people.
+    assert {(b["roleRef"]["kind"], b["roleRef"]["name"]) for b in bindings} == roles - {
+        ("ClusterRole", "treenail-admin")
+    }
+    for binding in bindings:
+        subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+        assert binding["subjects"] == [subject]
+        assert binding["metadata"]["name"] == binding["roleRef"]["name"]
 
 
-def test_of_one_namespace_no_more_is_read_than_a_config_map_and_a_secret() -> None:
-    role = RBAC[3]
+def test_of_one_namespace_no_more_is_read_than_a_config_map_a_secret_and_a_lease() -> None:
+    own, leases = the("Role"), the("Role", "treenail-leader-election")
 
-    assert role["metadata"]["namespace"] == RBAC[0]["metadata"]["namespace"]
-    assert [(r["resources"], r.get("resourceNames"), r["verbs"]) for r in role["rules"]] == [
+    assert own["metadata"]["namespace"] == the("ServiceAccount")["metadata"]["namespace"]
+    assert [(r["resources"], r.get("resourceNames"), r["verbs"]) for r in own["rules"] + leases["rules"]] == [
         (["configmaps"], [NAME], ["get"]),
         (["secrets"], [SECRET_NAME], ["get", "patch"]),
-        (["secrets"], None, ["create"]),
+        (["leases"], ["karpenter-leader-election"], ["get", "update"]),
+        (["leases"], None, ["create"]),
     ]
 
 
+def test_the_secret_that_is_filled_ships_empty() -> None:
+    secret = the("Secret", SECRET_NAME)
+
+    assert secret.keys().isdisjoint({"data", "stringData"})
+    assert not [one for one in chart("kwok") if one["kind"] == "Secret"]
+
+
 def test_no_more_definitions_are_written_than_those_whose_objects_are_converted() -> None:
-    rules = [r for r in RBAC[1]["rules"] if r.get("apiGroups") == ["apiextensions.k8s.io"]]
+    rules = [r for r in the("ClusterRole")["rules"] if r.get("apiGroups") == ["apiextensions.k8s.io"]]
 
     assert [rule["resourceNames"] for rule in rules] == [[str(resource) for resource in CONVERTED]] * 2
 
 
 def test_the_service_leads_where_the_definitions_say_that_conversions_are_served() -> None:
-    service = yaml.safe_load((ROOT / "deploy" / "service.yaml").read_text())
+    service = the("Service")
     address = address_of(read_settings({"CLUSTER_NAME": "demo"}, {}), 8443)
 
     assert address.place == {
         "service": {**{k: service["metadata"][k] for k in ("name", "namespace")}, "path": PATH, "port": 8443}
     }
-    assert [(port["port"], port["targetPort"]) for port in service["spec"]["ports"]] == [(8443, 8443)]
+    [container] = the("Deployment")["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    served = {port["port"]: ports[port["targetPort"]] for port in service["spec"]["ports"]}
+    assert served == {8080: 8080, 8443: 8443}
     for resource in CONVERTED:
         group = resource.api_version.partition("/")[0]
         definition = yaml.safe_load((ROOT / f"deploy/crds/{group}_{resource.plural}.yaml").read_text())

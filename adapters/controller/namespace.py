@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-# Where `deploy/rbac.yaml` has the controller, for one that runs outside of the cluster.
+# Where the docs install the chart, for a controller that runs outside of the cluster.
 _OTHERWISE: Final = "kube-system"
 
 

@@ -12,7 +12,7 @@ from typing import Final, TextIO
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from treenail.adapters.settings.settings import Settings
+from treenail.adapters.settings.settings import Settings, TraceSampler
 from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.model.runtime import Clock
@@ -45,7 +45,19 @@ def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTele
             "service.instance.id": f"{socket.gethostname()}-{os.getpid()}",
             "k8s.cluster.name": settings.cluster_name,
         },
+        sampled=_sampled(settings),
     )
+
+
+def _sampled(settings: Settings) -> float:
+    """Return the share of traces to export. No span of ours has a parent elsewhere to ask first."""
+    match settings.otel_traces_sampler:
+        case TraceSampler.ALWAYS_ON | TraceSampler.PARENT_OR_ALWAYS_ON:
+            return 1.0
+        case TraceSampler.ALWAYS_OFF | TraceSampler.PARENT_OR_ALWAYS_OFF:
+            return 0.0
+        case TraceSampler.RATIO | TraceSampler.PARENT_OR_RATIO:
+            return settings.otel_traces_sampler_arg
 
 
 class LibraryLogs(logging.Handler):

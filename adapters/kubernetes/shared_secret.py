@@ -28,7 +28,7 @@ class _Read(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the Secret held when it was read. What is not base64 is left out."""
+    """What the Secret held when it was read. What is not base64 is there, and empty."""
 
     data: Mapping[str, bytes] = field(repr=False)
     resource_version: str
@@ -90,5 +90,5 @@ def _decoded(data: Mapping[str, str]) -> dict[str, bytes]:
         try:
             decoded[key] = base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
-            continue
+            decoded[key] = b""
     return decoded

@@ -40,6 +40,17 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class TraceSampler(StrEnum):
+    """Which traces are exported, as the SDK of OpenTelemetry names it."""
+
+    ALWAYS_ON = "always_on"
+    ALWAYS_OFF = "always_off"
+    RATIO = "traceidratio"
+    PARENT_OR_ALWAYS_ON = "parentbased_always_on"
+    PARENT_OR_ALWAYS_OFF = "parentbased_always_off"
+    PARENT_OR_RATIO = "parentbased_traceidratio"
+
+
 def _variable(default: str, read: Callable[[str], Any], about: str) -> Any:  # noqa: ANN401 (any setting)
     """Declare a setting: its default as it would be written, how it is read, and what it is about."""
     return field(metadata={"default": default, "read": read, "about": about})
@@ -192,6 +203,14 @@ class Settings:
     )
     otel_exporter_otlp_traces_endpoint: str = _variable(
         "", values.url, "The same, as the full URL for traces alone."
+    )
+    otel_traces_sampler: TraceSampler = _variable(
+        "parentbased_always_on",
+        values.one_of(TraceSampler),
+        "Which traces are sent: `always_on`, `always_off` or `traceidratio`, or `parentbased_` and one.",
+    )
+    otel_traces_sampler_arg: float = _variable(
+        "1", values.ratio, "The share of traces that `traceidratio` sends, from 0 to 1."
     )
     state_directory: str = _variable(
         _STATE_DIRECTORY,

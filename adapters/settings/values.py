@@ -94,6 +94,14 @@ def share(written: str) -> float:
     return number
 
 
+def ratio(written: str) -> float:
+    """Read a fraction from 0 to 1."""
+    number = _number(written)
+    if number is None or not 0 <= number <= 1:
+        raise ValueError("is not a fraction from 0 to 1")
+    return number
+
+
 def url(written: str) -> str:
     """Read an absolute URL; nothing is no URL."""
     parts = _parts_of(written)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits
@@ -23,7 +24,8 @@ class OtelTelemetry:
     """The `Telemetry` port. Only `flush` and `close` wait; nothing raises.
 
     `resource` says who speaks: service.version, service.instance.id, k8s.cluster.name and the like.
-    What OTEL_RESOURCE_ATTRIBUTES names is added to it.
+    What OTEL_RESOURCE_ATTRIBUTES names is added to it. `sampled` is the share of traces that are exported:
+    each in whole or not at all, by its id, so that every process decides alike.
     """
 
     def __init__(
@@ -33,15 +35,19 @@ class OtelTelemetry:
         log: StructuredLog,
         resource: Mapping[str, str],
         limits: QueueLimits | None = None,
+        sampled: float = 1.0,
     ) -> None:
         self.metrics = MetricRegistry()
         self._log = log
         self._resource = Resource.create({"service.name": SERVICE_NAME, **resource})
         self._scope = InstrumentationScope(SERVICE_NAME, resource.get("service.version"))
+        self._sampler = TraceIdRatioBased(sampled)
         self._queue = ExportQueue(exporter, self._readable, self._lost, limits or QueueLimits())
 
     def record(self, span: Span) -> None:
-        """Pass a finished span on to be exported."""
+        """Pass a finished span on to be exported, unless its trace is not sampled."""
+        if not self._is_sampled(span):
+            return
         self.metrics.count(SPANS_RECORDED.name, 1, {})
         self._queue.put(span)
 
@@ -68,6 +74,13 @@ class OtelTelemetry:
     def log(self, message: str, /, **fields: object) -> None:
         """Write a log line."""
         self._log.write(message, fields)
+
+    def _is_sampled(self, span: Span) -> bool:
+        try:
+            trace = int(span.context.trace_id, 16)
+        except ValueError:
+            return True  # It is counted as lost where it is written out.
+        return self._sampler.should_sample(None, trace, span.name).decision is not Decision.DROP
 
     def _readable(self, span: Span) -> ReadableSpan:
         return readable(span, self._resource, self._scope)

@@ -181,7 +181,8 @@ class WebhookUpkeep:
         return Authorities(new_authority(now), () if mine is None else (mine.issuer,))
 
     def _known(self, kept: Kept | None) -> Authorities | None:
-        if kept is None:
+        # The chart makes the Secret, and makes it empty.
+        if kept is None or not kept.data:
             return None
         try:
             return Authorities.read(kept.data)

@@ -88,6 +88,7 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ),
         ("KARPENTER_SERVICE", "a.b", "is not a name of lower-case letters, digits and hyphens"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "7.5", "is not a fraction of 0 or more and below 1, such as 0.075"),
+        ("OTEL_TRACES_SAMPLER_ARG", "1.1", "is not a fraction from 0 to 1"),
         ("ISOLATED_VPC", "maybe", "is neither true nor false"),
         ("AMI_REFRESH_INTERVAL", "59s", "is less than a minute"),
         ("SUBNET_REFRESH_INTERVAL", "often", "is not a duration above zero, such as 10s or 1m30s"),

@@ -34,11 +34,12 @@ class StoppedClock:
 
 
 @contextmanager
-def telemetry(exporter: SpanExporter, stream: io.StringIO | None = None) -> Iterator[OtelTelemetry]:
+def telemetry(
+    exporter: SpanExporter, stream: io.StringIO | None = None, *, sampled: float = 1.0
+) -> Iterator[OtelTelemetry]:
     log = StructuredLog(stream or io.StringIO(), StoppedClock())
-    made = OtelTelemetry(
-        exporter=exporter, log=log, resource={"service.version": "1.2.3", "k8s.cluster.name": "demo"}
-    )
+    resource = {"service.version": "1.2.3", "k8s.cluster.name": "demo"}
+    made = OtelTelemetry(exporter=exporter, log=log, resource=resource, sampled=sampled)
     yield made
     made.close(10)
 
@@ -104,6 +105,36 @@ def test_what_is_lost_is_counted() -> None:
 
         assert ours.metrics.value("treenail_spans_recorded_total", {}) == 2
         assert ours.metrics.value("treenail_spans_dropped_total", {"reason": "invalid"}) == 1
+
+
+def test_of_a_share_of_traces_each_is_exported_in_whole_or_not_at_all() -> None:
+    exported = []
+    for _ in range(2):
+        exporter = InMemorySpanExporter()
+        with telemetry(exporter, sampled=0.25) as ours:
+            for number in range(400):
+                root = SpanContext.root(f"decide/{number}")
+                ours.record(span(context=root))
+                ours.record(span(context=root.child("pack"), parent=root, name="pack"))
+            ours.flush(10)
+            spans = exporter.get_finished_spans()
+            assert ours.metrics.value("treenail_spans_recorded_total", {}) == len(spans)
+        exported.append([(one.context.trace_id, one.name) for one in spans if one.context])
+
+    traces = {trace for trace, _ in exported[0]}
+    assert 70 <= len(traces) <= 130
+    assert len(exported[0]) == 2 * len(traces)
+    assert exported[0] == exported[1]
+
+
+@pytest.mark.parametrize(("sampled", "left"), [(0.0, 0), (1.0, 1)])
+def test_no_trace_or_every_trace_can_be_exported(sampled: float, left: int) -> None:
+    exporter = InMemorySpanExporter()
+    with telemetry(exporter, sampled=sampled) as ours:
+        ours.record(span())
+        ours.flush(10)
+
+        assert len(exporter.get_finished_spans()) == left
 
 
 def test_a_hundred_thousand_events_and_links_are_not_cut() -> None:

@@ -21,7 +21,9 @@ from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.schema.warnings import WARNINGS
 
 REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
-POLICIES: Final = list(yaml.safe_load_all((ROOT / "deploy/warnings.yaml").read_text(encoding="utf-8")))
+POLICIES: Final = list(
+    yaml.safe_load_all((ROOT / "deploy/chart-crd/warnings.yaml").read_text(encoding="utf-8"))
+)
 WARNED: Final = {(f"{one.group}/{one.version}", one.plural) for one in WARNINGS}
 KEPT: Final = node_pool_tree(
     {"expireAfter": "Never"}, disruption={"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"}

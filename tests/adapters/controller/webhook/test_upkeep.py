@@ -207,7 +207,6 @@ def test_when_the_secret_is_lost_what_replicas_serve_is_trusted_still(
 @pytest.mark.parametrize(
     "data",
     [
-        {},
         {"ca.crt": "no base64", "ca.key": "?"},
         {"ca.crt": base64.b64encode(b"no certificate").decode(), "ca.key": ""},
     ],
@@ -221,6 +220,16 @@ def test_a_secret_that_holds_no_authority_is_written_anew(
 
     assert trusted(server, replica)
     assert "webhook's authority cannot be read" in replica.said
+
+
+def test_a_secret_that_ships_empty_is_filled_without_complaint(server: Server, replica: Replica) -> None:
+    server.put(SECRET_PATH, {"type": "Opaque"})
+
+    settled(replica)
+
+    assert trusted(server, replica)
+    assert "webhook's authority cannot be read" not in replica.said
+    assert ("POST", SECRET_PATH) not in server.writes
 
 
 def test_a_key_of_another_authority_is_not_used(server: Server, replica: Replica, clock: HandClock) -> None:

@@ -1,0 +1,88 @@
+"""What the charts render is what a real API server takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from tests.real.charts.rendering import CRD_CHART, VALUES, Tree, documents, golden, of_kind, render
+from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.helm import Helm
+
+# What the server says of a field that it does not know, or that is there twice.
+STRICT: Final = "dryRun=All&fieldValidation=Strict"
+PLURALS: Final = {
+    "ClusterRole": "clusterroles",
+    "ClusterRoleBinding": "clusterrolebindings",
+    "CustomResourceDefinition": "customresourcedefinitions",
+    "Deployment": "deployments",
+    "FlowSchema": "flowschemas",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "PriorityLevelConfiguration": "prioritylevelconfigurations",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+    "Secret": "secrets",
+    "Service": "services",
+    "ServiceAccount": "serviceaccounts",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+# The Prometheus operator's, which is not there.
+FOREIGN: Final = {"ServiceMonitor"}
+NAMESPACES: Final = "/api/v1/namespaces"
+RESTRICTED: Final = "restricted-here"
+
+
+def path_of(thing: Tree) -> str:
+    group = "api" if "/" not in thing["apiVersion"] else "apis"
+    namespace = thing["metadata"].get("namespace")
+    within = f"/namespaces/{namespace}" if namespace else ""
+    return f"/{group}/{thing['apiVersion']}{within}/{PLURALS[thing['kind']]}"
+
+
+def refusals(server: ControlPlane, things: list[Tree]) -> list[str]:
+    answers = [
+        server.request("POST", f"{path_of(t)}?{STRICT}", t) for t in things if t["kind"] not in FOREIGN
+    ]
+    return [str(answer) for status, answer in answers if status != 201]
+
+
+@pytest.fixture(scope="module")
+def namespace(api_server: ControlPlane) -> Iterator[str]:
+    """A namespace in which pods must meet the Pod Security Standard `restricted`."""
+    enforced = {"pod-security.kubernetes.io/enforce": "restricted"}
+    status, answer = api_server.request(
+        "POST", NAMESPACES, {"metadata": {"name": RESTRICTED, "labels": enforced}}
+    )
+    assert status == 201, answer
+    yield RESTRICTED
+    api_server.request("DELETE", f"{NAMESPACES}/{RESTRICTED}")
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_every_object_of_the_chart_is_taken(api_server: ControlPlane, name: str) -> None:
+    things = documents(golden(name))
+    assert {thing["kind"] for thing in things} <= PLURALS.keys() | FOREIGN
+    for one in {t["metadata"].get("namespace", "default") for t in things}:
+        api_server.request("POST", NAMESPACES, {"metadata": {"name": one}})
+
+    assert refusals(api_server, things) == []
+
+
+def test_every_object_of_the_chart_of_definitions_is_taken(api_server: ControlPlane, helm: Helm) -> None:
+    assert refusals(api_server, documents(render(helm, CRD_CHART))) == []
+
+
+@pytest.mark.parametrize("name", ["minimal", "kwok"])
+def test_its_pods_meet_the_restricted_standard(api_server: ControlPlane, namespace: str, name: str) -> None:
+    template = of_kind(documents(golden(name)), "Deployment")["spec"]["template"]
+    pod = {**template, "metadata": {**template["metadata"], "name": "treenail"}}
+    where = f"{NAMESPACES}/{namespace}/pods?{STRICT}"
+
+    status, answer = api_server.request("POST", where, pod)
+
+    assert status == 201, answer
+    loose = {**pod, "spec": {**pod["spec"], "hostNetwork": True}}
+    assert api_server.request("POST", where, loose)[0] == 403
